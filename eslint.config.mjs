@@ -1,0 +1,46 @@
+import tseslint from 'typescript-eslint';
+
+/** Modules that only one room may import; everything else reaches them through that room. */
+const wall = (files, except, patterns) => ({
+  files,
+  ignores: except,
+  rules: { 'no-restricted-imports': ['error', { patterns }] },
+});
+
+const firestore = {
+  group: ['firebase-admin', 'firebase-admin/*', '@google-cloud/firestore'],
+  message: 'Only lib/repositories knows Firestore.',
+};
+const params = { group: ['firebase-functions/params'], message: 'Only lib/config.ts reads parameters and secrets.' };
+const local = { group: ['**/local/**'], message: 'Nothing in local/ is deployed or imported by functions/src.' };
+
+export default tseslint.config(
+  { ignores: ['**/node_modules/', '**/dist/', 'coverage/'] },
+  ...tseslint.configs.strictTypeChecked,
+  ...tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
+      'no-console': 'error',
+    },
+  },
+  {
+    files: ['local/**', 'bench/**', 'scripts/**'],
+    rules: { 'no-console': 'off' },
+  },
+  wall(
+    ['functions/src/**'],
+    ['functions/src/lib/repositories/**', 'functions/src/lib/config.ts'],
+    [firestore, params, local],
+  ),
+  wall(['functions/src/lib/repositories/**'], [], [params, local]),
+  wall(['functions/src/lib/config.ts'], [], [firestore, local]),
+  wall(['local/**'], ['local/**/*.test.ts', 'local/test/**'], [{ group: ['**/functions/src/**'], message: 'local/ knows nothing of the service.' }]),
+  { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
+);

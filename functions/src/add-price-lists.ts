@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from './lib/clock';
+import { endpoint } from './lib/http/endpoint';
+import { priceListLog } from './lib/logging';
+import { judgePriceListSubmission } from './lib/schemas/add-price-lists';
+import { LEASE_MS, WRITE_BODY_MS, writeSettings } from './lib/settings';
+import { addPriceLists as create, RESERVE_MS } from './price-lists/workflow';
+
+/** Milliseconds that are left for the answer once a run has used what it keeps back for failing its attempt. */
+const ANSWER_MS = 15_000;
+
+/** Add price lists (contract, section 4.6). */
+export const addPriceLists = endpoint({
+  name: 'addPriceLists',
+  method: 'POST',
+  settings: writeSettings,
+  bodyMs: WRITE_BODY_MS,
+  reserveMs: RESERVE_MS + ANSWER_MS,
+  judge: judgePriceListSubmission,
+  work: async ({ db, requestId, signal }, submission) => {
+    const { response, replayed } = await create(submission, {
+      db,
+      clock: systemClock,
+      random: Math.random,
+      newToken: randomUUID,
+      signal,
+      leaseMs: LEASE_MS,
+      log: priceListLog(requestId),
+    });
+    return { body: response, replayed, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
+  },
+});

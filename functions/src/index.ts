@@ -1,0 +1,6 @@
+export { addPriceLists } from './add-price-lists';
+export { getMarkets } from './get-markets';
+export { getOrdersByTeam } from './get-orders-by-team';
+export { getTeams } from './get-teams';
+export { getWarehouses } from './get-warehouses';
+export { supplyOrdersInvoices } from './supply-orders-invoices';

@@ -1,0 +1,28 @@
+import { defineSecret, defineString } from 'firebase-functions/params';
+
+/**
+ * The parameters and secrets of the service, and the only place that reads them.
+ * Values are read at the time of a request, never while the module loads, since deployment loads it without any.
+ */
+
+/** The API key setting: one key a line, so that a new key can be added before the old one is removed. */
+export const apiKeySecret = defineSecret('API_KEY');
+
+const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
+  default: '',
+  label: 'Origins whose pages may call warehouses',
+  description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
+});
+
+/** The configured keys, none when the setting is unset or blank. */
+export const apiKeys = (): string[] => nonBlank(apiKeySecret.value(), '\n');
+
+/** The origins that a browser may call warehouses from. */
+export const allowedOrigins = (): string[] => nonBlank(corsAllowedOrigins.value(), ',');
+
+function nonBlank(value: string, separator: string): string[] {
+  return value
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,127 @@
+import { channel } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+import { MIMEType } from 'node:util';
+import { createGunzip } from 'node:zlib';
+import { InvalidPayload, ServiceError } from './errors';
+
+/** The most bytes that a body may have, as sent and inflated alike: what the platform lets a request have. */
+export const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+/** A request as a host may hand it over: with the body already read (`rawBody`), or not yet. */
+export type IncomingRequest = IncomingMessage & { rawBody?: Buffer };
+
+/**
+ * Keeps the host's parsers away from every body. The Functions Framework parses and inflates before a handler runs, so
+ * before the key is judged, and answers malformed JSON in HTML. Node reports a request on this channel first; a parser
+ * that finds no content type leaves the stream alone, and {@link contentType} still finds it among the raw headers.
+ */
+export function keepBodiesUnparsed(): void {
+  channel('http.server.request.start').subscribe((message) => {
+    const { request } = message as { request: IncomingMessage };
+    delete request.headers['content-type'];
+  });
+}
+
+/**
+ * The JSON value of a request's body.
+ *
+ * Reads the stream up to {@link MAX_BODY_BYTES}, before and after inflating, and no longer than the signal allows;
+ * where the host has read it already, takes what the host kept.
+ *
+ * @throws InvalidPayload with path `body` for whatever is not JSON in UTF-8, plain or gzip
+ * @throws ServiceError payload_too_large, body_timed_out
+ */
+export async function readJson(request: IncomingRequest, signal: AbortSignal): Promise<unknown> {
+  judgeContentType(contentType(request));
+  const bytes = request.rawBody ?? (await read(request, contentEncoding(request), signal));
+  if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
+  return parse(decode(bytes));
+}
+
+const refused = (message: string) => new InvalidPayload([{ path: 'body', message }]);
+
+const tooLarge = () =>
+  new ServiceError('payload_too_large', { internal: `body refused at more than ${MAX_BODY_BYTES} bytes` });
+
+function contentType({ rawHeaders }: IncomingMessage): string | undefined {
+  const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
+  return name === -1 ? undefined : rawHeaders[name + 1];
+}
+
+function judgeContentType(header: string | undefined): void {
+  const expected = 'Expected the content type application/json';
+  if (header === undefined) throw refused(`${expected}, received none`);
+  let type: MIMEType;
+  try {
+    type = new MIMEType(header);
+  } catch {
+    throw refused(expected);
+  }
+  if (type.essence !== 'application/json') throw refused(`${expected}, received another`);
+  const charset = type.params.get('charset')?.toLowerCase() ?? 'utf-8';
+  if (charset !== 'utf-8' && charset !== 'utf8') throw refused('Expected the charset UTF-8, received another');
+}
+
+function contentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return 'identity';
+  if (encoding === 'gzip') return 'gzip';
+  throw refused('Expected the content encoding gzip or none, received another');
+}
+
+/**
+ * The bytes of a body. Whatever goes wrong, the request's stream is left flowing into nothing rather than destroyed,
+ * since its socket still has to carry the answer.
+ */
+function read(request: IncomingMessage, encoding: 'identity' | 'gzip', signal: AbortSignal): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+
+  const gunzip = encoding === 'gzip' ? createGunzip() : undefined;
+  return new Promise<Buffer>((resolve, reject) => {
+    const fail = (error: ServiceError) => () => reject(error);
+    request.on('data', bounded(fail(tooLarge())));
+    request.on('error', fail(refused('The body ended before it was complete')));
+    request.on('close', fail(refused('The body ended before it was complete')));
+    signal.addEventListener('abort', fail(timedOut()), { once: true });
+
+    const chunks: Buffer[] = [];
+    const source = gunzip === undefined ? request : request.pipe(gunzip);
+    gunzip?.on('data', bounded(fail(tooLarge())));
+    gunzip?.on('error', fail(refused('Expected a valid gzip body')));
+    source.on('data', (chunk: Buffer) => chunks.push(chunk));
+    source.on('end', () => resolve(Buffer.concat(chunks)));
+  }).finally(() => {
+    gunzip?.destroy();
+    request.unpipe();
+    request.removeAllListeners('data');
+    request.resume();
+  });
+}
+
+/** A listener that counts the bytes that pass, and calls `exceeded` once they are more than a body may have. */
+function bounded(exceeded: () => void): (chunk: Buffer) => void {
+  let bytes = 0;
+  return (chunk) => {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) exceeded();
+  };
+}
+
+const timedOut = () =>
+  new ServiceError('body_timed_out', { internal: 'the body did not arrive in time', headers: { Connection: 'close' } });
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw refused('Expected UTF-8');
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw refused('Expected JSON');
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The names of collections and of the fields that queries and projections use, each in this one place, so that an
+ * existing database with other names is a change of this file. All times are integer Unix milliseconds.
+ */
+export const collections = {
+  orders: 'orders',
+  warehouses: 'warehouses',
+  markets: 'markets',
+  teams: 'teams',
+  supplyOrders: 'supply_orders',
+  priceListRequests: 'price_list_requests',
+  expectedForwardCosts: 'expected_forward_costs',
+  priceLists: 'price_lists',
+  priceListIdempotency: 'price_list_idempotency',
+} as const;
+
+/** Subcollections: the entries of a list, and the chunks of an accepted payload under its request record. */
+export const subcollections = { products: 'products', payload: 'payload' } as const;
+
+export const fields = {
+  order: {
+    team: 'team_id',
+    status: 'status',
+    createdAt: 'created_at',
+    market: 'market_id',
+    invoice: 'invoice_id',
+    customerId: 'customer_data.customer_id',
+    customerName: 'customer_data.customer_name',
+  },
+  warehouse: { name: 'name', country: 'country_iso' },
+  market: { name: 'name.en', country: 'country_iso', currency: 'currency_iso' },
+  team: { name: 'name', country: 'country_iso' },
+  supplyOrder: { team: 'team_id', status: 'status', createdAt: 'created_at', invoices: 'invoices' },
+  entry: { priceListPrice: 'price_list_price', expectedForwardCostPrice: 'expected_forward_cost_price' },
+  payloadChunk: { data: 'data' },
+} as const;

@@ -1,0 +1,74 @@
+import type { Clock } from '../clock';
+
+/**
+ * Tries a call to Firestore again after an error that says nothing of the call itself. Only for calls that may be sent
+ * twice: reads, writes of fixed values to fixed ids, and transactions that recognise what their first run wrote.
+ */
+
+/** gRPC status codes after which the same call may succeed. */
+const transientCodes = new Set([
+  1, // CANCELLED
+  2, // UNKNOWN
+  4, // DEADLINE_EXCEEDED
+  8, // RESOURCE_EXHAUSTED
+  10, // ABORTED
+  13, // INTERNAL, also a dropped connection
+  14, // UNAVAILABLE
+  16, // UNAUTHENTICATED, while a token is renewed
+]);
+
+/** How Firestore refuses the id of a transaction that has ended: a new transaction is the remedy. */
+const ENDED_TRANSACTION = 'transaction has expired';
+
+const MAX_TRIES = 6;
+const FIRST_DELAY_MS = 250;
+/** No try starts later than this after the first. */
+const PATIENCE_MS = 60_000;
+
+/** What a retry depends on: time, chance, and the caller's own end. */
+export interface Patience {
+  clock: Clock;
+  /** Uniform in [0, 1), like Math.random. */
+  random: () => number;
+  signal: AbortSignal;
+}
+
+/**
+ * The result of the call, tried up to six times within a minute, with delays that double from a quarter of a second,
+ * each by chance between half of that and the whole. Ends with the signal's reason as soon as it aborts, also while a
+ * try is under way: that try's effect is then unknown.
+ *
+ * @throws the last error
+ */
+export async function ridingOut<T>(call: () => Promise<T>, { clock, random, signal }: Patience): Promise<T> {
+  const patient_until = clock.now() + PATIENCE_MS;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await within(signal, call);
+    } catch (error) {
+      const delay = FIRST_DELAY_MS * 2 ** (tries - 1) * (0.5 + random() / 2);
+      const last = tries === MAX_TRIES || clock.now() + delay > patient_until;
+      if (last || signal.aborted || !isTransient(error)) throw error;
+      await clock.sleep(delay, signal);
+    }
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  const { code, message } = error;
+  return transientCodes.has(code as number) || (code === 3 && message.includes(ENDED_TRANSACTION));
+}
+
+/** The call's result, unless the signal aborts first; the call itself is not undone by that. */
+export async function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([call(), promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

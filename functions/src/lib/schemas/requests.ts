@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { InvalidPayload, type FieldError } from '../http/errors';
+
+/**
+ * The request bodies of the two read operations, and the rules that every body shares.
+ * Unknown fields are ignored; strings are not trimmed.
+ */
+
+/** The most bytes of UTF-8 that a text field may hold. */
+export const MAX_TEXT_BYTES = 10_000;
+
+const WELL_FORMED = 'Expected well-formed Unicode, received a lone surrogate';
+
+/** A text field: not empty, well-formed (Firestore would store two different lone surrogates as one), bounded. */
+export const text = z
+  .string()
+  .min(1, { error: 'Expected a string that is not empty', abort: true })
+  .refine((value) => value.isWellFormed(), { error: WELL_FORMED, abort: true })
+  .refine((value) => Buffer.byteLength(value) <= MAX_TEXT_BYTES, {
+    error: `Expected at most ${MAX_TEXT_BYTES} bytes of UTF-8`,
+  });
+
+const day = z.iso
+  .date({ error: (issue) => (issue.code === 'invalid_format' ? 'Expected a real date as YYYY-MM-DD' : undefined) })
+  .transform((value) => Date.parse(`${value}T00:00:00.000Z`));
+
+/** A team's records of a range of days: `start_date` inclusive, `end_date` exclusive, both midnight UTC in Unix ms. */
+const teamAndRange = { team_id: text, start_date: day, end_date: day };
+
+export const orderStatuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'] as const;
+
+/** Contract, section 4.1. `ALL` is a filter value, not a state. */
+export const ordersByTeamRequest = z.object({
+  ...teamAndRange,
+  status: z.enum([...orderStatuses, 'ALL']),
+});
+export type OrdersByTeamRequest = z.output<typeof ordersByTeamRequest>;
+
+/** Contract, section 4.5. `null` stands for any status. */
+export const supplyOrdersInvoicesRequest = z.object({
+  ...teamAndRange,
+  status: z
+    .literal([0, 1, null], { error: 'Expected 0, 1 or null' })
+    // JSON's -0 is the same status as 0, but Firestore would be asked for another number.
+    .transform((status) => (status === 0 ? 0 : status)),
+});
+export type SupplyOrdersInvoicesRequest = z.output<typeof supplyOrdersInvoicesRequest>;
+
+/** The judge of a body: the validated value, or {@link InvalidPayload} with every field error. */
+export function judgeBy<Schema extends z.ZodType>(schema: Schema): (body: unknown) => z.output<Schema> {
+  return (body) => {
+    const judged = schema.safeParse(body);
+    if (judged.success) return judged.data;
+    throw new InvalidPayload(fieldErrors(judged.error, []));
+  };
+}
+
+/** zod's issues as the contract's field errors, under the path of the value that was judged. */
+export function fieldErrors(error: z.ZodError, under: readonly string[]): FieldError[] {
+  return error.issues.map(({ path, message }) => ({
+    path: [...under, ...path.map(String)].join('.') || 'body',
+    message,
+  }));
+}

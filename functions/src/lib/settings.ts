@@ -1,0 +1,36 @@
+/** The platform's settings of the functions, and what follows from them. */
+
+const REGION = 'us-central1';
+
+/** The five operations that only read. */
+export const readSettings = {
+  region: REGION,
+  memory: '512MiB',
+  cpu: 1,
+  concurrency: 40,
+  timeoutSeconds: 120,
+} as const;
+
+/** Milliseconds that a caller may take to send the body of a read. */
+export const READ_BODY_MS = 30_000;
+
+/**
+ * Add price lists. The largest request, 364,000 products in 728 batches at 0.8 s each, takes ten minutes of writing; the time-out is
+ * twice that.
+ */
+export const writeSettings = {
+  region: REGION,
+  memory: '2GiB',
+  cpu: 1,
+  concurrency: 4,
+  timeoutSeconds: 1_200,
+} as const;
+
+/** Milliseconds that a caller may take to send a price list: 32 MiB at 1.2 Mbit/s. */
+export const WRITE_BODY_MS = 240_000;
+
+/** Milliseconds that an attempt's lease outlives the platform's time-out, for clocks that differ. */
+const LEASE_MARGIN_MS = 60_000;
+
+/** Counted from the claim, which comes after the request's start, the lease always outlives the request. */
+export const LEASE_MS = writeSettings.timeoutSeconds * 1000 + LEASE_MARGIN_MS;

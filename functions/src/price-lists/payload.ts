@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
+
+/**
+ * The normalised payload: one exact text for all requests that mean the same. Keys stand in code-unit order, numbers as
+ * JSON writes them, and nothing else is in it, so that neither the order of keys, nor `1` or `1.0`, nor `usd` or
+ * `USD` makes a difference, while `a` beside `A` does.
+ */
+
+/** Bytes of one stored chunk: a Firestore document holds at most 1 MiB, its name and field included. */
+export const CHUNK_BYTES = 1_000_000;
+
+/** Characters that are hashed or compressed at a time. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+/** A payload as it is stored: gzip, cut into chunks, and the fingerprint of what is in it. */
+export interface PackedPayload {
+  /** Lowercase hex SHA-256 of the normalised payload in UTF-8. */
+  fingerprint: string;
+  chunks: Buffer[];
+}
+
+/** The normalised payload of a submission, in pieces. */
+export function* normalised({ info, products }: PriceListSubmission): Generator<string, undefined> {
+  const { boq_list_id, currency_iso, date, market_id, name } = info;
+  let piece = `{"info":${JSON.stringify({ boq_list_id, currency_iso, date, market_id, name })},"products":{`;
+  let separator = '';
+  for (const [id, prices] of products) {
+    const { expected_forward_cost_price, price_list_price } = prices;
+    piece += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price},"price_list_price":${price_list_price}}`;
+    separator = ',';
+    if (piece.length >= PIECE_CHARACTERS) {
+      yield piece;
+      piece = '';
+    }
+  }
+  yield `${piece}}}`;
+}
+
+/** Fingerprints and compresses the normalised payload, in one pass. */
+export async function pack(submission: PriceListSubmission): Promise<PackedPayload> {
+  const hash = createHash('sha256');
+  const hashed = function* () {
+    for (const piece of normalised(submission)) {
+      hash.update(piece);
+      yield piece;
+    }
+  };
+  const chunks: Buffer[] = [];
+  let held: Buffer[] = [];
+  let bytes = 0;
+  const cut = () => {
+    chunks.push(Buffer.concat(held));
+    held = [];
+    bytes = 0;
+  };
+  await pipeline(Readable.from(hashed(), { objectMode: false }), createGzip(), async (packed) => {
+    for await (const part of packed as AsyncIterable<Buffer>) {
+      if (bytes + part.length > CHUNK_BYTES) cut();
+      held.push(part);
+      bytes += part.length;
+    }
+  });
+  cut();
+  return { fingerprint: hash.digest('hex'), chunks };
+}
+
+/** The normalised payload that was packed. @throws if the chunks are not all there, or not as they were packed */
+export async function unpack(chunks: readonly Buffer[]): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  await pipeline(Readable.from(chunks), createGunzip(), async (unpacked) => {
+    for await (const part of unpacked as AsyncIterable<Buffer>) parts.push(part);
+  });
+  return Buffer.concat(parts);
+}
