@@ -1,0 +1,131 @@
+import { createHash, randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import { CHUNK_BYTES, normalised, pack, unpack } from '../../src/price-lists/payload';
+import { bodyOf, priceListBody, type PriceListBody } from '../support/submissions';
+
+const fingerprintOf = async (json: string) => (await pack(judgePriceListSubmission(JSON.parse(json)))).fingerprint;
+
+/** What the fingerprint is over, written a second time: the whole value, its keys sorted at every depth. */
+function model({ info, products }: PriceListBody): string {
+  const sorted = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+    const entries = Object.entries(value).sort(([a], [b]) => Number(a > b) - Number(a < b));
+    return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${sorted(each)}`).join()}}`;
+  };
+  return sorted({ info: { ...info, currency_iso: info.currency_iso.toUpperCase() }, products });
+}
+
+/** The body as JSON, the keys of every object in an order that depends on `salt`. */
+function shuffled(value: unknown, salt: number): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const rank = (key: string) => createHash('sha256').update(`${salt} ${key}`).digest('hex');
+  const entries = Object.entries(value).sort(([a], [b]) => (rank(a) < rank(b) ? -1 : 1));
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}: ${shuffled(each, salt)}`).join(', ')}}`;
+}
+
+describe('the fingerprint', () => {
+  test('is the SHA-256 of the sorted payload', () =>
+    fc.assert(
+      fc.asyncProperty(priceListBody, async (body) => {
+        const expected = createHash('sha256').update(model(body)).digest('hex');
+        expect(await fingerprintOf(JSON.stringify(body))).toBe(expected);
+      }),
+    ));
+
+  test('is the same for every order of keys and every case of the currency', () =>
+    fc.assert(
+      fc.asyncProperty(priceListBody, fc.nat(), fc.boolean(), async (body, salt, upper) => {
+        const { currency_iso } = body.info;
+        const cased = upper ? currency_iso.toUpperCase() : currency_iso.toLowerCase();
+        const same = { ...body, info: { ...body.info, currency_iso: cased } };
+        expect(await fingerprintOf(shuffled(same, salt))).toBe(await fingerprintOf(JSON.stringify(body)));
+      }),
+    ));
+
+  test('differs wherever the payload does', () =>
+    fc.assert(
+      fc.asyncProperty(priceListBody, priceListBody, fc.nat(), async (a, b, pick) => {
+        // Half of the time the second is the first with one of its parts replaced.
+        const parts = [{ ...a, info: b.info }, { ...a, products: b.products }, b];
+        const other = parts[pick % parts.length] ?? b;
+        const equal = model(a) === model(other);
+        expect((await fingerprintOf(JSON.stringify(a))) === (await fingerprintOf(JSON.stringify(other)))).toBe(equal);
+      }),
+    ));
+
+  test.each([
+    ['market_id', 'another'],
+    ['boq_list_id', 'another'],
+    ['currency_iso', 'eur'],
+    ['date', '07/2026'],
+    ['name', 'another'],
+  ])('covers info.%s', async (field, other) => {
+    const changed = bodyOf(1, { [field]: other });
+    expect(await fingerprintOf(JSON.stringify(changed))).not.toBe(await fingerprintOf(JSON.stringify(bodyOf(1))));
+  });
+
+  test.each(['price_list_price', 'expected_forward_cost_price'])('covers %s to the last digit', async (field) => {
+    const json = (price: string) => {
+      const prices = { price_list_price: '1', expected_forward_cost_price: '1', [field]: price };
+      const { price_list_price, expected_forward_cost_price } = prices;
+      return `{"info":${JSON.stringify(bodyOf(1).info)},"products":{"a":{"price_list_price":${price_list_price},"expected_forward_cost_price":${expected_forward_cost_price}}}}`;
+    };
+    const one = await fingerprintOf(json('1'));
+    expect(await fingerprintOf(json('1.0000000000000002'))).not.toBe(one);
+    for (const same of ['1.0', '1e0', '10E-1', '1.00000000000000000000001']) {
+      expect(await fingerprintOf(json(same))).toBe(one);
+    }
+    expect(await fingerprintOf(json('-0'))).toBe(await fingerprintOf(json('0')));
+  });
+
+  test('tells a from A, in ids and in texts', async () => {
+    const of = (id: string, name: string) =>
+      fingerprintOf(
+        JSON.stringify({
+          ...bodyOf(1, { name }),
+          products: { [id]: { price_list_price: 1, expected_forward_cost_price: 1 } },
+        }),
+      );
+    expect(new Set([await of('a', 'n'), await of('A', 'n'), await of('a', 'N')]).size).toBe(3);
+  });
+
+  test('ignores unknown fields at every level', async () => {
+    const { info, products } = bodyOf(1);
+    const extended = {
+      info: { ...info, extra: 1 },
+      products: { 'product-0': { ...products['product-0'], note: 'x' } },
+      more: [],
+    };
+    expect(await fingerprintOf(JSON.stringify(extended))).toBe(await fingerprintOf(JSON.stringify({ info, products })));
+  });
+});
+
+describe('a packed payload', () => {
+  test('is given back byte for byte', () =>
+    fc.assert(
+      fc.asyncProperty(priceListBody, async (body) => {
+        const { chunks } = await pack(judgePriceListSubmission(body));
+        expect((await unpack(chunks)).toString()).toBe(model(body));
+      }),
+    ));
+
+  test('is cut into chunks that fit a document each, however little it compresses', async () => {
+    const body = bodyOf(0);
+    for (let i = 0; i < 3000; i += 1) {
+      body.products[randomBytes(700).toString('hex')] = { price_list_price: i, expected_forward_cost_price: 0 };
+    }
+    const submission = judgePriceListSubmission(body);
+    const { chunks } = await pack(submission);
+    expect(chunks.length).toBeGreaterThan(2);
+    for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(CHUNK_BYTES);
+    expect((await unpack(chunks)).toString()).toBe([...normalised(submission)].join(''));
+  });
+
+  test('that is not whole is refused', async () => {
+    const { chunks } = await pack(judgePriceListSubmission(bodyOf(100)));
+    const [whole = Buffer.alloc(0)] = chunks;
+    await expect(unpack([whole.subarray(0, -1)])).rejects.toThrow();
+    await expect(unpack([])).rejects.toThrow();
+  });
+});

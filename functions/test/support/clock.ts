@@ -1,0 +1,27 @@
+import type { Clock } from '../../src/lib/clock';
+
+/** A clock that stands still until it is moved; sleeping moves it, and is over at once. */
+export class ManualClock implements Clock {
+  /** How long each sleep was, in milliseconds. */
+  readonly slept: number[] = [];
+  #now: number;
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.slept.push(ms);
+    this.advance(ms);
+    return Promise.resolve();
+  }
+}

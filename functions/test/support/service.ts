@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { http, type HttpFunction } from '@google-cloud/functions-framework';
+import { getTestServer } from '@google-cloud/functions-framework/testing';
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../local/firestore';
+import { checkAnswer, type Answer } from './answers';
+import { exchange, open, type Sent } from './http';
+import { operationNames, operations, type OperationName } from './operations';
+
+const PROJECT = 'demo-price-lists';
+
+/** A key that the service accepts. */
+export const KEY = 'test-key-1';
+
+/** An origin whose pages may call warehouses. */
+export const ORIGIN = 'https://dashboard.example.com';
+
+const SETTINGS = { API_KEY: KEY, CORS_ALLOWED_ORIGINS: `${ORIGIN}, https://other.example.com` };
+
+type Settings = { [Name in keyof typeof SETTINGS]: string | undefined };
+
+/** A request to an operation; whatever is left out is as a caller who does all well has it. */
+export interface Request {
+  method?: string;
+  /** Merged over a valid key and, where there is a body, its content type; undefined takes a header away. */
+  headers?: Record<string, string | string[] | undefined>;
+  /** A body as it is sent; with `json`, which is sent as JSON, one or the other. */
+  body?: Sent['body'];
+  json?: unknown;
+}
+
+/** The six operations, each behind the Functions Framework's own HTTP layer, over an embedded Firestore. */
+export interface Service {
+  /** The database, to be filled before a request and looked at after it. */
+  db: Firestore;
+  /** The same database from within: faults, and the calls that the service made. */
+  firestore: EmbeddedFirestore;
+  /** Every line that the service has logged since the last {@link Service.reset}. */
+  log: LogLine[];
+  /** Sends a request and returns its checked answer; rejects when the connection breaks before the answer is whole. */
+  call(operation: OperationName, request?: Request): Promise<Answer>;
+  /** Sends the head of a request, and leaves its body to the caller. */
+  open(operation: OperationName, request?: Request): ReturnType<typeof open>;
+  /** The port that an operation listens at, for what no HTTP client would send. */
+  port(operation: OperationName): number;
+  /** Changes the service's settings until the next {@link Service.reset}; undefined: not set. */
+  configure(settings: Partial<Settings>): void;
+  /** Empties the database, takes back faults and settings, and forgets the log. To be called before each test. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+export type LogLine = Record<string, unknown>;
+
+/** Starts the service in this process, at free ports. One to a test file. */
+export async function startService(): Promise<Service> {
+  const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
+  const firestore = await startFirestore({ indexes });
+  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+  process.env['GCLOUD_PROJECT'] = PROJECT;
+
+  const log: LogLine[] = [];
+  captureLog(log);
+  const functions = await import('../../src');
+  const servers = new Map<OperationName, Server>();
+  for (const name of operationNames) {
+    http(name, functions[name] as HttpFunction);
+    servers.set(name, await listening(getTestServer(name)));
+  }
+  const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
+  const db = new Firestore({ projectId: PROJECT });
+
+  const service: Service = {
+    db,
+    firestore,
+    log,
+    port,
+    call: async (operation, request = {}) => {
+      const sent = sentOf(operation, request);
+      const answer = await exchange(port(operation), sent);
+      checkAnswer({ operation, method: sent.method }, answer);
+      return answer;
+    },
+    open: (operation, request = {}) => {
+      const sent = sentOf(operation, request);
+      const opened = open(port(operation), sent);
+      const checked = async () => {
+        const answer = await opened.answer;
+        checkAnswer({ operation, method: sent.method }, answer);
+        return answer;
+      };
+      return { request: opened.request, answer: checked() };
+    },
+    configure,
+    reset: () => {
+      firestore.faults.clear();
+      firestore.clear();
+      configure(SETTINGS);
+      log.length = 0;
+    },
+    close: async () => {
+      for (const server of servers.values()) {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      }
+      await db.terminate();
+      await firestore.close();
+    },
+  };
+  service.reset();
+  return service;
+}
+
+/** A request as it goes out: JSON with its content type and the valid key, unless the test says otherwise. */
+function sentOf(operation: OperationName, { method, headers = {}, body, json }: Request): Sent {
+  const content = json === undefined ? body : JSON.stringify(json);
+  const type = content === undefined ? {} : { 'content-type': 'application/json' };
+  const all: NonNullable<Request['headers']> = { 'x-api-key': KEY, ...type, ...headers };
+  return {
+    method: method ?? operations[operation].method,
+    headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
+    ...(content === undefined ? {} : { body: content }),
+  };
+}
+
+async function listening(server: Server): Promise<Server> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+function configure(settings: Partial<Settings>): void {
+  for (const [name, value] of Object.entries(settings)) {
+    if (value === undefined) Reflect.deleteProperty(process.env, name);
+    else process.env[name] = value;
+  }
+}
+
+/** Keeps the service's log lines; the logger takes the console as it finds it while it loads. Anything else is let through. */
+/* eslint-disable no-console -- the console is what is being replaced here */
+function captureLog(log: LogLine[]): void {
+  for (const method of ['info', 'warn', 'error'] as const) {
+    const through = console[method].bind(console);
+    console[method] = (...values: unknown[]) => {
+      const line = parsed(values[0]);
+      if (line === undefined) through(...values);
+      else log.push(line);
+    };
+  }
+}
+/* eslint-enable no-console */
+
+function parsed(text: unknown): LogLine | undefined {
+  if (typeof text !== 'string' || !text.startsWith('{')) return undefined;
+  const line = JSON.parse(text) as LogLine;
+  return 'severity' in line ? line : undefined;
+}
