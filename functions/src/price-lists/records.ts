@@ -1,24 +1,8 @@
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation } from '../lib/schemas/key-record';
+import type { AddPriceListsResponse, ListParent, ListStatus, PriceListParent } from '../lib/schemas/responses';
 
 /** The parents of the two lists (contract, section 2.6), and the answer that shows them. */
-
-export type ListStatus = 'processing' | 'ready' | 'failed';
-
-/** The parent of an expected forward cost list, as it is stored under its id. */
-export interface ListParent {
-  status: ListStatus;
-  created_at: number;
-  updated_at: number;
-  currency: string;
-  market_id: string;
-  market_iso: string | null;
-  name: string;
-  new_date: { year: number; month: number };
-}
-
-/** The parent of a price list: the same, and the month as MM/YYYY. */
-export type PriceListParent = ListParent & { date: string };
 
 export interface Parents {
   expectedForwardCost: ListParent;
@@ -45,15 +29,17 @@ export function successfulResponse(
   completed_at: number,
 ): string {
   const { creation, market_id, products_count, document_id } = attempt;
-  const stored = { success: true, message: 'Payload is valid and stored', products_count, document_id };
+  const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
   if (creation === null) {
-    return JSON.stringify({ ...stored, market: null, expected_forward_cost: null, price_list: null });
+    return json({ ...stored, market: null, expected_forward_cost: null, price_list: null });
   }
   const { expectedForwardCost, priceList } = parentsOf(attempt, creation, info, 'ready', completed_at);
-  return JSON.stringify({
+  return json({
     ...stored,
     market: { id: market_id, name: creation.market_name, iso: creation.market_iso },
     expected_forward_cost: { id: creation.expected_forward_cost_id, ...expectedForwardCost },
     price_list: { id: creation.price_list_id, ...priceList },
   });
 }
+
+const json = (response: AddPriceListsResponse): string => JSON.stringify(response);

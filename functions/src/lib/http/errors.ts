@@ -1,3 +1,5 @@
+import type { FieldError, SimpleError, ValidationError } from '../schemas/responses';
+
 /**
  * Every refusal and failure that a caller can see: its status and its public text.
  *
@@ -19,12 +21,6 @@ export const errorTable = {
 } as const satisfies Record<string, { status: number; text: string }>;
 
 export type ErrorCode = keyof typeof errorTable;
-
-/** One reason why a payload is refused: the offending field, as a dotted path, and what was expected of it. */
-export interface FieldError {
-  path: string;
-  message: string;
-}
 
 interface Details {
   /** What happened, for the log. */
@@ -48,11 +44,11 @@ export class ServiceError extends Error {
 
 /** A payload that breaks a rule of the contract: 400 in the validation shape. */
 export class InvalidPayload extends ServiceError {
-  readonly errors: readonly FieldError[];
+  readonly errors: FieldError[];
   readonly complete: boolean;
 
   /** `complete` is false when judging stopped before the end, so that there may be more errors than these. */
-  constructor(errors: readonly FieldError[], complete = true) {
+  constructor(errors: FieldError[], complete = true) {
     super('payload_invalid', { internal: `payload refused with ${errors.length} field errors` });
     this.errors = errors;
     this.complete = complete;
@@ -69,7 +65,7 @@ export function asServiceError(error: unknown): ServiceError {
 }
 
 /** The body of an answer that refuses or fails: the validation shape for a payload, else the simple one. */
-export function errorBody(error: ServiceError): object {
+export function errorBody(error: ServiceError): SimpleError | ValidationError {
   if (!(error instanceof InvalidPayload)) return { error: errorTable[error.code].text };
   const more = error.complete ? '' : `; judging stopped after ${error.errors.length} errors, there may be more`;
   return { success: false, message: errorTable[error.code].text + more, errors: error.errors };

@@ -1,6 +1,7 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { DocumentSnapshot, Query } from 'firebase-admin/firestore';
 import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schemas/requests';
+import type { Market, Order, Place, SupplyOrder } from '../schemas/responses';
 import { storedCode, storedInvoices, storedText } from '../schemas/stored';
 import { collections, fields } from './collections';
 import type { Database } from './database';
@@ -12,27 +13,6 @@ import type { Database } from './database';
 
 /** A record with its identifier. */
 export type Identified<T> = readonly [id: string, record: T];
-
-export interface Order {
-  customer_data: { customer_id: string | null; customer_name: string | null };
-  invoice_id: string | null;
-  market_id: string | null;
-  team_id: string | null;
-}
-
-export interface Place {
-  name: string | null;
-  country_iso: string | null;
-}
-
-export interface Market extends Place {
-  currency_iso: string | null;
-}
-
-export interface SupplyOrder {
-  id: string;
-  invoices: { name: string; url: string }[];
-}
 
 /** The orders of a team within a range (contract, section 4.1); filtered in Firestore. */
 export function readOrders(db: Database, request: OrdersByTeamRequest): AsyncGenerator<Identified<Order>> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { InvalidPayload, type FieldError } from '../http/errors';
-import { fieldErrors, text } from './requests';
+import { InvalidPayload } from '../http/errors';
+import { expected, fieldErrors, received, text } from './requests';
+import type { FieldError } from './responses';
 
 /**
  * The body of add price lists (contract, section 4.6): judged product by product, so that 100,000 bad products are as
@@ -14,24 +15,41 @@ export type ProductId = string & { readonly [productId]: true };
 const MAX_PRODUCT_ID_BYTES = 1500;
 const MAX_ERRORS = 100;
 
-const info = z.object({
-  market_id: text,
-  boq_list_id: text,
-  currency_iso: z
-    .string()
-    .regex(/^[A-Za-z]{3}$/, 'Expected a currency code of three letters')
-    .transform((code) => code.toUpperCase()),
-  date: z.string().regex(/^(0[1-9]|1[0-2])\/\d{4}$/, 'Expected a month as MM/YYYY'),
-  name: text,
-});
+const info = z
+  .object(
+    {
+      market_id: text.describe(`The market to create the lists for. ${text.description}`),
+      boq_list_id: text.describe(`The list's identifier in your own system: the idempotency key. ${text.description}`),
+      currency_iso: z
+        .string(expected('a currency code of three letters'))
+        .regex(/^[A-Za-z]{3}$/, expected('a currency code of three letters', 'string'))
+        .describe('Three ASCII letters, uppercased by the service.')
+        .transform((code) => code.toUpperCase()),
+      date: z
+        .string(expected('a month as MM/YYYY'))
+        .regex(/^(0[1-9]|1[0-2])\/\d{4}$/, expected('a month as MM/YYYY', 'string'))
+        .describe('The month of the lists, MM/YYYY.'),
+      name: text,
+    },
+    expected('an object'),
+  )
+  .meta({ id: 'PriceListInfo' });
 
 // Adding 0 turns -0 into 0: the two are one price, and Firestore and JSON would tell them apart.
 const price = z
-  .number({ error: (issue) => (issue.input === Infinity ? 'Expected a finite number' : undefined) })
-  .nonnegative({ error: 'Expected a number that is not negative' })
+  .number({
+    error: ({ input }) =>
+      typeof input === 'number'
+        ? 'Expected a finite number, received one too large'
+        : expected('a number that is not negative').error({ input }),
+  })
+  .nonnegative({ error: 'Expected a number that is not negative, received a negative one' })
+  .describe('Finite, not negative.')
   .transform((value) => value + 0);
 
-const productPrices = z.object({ price_list_price: price, expected_forward_cost_price: price });
+const productPrices = z
+  .object({ price_list_price: price, expected_forward_cost_price: price }, expected('an object of two prices'))
+  .meta({ id: 'ProductPrices' });
 
 export type PriceListInfo = z.output<typeof info>;
 export type ProductPrices = z.output<typeof productPrices>;
@@ -56,9 +74,34 @@ export function productIdError(id: string): string | undefined {
   return undefined;
 }
 
+/**
+ * The body as one schema: what docs/openapi.json says of it. Requests are judged by its parts and by
+ * {@link productIdError}, since zod's record drops a `__proto__` key and collects every error of 100,000 products.
+ */
+export const addPriceListsRequest = z
+  .object({
+    info,
+    products: z
+      .record(
+        z
+          .string()
+          .regex(/^(?!\s)(?![^]*\s$)(?!\.\.?$)(?!__[^]*__$)[^/]+$/)
+          .refine((id) => productIdError(id) === undefined),
+        productPrices,
+      )
+      .refine((products) => Object.keys(products).length > 0)
+      .meta({ minProperties: 1 })
+      .describe(
+        'One entry for each product, under its identifier: no `/`, not `.` or `..`, not of the form `__name__`, no ' +
+          `white space at either end, no lone surrogate, 1 to ${MAX_PRODUCT_ID_BYTES} bytes of UTF-8.`,
+      ),
+  })
+  .meta({ id: 'AddPriceListsRequest' });
+
 /** The validated and normalised submission, or {@link InvalidPayload} with the first hundred field errors. */
 export function judgePriceListSubmission(body: unknown): PriceListSubmission {
-  if (!isObject(body)) throw new InvalidPayload([{ path: 'body', message: 'Expected an object' }]);
+  if (!isObject(body))
+    throw new InvalidPayload([{ path: 'body', message: expected('an object').error({ input: body }) }]);
   const judgedInfo = info.safeParse(body['info']);
   const errors = judgedInfo.success ? [] : fieldErrors(judgedInfo.error, ['info']);
   const products = judgeProducts(body['products'], errors);
@@ -71,11 +114,11 @@ export function judgePriceListSubmission(body: unknown): PriceListSubmission {
 function judgeProducts(products: unknown, errors: FieldError[]): PriceListSubmission['products'] {
   const refuse = (message: string) => void errors.push({ path: 'products', message });
   if (!isObject(products)) {
-    refuse('Expected an object of product identifiers to prices');
+    refuse(`Expected an object of product identifiers to prices, received ${received(products)}`);
     return [];
   }
   const ids = Object.keys(products);
-  if (ids.length === 0) refuse('Expected at least one product');
+  if (ids.length === 0) refuse('Expected at least one product, received none');
 
   const judged: [ProductId, ProductPrices][] = [];
   for (const id of ids) {
