@@ -1,0 +1,255 @@
+import { RpcError } from './errors';
+import { formatFieldPath, isName, parseFieldPath, type FieldPath } from './paths';
+import type { Filter, Order } from './schema';
+import { compareValues, type MapValue, type Value } from './values';
+
+type Scope = 'COLLECTION' | 'COLLECTION_GROUP';
+
+interface FieldIndex {
+  readonly order?: 'ASCENDING' | 'DESCENDING';
+  readonly arrayConfig?: 'CONTAINS';
+  readonly queryScope?: Scope;
+}
+
+/** The content of `firestore.indexes.json`. https://firebase.google.com/docs/reference/firestore/indexes */
+export interface IndexDefinitions {
+  readonly indexes?: readonly {
+    readonly collectionGroup: string;
+    readonly queryScope?: Scope;
+    readonly fields: readonly (Omit<FieldIndex, 'queryScope'> & { readonly fieldPath: string })[];
+  }[];
+  readonly fieldOverrides?: readonly {
+    readonly collectionGroup: string;
+    readonly fieldPath: string;
+    readonly indexes: readonly FieldIndex[];
+  }[];
+}
+
+/** What every field has unless an override says otherwise. */
+const AUTOMATIC: readonly FieldIndex[] = [
+  { order: 'ASCENDING', queryScope: 'COLLECTION' },
+  { order: 'DESCENDING', queryScope: 'COLLECTION' },
+  { arrayConfig: 'CONTAINS', queryScope: 'COLLECTION' },
+];
+
+type Mode = 'ASCENDING' | 'DESCENDING' | 'CONTAINS';
+
+interface IndexField {
+  readonly path: string;
+  readonly mode: Mode;
+}
+
+/** What a query asks of an index: its equalities in any order, then its order exactly. */
+interface Demand {
+  readonly group: string;
+  readonly scope: Scope;
+  readonly equalities: readonly { readonly path: string; readonly contains: boolean }[];
+  readonly suffix: readonly IndexField[];
+}
+
+/** The indexes of a database: which there are, which a query needs, and how many entries a document makes in them. */
+export class Indexes {
+  constructor(private readonly definitions: IndexDefinitions) {}
+
+  /**
+   * Refuses a query that no declared index serves. Equalities are served by merging indexes that share the order; an
+   * order must stand in the index as it is, directions included.
+   * https://firebase.google.com/docs/firestore/query-data/index-overview
+   */
+  demand(
+    group: string | undefined,
+    scope: Scope,
+    filter: Filter | undefined,
+    orders: readonly Order[],
+    aggregated: readonly FieldPath[],
+  ): void {
+    // A query over all collections is served by the documents' names alone.
+    if (group === undefined) return;
+    for (const conjunction of disjunctions(filter)) {
+      const demand = demandOf(group, scope, conjunction, orders, aggregated);
+      if (!this.serves(demand)) throw missing(demand);
+    }
+  }
+
+  /**
+   * The number of index entries of a document: one in each index of each field, each field of each map, and each distinct
+   * element of each array, and one in each composite index whose fields it has.
+   */
+  entries(group: string, fields: MapValue): number {
+    let count = 0;
+    const visit = (map: MapValue, parents: FieldPath): void => {
+      for (const [key, value] of map) {
+        const path = [...parents, key];
+        for (const index of this.fieldIndexes(group, path)) {
+          if (index.order) count++;
+          else if (Array.isArray(value)) count += distinct(value);
+        }
+        if (value instanceof Map) visit(value, path);
+      }
+    };
+    visit(fields, []);
+    for (const composite of this.composites(group)) {
+      const values = composite.fields.map(({ path }) => valueAt(fields, parseFieldPath(path)));
+      if (values.includes(undefined)) continue;
+      count += composite.fields.reduce((product, { mode }, i) => {
+        const value = values[i];
+        return mode === 'CONTAINS' && Array.isArray(value) ? product * distinct(value) : product;
+      }, 1);
+    }
+    return count;
+  }
+
+  private composites(group: string): { scope: Scope; fields: IndexField[] }[] {
+    return (this.definitions.indexes ?? [])
+      .filter((index) => index.collectionGroup === group)
+      .map((index) => ({
+        scope: index.queryScope ?? 'COLLECTION',
+        fields: index.fields.map((field) => ({
+          path: formatFieldPath(parseFieldPath(field.fieldPath)),
+          mode: field.arrayConfig ?? field.order ?? 'ASCENDING',
+        })),
+      }));
+  }
+
+  /** The single-field indexes of a field: of the override for it or the nearest map around it, then of `*`. */
+  private fieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
+    const overrides = this.definitions.fieldOverrides ?? [];
+    if (overrides.length === 0) return AUTOMATIC;
+    for (let length = path.length; length > 0; length--) {
+      const text = formatFieldPath(path.slice(0, length));
+      const found = overrides.find(
+        (override) =>
+          override.collectionGroup === group &&
+          override.fieldPath !== '*' &&
+          formatFieldPath(parseFieldPath(override.fieldPath)) === text,
+      );
+      if (found) return found.indexes;
+    }
+    return overrides.find((override) => override.fieldPath === '*' && isDefault(override, group))?.indexes ?? AUTOMATIC;
+  }
+
+  private serves(demand: Demand): boolean {
+    const { equalities, suffix } = demand;
+    if (equalities.length === 0 && suffix.every(({ path }) => path === '__name__')) return true;
+    const covered = new Set<string>();
+    let found = false;
+    for (const fields of this.candidates(demand)) {
+      const prefix = prefixBefore(suffix, fields);
+      const fits = prefix?.every(({ path, mode }) =>
+        equalities.some((equality) => equality.path === path && equality.contains === (mode === 'CONTAINS')),
+      );
+      if (!prefix || !fits) continue;
+      found = true;
+      for (const { path } of prefix) covered.add(path);
+    }
+    return found && equalities.every(({ path }) => covered.has(path));
+  }
+
+  /** Every index that might serve, each ending in its order of names. */
+  private candidates({ group, scope, equalities, suffix }: Demand): IndexField[][] {
+    const paths = new Set([...equalities, ...suffix].map(({ path }) => path).filter((path) => path !== '__name__'));
+    const single = [...paths].flatMap((path) =>
+      this.fieldIndexes(group, parseFieldPath(path))
+        .filter((index) => (index.queryScope ?? 'COLLECTION') === scope)
+        .map((index) => [{ path, mode: index.arrayConfig ?? index.order ?? 'ASCENDING' } satisfies IndexField]),
+    );
+    const composite = this.composites(group)
+      .filter((index) => index.scope === scope)
+      .map((index) => index.fields);
+    return [...single, ...composite].map((fields) => {
+      const last = fields.at(-1);
+      if (last?.path === '__name__') return fields;
+      return [...fields, { path: '__name__', mode: last?.mode === 'DESCENDING' ? 'DESCENDING' : 'ASCENDING' }];
+    });
+  }
+}
+
+const isDefault = (override: { readonly collectionGroup: string }, group: string): boolean =>
+  override.collectionGroup === group || override.collectionGroup === '__default__';
+
+const distinct = (items: readonly Value[]): number => {
+  const sorted = [...items].sort(compareValues);
+  return sorted.filter((item, i) => i === 0 || compareValues(item, sorted[i - 1] as Value) !== 0).length;
+};
+
+function valueAt(fields: MapValue, path: FieldPath): Value | undefined {
+  let value: Value | undefined = fields;
+  for (const step of path) value = value instanceof Map ? value.get(step) : undefined;
+  return value;
+}
+
+/** What stands before the suffix in an index that ends in it. */
+function prefixBefore(suffix: readonly IndexField[], fields: readonly IndexField[]): IndexField[] | undefined {
+  const start = fields.length - suffix.length;
+  if (start < 0) return undefined;
+  const ends = suffix.every(
+    ({ path, mode }, i) => fields[start + i]?.path === path && fields[start + i]?.mode === mode,
+  );
+  return ends ? fields.slice(0, start) : undefined;
+}
+
+/** A filter that is not made of others. */
+export type Term = Extract<Filter, { kind: 'field' | 'unary' }>;
+
+/** The filter as an OR of ANDs. The values of an `in` are left together: each makes the same demand. */
+function disjunctions(filter: Filter | undefined): Term[][] {
+  if (!filter) return [[]];
+  switch (filter.kind) {
+    case 'field':
+    case 'unary':
+      return [[filter]];
+    case 'or':
+      return filter.filters.flatMap(disjunctions);
+    case 'and':
+      return filter.filters
+        .map(disjunctions)
+        .reduce((left, right) => left.flatMap((a) => right.map((b) => [...a, ...b])), [[]]);
+  }
+}
+
+/** Whether a term fixes the value of its field, so that the field needs no place in the order. */
+export function isEquality(term: Term): boolean {
+  if (term.kind === 'unary') return term.op === 'isNull' || term.op === 'isNaN';
+  return ['==', 'in', 'array-contains', 'array-contains-any'].includes(term.op);
+}
+
+function demandOf(
+  group: string,
+  scope: Scope,
+  terms: readonly Term[],
+  orders: readonly Order[],
+  aggregated: readonly FieldPath[],
+): Demand {
+  const equalities = terms
+    .filter((term) => isEquality(term) && !isName(term.path))
+    .map((term) => ({
+      path: formatFieldPath(term.path),
+      contains: term.kind === 'field' && term.op.startsWith('array-contains'),
+    }));
+  const fixed = new Set(equalities.filter(({ contains }) => !contains).map(({ path }) => path));
+  const ordered = orders
+    .map(({ path, descending }): IndexField => ({
+      path: formatFieldPath(path),
+      mode: descending ? 'DESCENDING' : 'ASCENDING',
+    }))
+    .filter(({ path }) => !fixed.has(path));
+  const names = ordered.filter(({ path }) => path === '__name__');
+  const fields = ordered.filter(({ path }) => path !== '__name__');
+  for (const path of aggregated.filter((path) => !isName(path)).map(formatFieldPath)) {
+    const known = fixed.has(path) || fields.some((field) => field.path === path);
+    if (!known) fields.push({ path, mode: names[0]?.mode ?? 'ASCENDING' });
+  }
+  return { group, scope, equalities, suffix: [...fields, ...names] };
+}
+
+function missing({ group, scope, equalities, suffix }: Demand): RpcError {
+  const fields = [
+    ...equalities.map(({ path, contains }) => `${path} ${contains ? 'CONTAINS' : 'ASCENDING'}`),
+    ...suffix.filter(({ path }) => path !== '__name__').map(({ path, mode }) => `${path} ${mode}`),
+  ];
+  return new RpcError(
+    'FAILED_PRECONDITION',
+    `The query requires an index. Declare it in firestore.indexes.json: collectionGroup "${group}", ` +
+      `queryScope ${scope}, fields ${[...new Set(fields)].join(', ')}.`,
+  );
+}

@@ -1,0 +1,100 @@
+import { invalid } from './errors';
+import { compareStrings } from './values';
+
+/** The steps of a field path, outermost first; `['__name__']` is the document's own name. */
+export type FieldPath = readonly string[];
+
+/** The field path that stands for the document's name. */
+export const NAME: FieldPath = ['__name__'];
+
+/** Whether a field path is the document's name. */
+export const isName = (path: FieldPath): boolean => path.length === 1 && path[0] === '__name__';
+
+/** A document's resource name in two halves: the collection's resource name, and the id within it. */
+export interface DocumentPath {
+  readonly name: string;
+  readonly collection: string;
+  readonly id: string;
+}
+
+const MAX_ID_BYTES = 1500;
+
+function checkId(id: string): void {
+  if (id === '' || id === '.' || id === '..') throw invalid(`Resource id "${id}" is invalid.`);
+  if (/^__.*__$/s.test(id)) throw invalid(`Resource id "${id}" is invalid because it is reserved.`);
+  if (Buffer.byteLength(id) > MAX_ID_BYTES) {
+    throw invalid(`Resource id "${id.slice(0, 40)}…" is longer than ${MAX_ID_BYTES} bytes.`);
+  }
+}
+
+/** The ids below `…/documents` in a resource name, each checked against Firestore's rules for ids. */
+function idsOf(name: string): string[] {
+  const [projects, project, databases, database, documents, ...ids] = name.split('/');
+  if (projects !== 'projects' || databases !== 'databases' || documents !== 'documents' || !project || !database) {
+    throw invalid(`Resource name "${name.slice(0, 200)}" is not below projects/*/databases/*/documents.`);
+  }
+  ids.forEach(checkId);
+  return ids;
+}
+
+/** Reads the resource name of a document. */
+export function documentPath(name: string): DocumentPath {
+  const ids = idsOf(name);
+  if (ids.length === 0 || ids.length % 2 === 1) throw invalid(`Document name "${name}" has an odd number of ids.`);
+  const slash = name.lastIndexOf('/');
+  return { name, collection: name.slice(0, slash), id: name.slice(slash + 1) };
+}
+
+/** Reads the parent of a query or a listing: `…/documents`, or a document (which need not exist). */
+export function parentPath(name: string): string {
+  if (idsOf(name).length % 2 === 1) throw invalid(`Parent "${name}" is a collection, not a document.`);
+  return name;
+}
+
+/** Checks a collection id that came apart from its parent. */
+export function collectionPath(parent: string, collectionId: string): string {
+  if (collectionId.includes('/')) throw invalid(`Collection id "${collectionId}" is invalid.`);
+  checkId(collectionId);
+  return `${parentPath(parent)}/${collectionId}`;
+}
+
+/** `projects/*\/databases/*` of any resource name. */
+export function databaseOf(name: string): string {
+  return name.split('/', 4).join('/');
+}
+
+/** The last id of a collection's resource name: its collection group. */
+export const groupOf = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
+
+const SIMPLE_PATH = /^[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*$/;
+
+/** Parses `a.b`, or with quoted steps: `` a.`b.c` ``. In a quoted step, a backslash escapes a backtick or a backslash. */
+export function parseFieldPath(text: string): FieldPath {
+  if (SIMPLE_PATH.test(text)) return text.split('.');
+  const steps: string[] = [];
+  const step = /(?:([A-Za-z_][A-Za-z_0-9]*)|`((?:[^`\\]|\\.)+)`)(\.|$)/suy;
+  for (let at = 0, open = true; at < text.length || open; at = step.lastIndex) {
+    step.lastIndex = at;
+    const found = step.exec(text);
+    if (!found) throw invalid(`Invalid property path "${text}".`);
+    steps.push(found[1] ?? found[2]?.replace(/\\(.)/gsu, '$1') ?? '');
+    open = found[3] === '.';
+  }
+  return steps;
+}
+
+/** The inverse of {@link parseFieldPath}. */
+export function formatFieldPath(path: FieldPath): string {
+  return path
+    .map((step) => (/^[A-Za-z_][A-Za-z_0-9]*$/.test(step) ? step : `\`${step.replace(/[\\`]/g, '\\$&')}\``))
+    .join('.');
+}
+
+/** Field paths in Firestore's order: step by step, a shorter path first. */
+export function compareFieldPaths(a: FieldPath, b: FieldPath): number {
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const order = compareStrings(a[i] ?? '', b[i] ?? '');
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { Owner, hasEnded, type Locks } from './locks';
+import type { PastView, Store } from './store';
+
+/** An open transaction. */
+export interface Transaction {
+  readonly id: string;
+  readonly database: string;
+  /** The connection it came by: when that goes, so does the transaction. */
+  readonly peer: string;
+  readonly owner: Owner;
+  /** What a read-only transaction reads; undefined for one that may write. */
+  readonly view: PastView | undefined;
+  readonly startedAt: number;
+  /** Requests that are being served; while there are any it is not idle. */
+  active: number;
+  lastUsedAt: number;
+}
+
+/** How long a transaction may last, and how long it may be idle. https://firebase.google.com/docs/firestore/quotas */
+export interface TransactionLimits {
+  readonly totalMs: number;
+  readonly idleMs: number;
+}
+
+/** Firestore's own limits. */
+export const FIRESTORE_LIMITS: TransactionLimits = { totalMs: 270_000, idleMs: 60_000 };
+
+/** How many transactions that have ended are remembered. */
+const REMEMBERED = 10_000;
+
+/** The open transactions of a server. */
+export class Transactions {
+  private readonly open = new Map<string, Transaction>();
+  private readonly past = new Map<string, { readonly age: number; readonly committed: boolean }>();
+  private readonly prefix = randomBytes(6);
+  private readonly sweeper: NodeJS.Timeout;
+  private count = 0;
+
+  constructor(
+    private readonly locks: Locks,
+    private readonly store: Store,
+    private readonly limits: TransactionLimits,
+  ) {
+    this.sweeper = setInterval(() => this.sweep(), Math.min(1000, limits.idleMs / 2));
+    this.sweeper.unref();
+  }
+
+  /** Starts a transaction. As the retry of another it inherits that one's age, and so its place before younger ones. */
+  begin(database: string, peer: string, readOnly: boolean, retryOf: string | undefined): Transaction {
+    const number = ++this.count;
+    const id = Buffer.alloc(12);
+    this.prefix.copy(id);
+    id.writeUIntBE(number, 6, 6);
+    const age = (retryOf === undefined ? undefined : this.past.get(retryOf)?.age) ?? number;
+    const transaction = {
+      id: id.toString('base64'),
+      database,
+      peer,
+      owner: new Owner(age),
+      view: readOnly ? this.store.openView() : undefined,
+      startedAt: performance.now(),
+      active: 0,
+      lastUsedAt: performance.now(),
+    };
+    this.open.set(transaction.id, transaction);
+    return transaction;
+  }
+
+  /** The open transaction with an id. One that has ended, or never was, is INVALID_ARGUMENT, as the SDK expects. */
+  get(id: string, database: string): Transaction {
+    const transaction = this.open.get(id);
+    if (transaction?.database !== database || transaction.owner.ended) throw hasEnded();
+    return transaction;
+  }
+
+  /** Ends a transaction and gives up its locks; nothing is applied in it any more. */
+  end(transaction: Transaction, how: 'committed' | 'rolled back'): void {
+    if (!this.open.delete(transaction.id)) return;
+    if (transaction.view) this.store.closeView(transaction.view);
+    this.locks.release(transaction.owner);
+    this.past.set(transaction.id, { age: transaction.owner.age, committed: how === 'committed' });
+    for (const id of this.past.keys()) {
+      if (this.past.size <= REMEMBERED) break;
+      this.past.delete(id);
+    }
+  }
+
+  /** Rolls back at a client's request. One that was aborted already is fine; one that was committed or unknown is not. */
+  rollBack(id: string, database: string): void {
+    const transaction = this.open.get(id);
+    if (transaction?.database === database) this.end(transaction, 'rolled back');
+    else if (this.past.get(id)?.committed !== false) throw hasEnded();
+  }
+
+  /** Rolls back what came by a connection that is gone. */
+  rollBackPeer(peer: string): void {
+    for (const transaction of this.open.values()) {
+      if (transaction.peer === peer) this.end(transaction, 'rolled back');
+    }
+  }
+
+  /** Rolls back everything that is open. */
+  clear(): void {
+    for (const transaction of this.open.values()) this.end(transaction, 'rolled back');
+  }
+
+  close(): void {
+    clearInterval(this.sweeper);
+    this.clear();
+  }
+
+  private sweep(): void {
+    const now = performance.now();
+    for (const transaction of this.open.values()) {
+      const idle = transaction.active === 0 && now - transaction.lastUsedAt > this.limits.idleMs;
+      if (idle || now - transaction.startedAt > this.limits.totalMs) this.end(transaction, 'rolled back');
+    }
+  }
+}
