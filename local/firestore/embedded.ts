@@ -73,7 +73,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
 
   let wire: Wire;
   try {
-    wire = await startWire(host, port, handle, (peer) => transactions.rollBackPeer(peer));
+    wire = await startWire(host, port, handle, (peer) => transactions.disconnected(peer));
   } catch (error) {
     transactions.close();
     store.close();

@@ -31,11 +31,17 @@ export class Owner {
 
 type Mode = 'shared' | 'exclusive';
 
-interface Wait {
-  readonly owner: Owner;
+/** What an owner asks for: documents, a query's range, or that nobody's range is in the way of its changes. */
+interface Claim {
   readonly keys: readonly string[];
   readonly mode: Mode;
-  readonly changes: readonly Change[];
+  readonly range?: PreparedQuery;
+  readonly changes?: readonly Change[];
+}
+
+interface Wait {
+  readonly owner: Owner;
+  readonly claim: Claim;
   readonly grant: () => void;
   readonly refuse: (error: RpcError) => void;
 }
@@ -62,22 +68,19 @@ export class Locks {
   /** Locks documents for reading. */
   async read(owner: Owner, names: readonly string[]): Promise<void> {
     const contended = names.filter((name) => this.isContended(collectionOf(name)));
-    if (contended.length > 0) await this.acquire(owner, contended, 'exclusive');
-    await this.acquire(owner, names, 'shared');
+    if (contended.length > 0) await this.claim(owner, { keys: contended, mode: 'exclusive' });
+    await this.claim(owner, { keys: names, mode: 'shared' });
   }
 
   /** Locks documents for writing: all at once, or none until all are free. */
   write(owner: Owner, names: readonly string[]): Promise<void> {
-    return this.acquire(owner, names, 'exclusive');
+    return this.claim(owner, { keys: names, mode: 'exclusive' });
   }
 
   /** Locks what a query reads: its range, and nothing that is not in it. */
   async readRange(owner: Owner, query: PreparedQuery): Promise<void> {
     const key = rangeKey(query);
-    if (this.isContended(key)) await this.acquire(owner, [key], 'exclusive');
-    if (owner.ended) throw hasEnded();
-    owner.ranges.add(query);
-    this.rangeHolders.add(owner);
+    await this.claim(owner, { keys: this.isContended(key) ? [key] : [], mode: 'exclusive', range: query });
   }
 
   /** Whether others hold ranges that the changes would reach into. */
@@ -86,11 +89,11 @@ export class Locks {
   }
 
   /** Waits until no other holds a range that the changes reach into. */
-  async untilUndisturbed(owner: Owner, changes: readonly Change[]): Promise<void> {
-    if (this.disturbs(owner, changes)) await this.wait(owner, [], 'shared', changes);
+  untilUndisturbed(owner: Owner, changes: readonly Change[]): Promise<void> {
+    return this.claim(owner, { keys: [], mode: 'shared', changes });
   }
 
-  /** Gives up all that an owner holds and waits for. */
+  /** Gives up all that an owner holds and waits for, for good. */
   release(owner: Owner): void {
     owner.ended = true;
     for (const wait of owner.waits) wait.refuse(hasEnded());
@@ -105,45 +108,49 @@ export class Locks {
     this.grantWaiting();
   }
 
-  private async acquire(owner: Owner, keys: readonly string[], mode: Mode): Promise<void> {
+  private async claim(owner: Owner, claim: Claim): Promise<void> {
     if (owner.ended) throw hasEnded();
-    const free = keys.every((key) => this.holdersAgainst(owner, key, mode).length === 0);
-    const inLine = owner.held.size === 0 && [...this.line].some((wait) => wait.keys.some((key) => keys.includes(key)));
-    if (free && !inLine) this.take(owner, keys, mode);
-    else await this.wait(owner, keys, mode, []);
+    const inLine = holdsNothing(owner) && this.waiting().blocks(claim);
+    if (!inLine && this.blockers(owner, claim).length === 0) this.take(owner, claim);
+    else await this.wait(owner, claim);
   }
 
-  private take(owner: Owner, keys: readonly string[], mode: Mode): void {
+  private waiting(): Line {
+    const line = new Line();
+    for (const { claim } of this.line) line.add(claim);
+    return line;
+  }
+
+  private take(owner: Owner, { keys, mode, range }: Claim): void {
     for (const key of keys) {
       let holders = this.holders.get(key);
       if (!holders) this.holders.set(key, (holders = new Map<Owner, Mode>()));
       if (holders.get(owner) !== 'exclusive') holders.set(owner, mode);
       owner.held.add(key);
     }
+    if (!range) return;
+    owner.ranges.add(range);
+    this.rangeHolders.add(owner);
   }
 
-  private holdersAgainst(owner: Owner, key: string, mode: Mode): Owner[] {
-    const holders = this.holders.get(key);
-    if (!holders) return [];
+  /** The holders that stand in the way of a claim. */
+  private blockers(owner: Owner, { keys, mode, changes = [] }: Claim): Owner[] {
     const against: Owner[] = [];
-    for (const [other, held] of holders) {
-      if (other !== owner && (mode === 'exclusive' || held === 'exclusive')) against.push(other);
+    for (const key of keys) {
+      for (const [other, held] of this.holders.get(key) ?? []) {
+        if (other !== owner && (mode === 'exclusive' || held === 'exclusive')) against.push(other);
+      }
     }
-    return against;
+    return against.concat(this.disturbed(owner, changes));
   }
 
   private disturbed(owner: Owner, changes: readonly Change[]): Owner[] {
     return [...this.rangeHolders].filter(
-      (other) => other !== owner && [...other.ranges].some((query) => changes.some((change) => reaches(change, query))),
+      (other) => other !== owner && [...other.ranges].some((query) => reach(changes, query)),
     );
   }
 
-  private blockers(wait: Wait): Owner[] {
-    const holders = wait.keys.flatMap((key) => this.holdersAgainst(wait.owner, key, wait.mode));
-    return [...holders, ...this.disturbed(wait.owner, wait.changes)];
-  }
-
-  private wait(owner: Owner, keys: readonly string[], mode: Mode, changes: readonly Change[]): Promise<void> {
+  private wait(owner: Owner, claim: Claim): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -152,12 +159,10 @@ export class Locks {
       };
       const wait: Wait = {
         owner,
-        keys,
-        mode,
-        changes,
+        claim,
         grant: () => {
           end();
-          this.take(owner, keys, mode);
+          this.take(owner, claim);
           resolve();
         },
         refuse: (error) => {
@@ -174,18 +179,11 @@ export class Locks {
 
   /** Lets those through for whom the way is free, in the order of their coming. */
   private grantWaiting(): void {
-    const ahead = new Map<string, Mode>();
+    const ahead = new Line();
     for (const wait of [...this.line]) {
-      if (!this.line.has(wait)) continue;
-      const holdsNothing = wait.owner.held.size === 0;
-      const behind =
-        holdsNothing &&
-        wait.keys.some((key) => ahead.has(key) && (wait.mode === 'exclusive' || ahead.get(key) === 'exclusive'));
-      if (!behind && this.blockers(wait).length === 0) {
-        wait.grant();
-        continue;
-      }
-      for (const key of wait.keys) if (ahead.get(key) !== 'exclusive') ahead.set(key, wait.mode);
+      const behind = holdsNothing(wait.owner) && ahead.blocks(wait.claim);
+      if (!behind && this.blockers(wait.owner, wait.claim).length === 0) wait.grant();
+      else ahead.add(wait.claim);
     }
   }
 
@@ -201,7 +199,7 @@ export class Locks {
     const seen = new Set<Owner>();
     const walk = (owner: Owner, path: readonly Owner[]): Owner[] | undefined => {
       for (const wait of owner.waits) {
-        for (const blocker of this.blockers(wait)) {
+        for (const blocker of this.blockers(owner, wait.claim)) {
           if (blocker === start) return [...path, owner];
           if (seen.has(blocker)) continue;
           seen.add(blocker);
@@ -217,8 +215,8 @@ export class Locks {
   private markContended(owner: Owner): void {
     const until = performance.now() + CONTENDED_MS;
     for (const wait of owner.waits) {
-      for (const key of wait.keys) this.contended.set(collectionOf(key), until);
-      for (const other of this.disturbed(owner, wait.changes)) {
+      for (const key of wait.claim.keys) this.contended.set(collectionOf(key), until);
+      for (const other of this.disturbed(owner, wait.claim.changes ?? [])) {
         for (const query of other.ranges) this.contended.set(rangeKey(query), until);
       }
     }
@@ -242,7 +240,30 @@ const collectionOf = (name: string): string => name.slice(0, name.lastIndexOf('/
 
 const rangeKey = ({ source }: PreparedQuery): string => `range of ${source.parent}/${source.collectionId ?? '*'}`;
 
-function reaches({ collection, old, doc }: Change, query: PreparedQuery): boolean {
-  if (!query.covers(collection)) return false;
-  return (old !== undefined && query.matches(old)) || (doc !== undefined && query.matches(doc));
+/** Whether one of the changes takes a document into a query's range, out of it, or changes it there. */
+function reach(changes: readonly Change[], query: PreparedQuery): boolean {
+  return changes.some(
+    ({ collection, old, doc }) =>
+      query.covers(collection) &&
+      ((old !== undefined && query.matches(old)) || (doc !== undefined && query.matches(doc))),
+  );
+}
+
+const holdsNothing = (owner: Owner): boolean => owner.held.size === 0 && owner.ranges.size === 0;
+
+/** The claims of those who wait, as far as a later one has to stand behind them. */
+class Line {
+  private readonly keys = new Map<string, Mode>();
+  private readonly changes: Change[] = [];
+
+  add({ keys, mode, changes = [] }: Claim): void {
+    for (const key of keys) if (this.keys.get(key) !== 'exclusive') this.keys.set(key, mode);
+    this.changes.push(...changes);
+  }
+
+  blocks({ keys, mode, range }: Claim): boolean {
+    const behind = (key: string): boolean =>
+      this.keys.has(key) && (mode === 'exclusive' || this.keys.get(key) === 'exclusive');
+    return keys.some(behind) || (range !== undefined && reach(this.changes, range));
+  }
 }

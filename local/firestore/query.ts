@@ -23,6 +23,7 @@ const MAX_DISJUNCTIONS = 30;
 /** Checks and compiles a query. */
 export function prepareQuery(source: StructuredQuery): PreparedQuery {
   parentPath(source.parent);
+  if (source.collectionId === undefined && !source.allDescendants) throw invalid('The query names no collection.');
   if (source.filter && disjunctionCount(source.filter) > MAX_DISJUNCTIONS) {
     throw invalid(`Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`);
   }
@@ -92,8 +93,7 @@ function fullOrder({ orderBy, filter }: StructuredQuery): Order[] {
     ordered.add(text);
     orders.push({ path, descending });
   }
-  // What comes after the name decides nothing.
-  return orders.slice(0, orders.findIndex(({ path }) => isName(path)) + 1);
+  return orders;
 }
 
 function inequalityPaths(filter: Filter | undefined): FieldPath[] {
@@ -300,23 +300,21 @@ async function sortDocs(
   orders: readonly Order[],
   pause: () => Promise<void> | undefined,
 ): Promise<Doc[]> {
-  const fields = orders
-    .slice(0, -1)
-    .map(({ path, descending }) => ({ read: valueReader(path), sign: descending ? -1 : 1 }));
-  const nameSign = orders.at(-1)?.descending ? -1 : 1;
-  const entries = docs.map((doc) => ({ doc, keys: fields.map(({ read }) => read(doc) ?? null) }));
-  const sorted = await sortInSlices(
-    entries,
-    (a, b) => {
-      for (let i = 0; i < fields.length; i++) {
-        const order = compareValues(a.keys[i] ?? null, b.keys[i] ?? null) * (fields[i]?.sign ?? 1);
-        if (order !== 0) return order;
-      }
-      return compareDocs(a.doc, b.doc) * nameSign;
-    },
-    pause,
-  );
-  return sorted.map(({ doc }) => doc);
+  const terms = orders.map(({ path, descending }) => ({
+    // Names compare without being put together.
+    read: isName(path) ? undefined : valueReader(path),
+    sign: descending ? -1 : 1,
+  }));
+  const entries = docs.map((doc) => ({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) }));
+  type Entry = (typeof entries)[number];
+  const compare = (a: Entry, b: Entry): number => {
+    for (const [i, { read, sign }] of terms.entries()) {
+      const order = read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
+      if (order !== 0) return order * sign;
+    }
+    return 0;
+  };
+  return (await sortInSlices(entries, compare, pause)).map(({ doc }) => doc);
 }
 
 /** Documents in the order of their names. */

@@ -20,6 +20,8 @@ export interface Context {
   readonly peer: string;
   /** A transaction that the call began, to be ended if the client never learns of it. */
   begun?: Transaction;
+  /** The owner of a write outside of any transaction, which is given up if the client goes while it waits. */
+  writer?: Owner;
 }
 
 /** What a read takes place in: a transaction's locks or its view of the past, or neither. */
@@ -53,19 +55,20 @@ export class Service {
     return this.handlers[rpc](request, context);
   }
 
-  /** Ends what a call began that its client never heard of. */
-  abandon({ begun }: Context): void {
+  /** Ends what a call began that its client never heard of, and what it still waits to do. */
+  abandon({ begun, writer }: Context): void {
     if (begun) this.transactions.end(begun, 'rolled back');
+    if (writer) this.locks.release(writer);
   }
 
   private readonly handlers: Handlers = {
     GetDocument: (request, context) => one(() => this.getDocument(request, context)),
     ListDocuments: (request, context) => one(() => this.listDocuments(request, context)),
-    CreateDocument: (request) => one(() => this.createDocument(request)),
-    UpdateDocument: ({ write, mask }) => one(async () => this.writeOne(write, mask)),
-    DeleteDocument: ({ write }) =>
+    CreateDocument: (request, context) => one(() => this.createDocument(request, context)),
+    UpdateDocument: ({ write, mask }, context) => one(() => this.writeOne(write, mask, context)),
+    DeleteDocument: ({ write }, context) =>
       one(async () => {
-        await this.commitWrites(new Owner(OUTSIDE), databaseOf(write.name), [write]);
+        await this.commitWrites(outsider(context), databaseOf(write.name), [write]);
         return encodeResponse('DeleteDocument', {});
       }),
     BatchGetDocuments: (request, context) => this.batchGet(request, context),
@@ -74,7 +77,7 @@ export class Service {
         context.begun = this.transactions.begin(database, context.peer, readOnly, retryOf);
         return Promise.resolve(encodeResponse('BeginTransaction', { transaction: transactionBytes(context.begun.id) }));
       }),
-    Commit: (request) => one(() => this.commit(request)),
+    Commit: (request, context) => one(() => this.commit(request, context)),
     Rollback: ({ database, transaction }) =>
       one(() => {
         this.transactions.rollBack(transaction, database);
@@ -84,7 +87,7 @@ export class Service {
     RunAggregationQuery: (request, context) => one(() => this.aggregate(request, context)),
     PartitionQuery: (request) => one(() => this.partition(request)),
     ListCollectionIds: (request) => one(() => this.listCollectionIds(request)),
-    BatchWrite: (request) => one(() => this.batchWrite(request)),
+    BatchWrite: (request, context) => one(() => this.batchWrite(request, context)),
   };
 
   private async getDocument({ name, mask, consistency }: Requests['GetDocument'], context: Context): Promise<Buffer> {
@@ -224,7 +227,7 @@ export class Service {
     return Promise.resolve(encodeResponse('ListCollectionIds', { collectionIds, nextPageToken }));
   }
 
-  private async createDocument(request: Requests['CreateDocument']): Promise<Buffer> {
+  private async createDocument(request: Requests['CreateDocument'], context: Context): Promise<Buffer> {
     const collection = collectionPath(request.parent, request.collectionId);
     const id = request.documentId || autoId();
     const { fields, mask } = request;
@@ -232,22 +235,26 @@ export class Service {
     return this.writeOne(
       { kind: 'update', name: `${collection}/${id}`, fields, mask: undefined, transforms: [], precondition },
       mask,
+      context,
     );
   }
 
-  private async writeOne(write: Write, mask: Mask): Promise<Buffer> {
-    const { outcomes } = await this.commitWrites(new Owner(OUTSIDE), databaseOf(write.name), [write]);
+  private async writeOne(write: Write, mask: Mask, context: Context): Promise<Buffer> {
+    const { outcomes } = await this.commitWrites(outsider(context), databaseOf(write.name), [write]);
     const doc = outcomes[0]?.doc;
     if (!doc) throw new RpcError('INTERNAL', 'the written document is missing');
     return encodeDoc(doc, mask);
   }
 
-  private async commit({ database, writes, transaction: id }: Requests['Commit']): Promise<Buffer> {
-    const transaction = id === undefined ? undefined : this.transactions.get(id, database);
+  private async commit({ database, writes, transaction: id }: Requests['Commit'], context: Context): Promise<Buffer> {
+    const transaction = id === undefined ? undefined : this.transactions.get(id, database, context.peer);
     if (transaction?.view && writes.length > 0) throw invalid('Cannot modify entities in a read-only transaction.');
-    if (transaction) transaction.active++;
+    if (transaction) {
+      transaction.active++;
+      transaction.committing = true;
+    }
     try {
-      const { time, outcomes } = await this.commitWrites(transaction?.owner ?? new Owner(OUTSIDE), database, writes);
+      const { time, outcomes } = await this.commitWrites(transaction?.owner ?? outsider(context), database, writes);
       if (transaction) this.transactions.end(transaction, 'committed');
       return encodeResponse('Commit', {
         writeResults: outcomes.map(writeResult),
@@ -270,10 +277,10 @@ export class Service {
   }
 
   /** Applies writes, each on its own: one that fails leaves the others alone. */
-  private async batchWrite({ database, writes }: Requests['BatchWrite']): Promise<Buffer> {
+  private async batchWrite({ database, writes }: Requests['BatchWrite'], context: Context): Promise<Buffer> {
     const names = new Set(writes.map(({ name }) => name));
     if (names.size < writes.length) throw invalid('Cannot write to the same document twice in one BatchWrite request.');
-    const { outcomes } = await this.apply(new Owner(OUTSIDE), database, writes, (each) =>
+    const { outcomes } = await this.apply(outsider(context), database, writes, (each) =>
       writes.map((write) => {
         try {
           return each(write);
@@ -348,7 +355,7 @@ export class Service {
     const fresh = consistency.kind === 'newTransaction';
     const transaction = fresh
       ? this.transactions.begin(database, context.peer, consistency.readOnly, consistency.retryOf)
-      : this.transactions.get(consistency.id, database);
+      : this.transactions.get(consistency.id, database, context.peer);
     if (fresh) context.begun = transaction;
     return {
       transaction,
@@ -382,6 +389,8 @@ export class Service {
 
 /** The age of a write outside of any transaction: older than all, so that it is never the one to be aborted. */
 const OUTSIDE = -1;
+
+const outsider = (context: Context): Owner => (context.writer = new Owner(OUTSIDE));
 
 async function* one(work: () => Promise<Buffer>): Answer {
   yield await work();

@@ -6,8 +6,8 @@ import type { PastView, Store } from './store';
 export interface Transaction {
   readonly id: string;
   readonly database: string;
-  /** The connection it came by: when that goes, so does the transaction. */
-  readonly peer: string;
+  /** The connection it was last used by. */
+  peer: string;
   readonly owner: Owner;
   /** What a read-only transaction reads; undefined for one that may write. */
   readonly view: PastView | undefined;
@@ -15,6 +15,10 @@ export interface Transaction {
   /** Requests that are being served; while there are any it is not idle. */
   active: number;
   lastUsedAt: number;
+  /** Set when its connection has gone. */
+  orphaned: boolean;
+  /** Set once its commit is under way; a second one comes too late, as after the end. */
+  committing: boolean;
 }
 
 /** How long a transaction may last, and how long it may be idle. https://firebase.google.com/docs/firestore/quotas */
@@ -25,6 +29,13 @@ export interface TransactionLimits {
 
 /** Firestore's own limits. */
 export const FIRESTORE_LIMITS: TransactionLimits = { totalMs: 270_000, idleMs: 60_000 };
+
+/**
+ * How long a transaction outlives its connection. A client that has died holds up the others no longer than this; one whose
+ * pool has merely closed an idle connection comes back by another within milliseconds.
+ */
+const ORPHAN_MS = 2000;
+const SWEEP_MS = 500;
 
 /** How many transactions that have ended are remembered. */
 const REMEMBERED = 10_000;
@@ -42,7 +53,7 @@ export class Transactions {
     private readonly store: Store,
     private readonly limits: TransactionLimits,
   ) {
-    this.sweeper = setInterval(() => this.sweep(), Math.min(1000, limits.idleMs / 2));
+    this.sweeper = setInterval(() => this.sweep(), Math.min(SWEEP_MS, limits.idleMs / 2));
     this.sweeper.unref();
   }
 
@@ -53,7 +64,7 @@ export class Transactions {
     this.prefix.copy(id);
     id.writeUIntBE(number, 6, 6);
     const age = (retryOf === undefined ? undefined : this.past.get(retryOf)?.age) ?? number;
-    const transaction = {
+    const transaction: Transaction = {
       id: id.toString('base64'),
       database,
       peer,
@@ -62,15 +73,19 @@ export class Transactions {
       startedAt: performance.now(),
       active: 0,
       lastUsedAt: performance.now(),
+      orphaned: false,
+      committing: false,
     };
     this.open.set(transaction.id, transaction);
     return transaction;
   }
 
   /** The open transaction with an id. One that has ended, or never was, is INVALID_ARGUMENT, as the SDK expects. */
-  get(id: string, database: string): Transaction {
+  get(id: string, database: string, peer: string): Transaction {
     const transaction = this.open.get(id);
-    if (transaction?.database !== database || transaction.owner.ended) throw hasEnded();
+    if (transaction?.database !== database || transaction.owner.ended || transaction.committing) throw hasEnded();
+    transaction.peer = peer;
+    transaction.orphaned = false;
     return transaction;
   }
 
@@ -93,10 +108,12 @@ export class Transactions {
     else if (this.past.get(id)?.committed !== false) throw hasEnded();
   }
 
-  /** Rolls back what came by a connection that is gone. */
-  rollBackPeer(peer: string): void {
+  /** Tells of a connection that has gone: its transactions are rolled back unless they turn up by another soon. */
+  disconnected(peer: string): void {
     for (const transaction of this.open.values()) {
-      if (transaction.peer === peer) this.end(transaction, 'rolled back');
+      if (transaction.peer !== peer) continue;
+      transaction.orphaned = true;
+      transaction.lastUsedAt = performance.now();
     }
   }
 
@@ -113,7 +130,8 @@ export class Transactions {
   private sweep(): void {
     const now = performance.now();
     for (const transaction of this.open.values()) {
-      const idle = transaction.active === 0 && now - transaction.lastUsedAt > this.limits.idleMs;
+      const idleMs = transaction.orphaned ? Math.min(ORPHAN_MS, this.limits.idleMs) : this.limits.idleMs;
+      const idle = transaction.active === 0 && now - transaction.lastUsedAt > idleMs;
       if (idle || now - transaction.startedAt > this.limits.totalMs) this.end(transaction, 'rolled back');
     }
   }
