@@ -26,12 +26,16 @@ export function open(port: number, { method, headers }: Sent): { request: Client
 }
 
 /** Sends a request and reads its whole answer, also where that comes before the body is sent. */
-export async function exchange(port: number, sent: Sent): Promise<Answer> {
-  const { body = '' } = sent;
-  const { request: opened, answer } = open(port, sent);
-  if (typeof body === 'string' || body instanceof Uint8Array) opened.end(body);
+export async function exchange(port: number, { method, headers, body = '' }: Sent): Promise<Answer> {
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    const length = body === '' ? {} : { 'content-length': Buffer.byteLength(body) };
+    const { request: opened, answer } = open(port, { method, headers: { ...length, ...headers } });
+    opened.end(body);
+    return answer;
+  }
+  const { request: opened, answer } = open(port, { method, headers: { 'transfer-encoding': 'chunked', ...headers } });
   // A server that refuses early may break the sending; what it answered is what counts.
-  else await Promise.race([answer, pipeline(Readable.from(body), opened).catch(() => undefined)]);
+  await Promise.race([answer, pipeline(Readable.from(body), opened).catch(() => undefined)]);
   return answer;
 }
 

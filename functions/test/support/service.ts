@@ -4,7 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../local/firestore';
+import {
+  startFirestore,
+  type EmbeddedFirestore,
+  type EndedCall,
+  type IndexDefinitions,
+} from '../../../local/firestore';
 import { checkAnswer, type Answer } from './answers';
 import { exchange, open, type Sent } from './http';
 import { operationNames, operations, type OperationName } from './operations';
@@ -35,21 +40,23 @@ export interface Request {
 export interface Service {
   /** The database, to be filled before a request and looked at after it. */
   db: Firestore;
-  /** The same database from within: faults, and the calls that the service made. */
+  /** The same database from within: where faults are injected. */
   firestore: EmbeddedFirestore;
+  /** The calls that reach the database from now until the next {@link Service.reset}, as each of them ends. */
+  observe: () => EndedCall[];
   /** Every line that the service has logged since the last {@link Service.reset}. */
   log: LogLine[];
   /** Sends a request and returns its checked answer; rejects when the connection breaks before the answer is whole. */
-  call(operation: OperationName, request?: Request): Promise<Answer>;
+  call: (operation: OperationName, request?: Request) => Promise<Answer>;
   /** Sends the head of a request, and leaves its body to the caller. */
-  open(operation: OperationName, request?: Request): ReturnType<typeof open>;
+  open: (operation: OperationName, request?: Request) => ReturnType<typeof open>;
   /** The port that an operation listens at, for what no HTTP client would send. */
-  port(operation: OperationName): number;
+  port: (operation: OperationName) => number;
   /** Changes the service's settings until the next {@link Service.reset}; undefined: not set. */
-  configure(settings: Partial<Settings>): void;
+  configure: (settings: Partial<Settings>) => void;
   /** Empties the database, takes back faults and settings, and forgets the log. To be called before each test. */
-  reset(): void;
-  close(): Promise<void>;
+  reset: () => void;
+  close: () => Promise<void>;
 }
 
 export type LogLine = Record<string, unknown>;
@@ -71,10 +78,16 @@ export async function startService(): Promise<Service> {
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
   const db = new Firestore({ projectId: PROJECT });
+  const observers = new Set<() => void>();
 
   const service: Service = {
     db,
     firestore,
+    observe: () => {
+      const calls: EndedCall[] = [];
+      observers.add(firestore.observe((call) => calls.push(call)));
+      return calls;
+    },
     log,
     port,
     call: async (operation, request = {}) => {
@@ -95,6 +108,8 @@ export async function startService(): Promise<Service> {
     },
     configure,
     reset: () => {
+      for (const stop of observers) stop();
+      observers.clear();
       firestore.faults.clear();
       firestore.clear();
       configure(SETTINGS);
