@@ -16,13 +16,6 @@ export const CHUNK_BYTES = 1_000_000;
 /** Characters that are hashed or compressed at a time. */
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** A payload as it is stored: gzip, cut into chunks, and the fingerprint of what is in it. */
-export interface PackedPayload {
-  /** Lowercase hex SHA-256 of the normalised payload in UTF-8. */
-  fingerprint: string;
-  chunks: Buffer[];
-}
-
 /** The normalised payload of a submission, in pieces. */
 export function* normalised({ info, products }: PriceListSubmission): Generator<string, undefined> {
   const { boq_list_id, currency_iso, date, market_id, name } = info;
@@ -40,15 +33,15 @@ export function* normalised({ info, products }: PriceListSubmission): Generator<
   yield `${piece}}}`;
 }
 
-/** Fingerprints and compresses the normalised payload, in one pass. */
-export async function pack(submission: PriceListSubmission): Promise<PackedPayload> {
+/** What tells payloads apart: lowercase hex SHA-256 of the normalised payload in UTF-8. */
+export function fingerprintOf(submission: PriceListSubmission): string {
   const hash = createHash('sha256');
-  const hashed = function* () {
-    for (const piece of normalised(submission)) {
-      hash.update(piece);
-      yield piece;
-    }
-  };
+  for (const piece of normalised(submission)) hash.update(piece);
+  return hash.digest('hex');
+}
+
+/** The normalised payload as it is stored: gzip, cut into chunks of at most {@link CHUNK_BYTES}. */
+export async function pack(submission: PriceListSubmission): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let held: Buffer[] = [];
   let bytes = 0;
@@ -57,7 +50,8 @@ export async function pack(submission: PriceListSubmission): Promise<PackedPaylo
     held = [];
     bytes = 0;
   };
-  await pipeline(Readable.from(hashed(), { objectMode: false }), createGzip(), async (packed) => {
+  const pieces = Readable.from(normalised(submission), { objectMode: false });
+  await pipeline(pieces, createGzip(), async (packed) => {
     for await (const part of packed as AsyncIterable<Buffer>) {
       if (bytes + part.length > CHUNK_BYTES) cut();
       held.push(part);
@@ -65,7 +59,7 @@ export async function pack(submission: PriceListSubmission): Promise<PackedPaylo
     }
   });
   cut();
-  return { fingerprint: hash.digest('hex'), chunks };
+  return chunks;
 }
 
 /** The normalised payload that was packed. @throws if the chunks are not all there, or not as they were packed */

@@ -8,24 +8,26 @@ import {
   writeChunk,
   writeEntries,
   type Claim,
+  type Entry,
   type ListKind,
+  type PayloadChunk,
 } from '../lib/repositories/price-lists';
 import { ridingOut } from '../lib/repositories/retry';
-import type { PriceListSubmission, ProductPrices } from '../lib/schemas/add-price-lists';
+import type { PriceListInfo, PriceListSubmission, ProductPrices } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation } from '../lib/schemas/key-record';
-import { pack, type PackedPayload } from './payload';
+import { fingerprintOf, pack } from './payload';
 import { successfulResponse } from './records';
 import type { Verdict } from './state-machine';
 
 /**
  * The creation of a price list, as a walk over points from which it can be taken up again:
  *
- *     claimed    the key's record, the request record with its payload, both parents: one transaction
+ *     claimed    the key's record, the request record with its payload, both parents: one commit
  *     stored     the chunks of the payload that were too many for that commit
  *     written    every entry of both lists, in batches
- *     finished   both parents ready, the key completed, the response stored: one transaction
+ *     finished   both parents ready, the key completed, the response stored: one commit
  *
- * or, from any of them, failed: both parents failed, the key awaiting review: one transaction. Every step may be taken
+ * or, from any of them, failed: both parents failed, the key awaiting review: one commit. Every step may be taken
  * twice, and is: an error of a call says nothing of whether it took effect, so the key's record is asked.
  */
 
@@ -74,34 +76,42 @@ const MAX_RETRY_AFTER_MS = 30_000;
  * @throws ServiceError payload_differs, attempt_unsettled, creation_failed
  */
 export async function addPriceLists(submission: PriceListSubmission, run: Run): Promise<Stored> {
-  const payload = await pack(submission);
-  const first = fitting(payload.chunks);
-  const claimed = await claimKey(submission, payload, first, run);
+  const payload = once(() => packed(submission));
+  const claimed = await claimKey(submission, payload, run);
   if (claimed.is !== 'owned') return answered(claimed);
 
   const attempt = claimed.record;
   run.log.claimed(attempt);
+  let cause: unknown;
+  let verdict: Verdict;
   try {
-    return answered(await carryOut(submission, attempt, payload.chunks.slice(first), run));
-  } catch (cause) {
-    return answered(await fail(attempt, claimed.record.boq_list_id, cause, run), cause);
+    const { chunks, first } = await payload();
+    verdict = await carryOut(submission, attempt, chunks.slice(first), run);
+  } catch (error) {
+    cause = error;
+    verdict = await fail(attempt, claimed.record.boq_list_id, error, run);
   }
+  // Whoever settled the attempt meanwhile, its caller is told of this key, never that the payload is not its own.
+  return answered(verdict.is === 'payload_differs' ? { is: 'unsettled', retry_after_ms: null } : verdict, cause);
 }
 
-async function claimKey(
-  { info, products }: PriceListSubmission,
-  { fingerprint, chunks }: PackedPayload,
-  first: number,
-  run: Run,
-): Promise<Verdict> {
+/** The packed payload, and how many of its chunks, from the first, fit into the claim's own commit. */
+async function packed(submission: PriceListSubmission) {
+  const chunks = await pack(submission);
+  let bytes = 0;
+  const over = chunks.findIndex((chunk) => (bytes += chunk.length) > CLAIM_PAYLOAD_BYTES);
+  return { chunks, first: over === -1 ? chunks.length : over };
+}
+
+async function claimKey(submission: PriceListSubmission, payload: Claim['payload'], run: Run): Promise<Verdict> {
+  const { info, products } = submission;
   const { db, clock } = run;
   const now = clock.now();
   const draft = {
     owner: run.newToken(),
     lease_expires_at: now + run.leaseMs,
-    fingerprint,
+    fingerprint: fingerprintOf(submission),
     products_count: products.length,
-    payload_chunks: chunks.length,
     market_id: info.market_id,
     document_id: newId(db),
     claimed_at: now,
@@ -110,7 +120,7 @@ async function claimKey(
     info,
     draft,
     ids: { expected_forward_cost_id: newId(db), price_list_id: newId(db) },
-    chunks: chunks.slice(0, first),
+    payload,
     respond: (attempt) => successfulResponse(attempt, info, now),
     now,
   };
@@ -119,54 +129,57 @@ async function claimKey(
   } catch (cause) {
     // The error may be of a claim that landed. Were it believed, the key would be blocked by a request that was refused.
     const met = () => settle(db, info.boq_list_id, { type: 'met', by: draft }, clock.now());
-    const verdict = await ridingOut(met, { ...run, signal: AbortSignal.timeout(RESERVE_MS) });
+    const verdict = await ridingOut(met, inReserve(run));
     if (verdict.is === 'free') throw cause;
     return verdict;
   }
 }
 
-/** From `claimed` to `finished`. */
+/** From `claimed` to `finished`; `rest` are the chunks of the payload that did not go with the claim. */
 async function carryOut(
   { info, products }: PriceListSubmission,
   attempt: Attempt,
   rest: readonly Buffer[],
   run: Run,
 ): Promise<Verdict> {
-  const { db, clock } = run;
-  const { document_id, creation } = attempt;
-  const chunks = rest.map((chunk, i) => ({ document_id, index: attempt.payload_chunks - rest.length + i, chunk }));
+  const { document_id, creation, payload_chunks } = attempt;
+  const chunks = rest.map((chunk, i) => ({ document_id, index: payload_chunks - rest.length + i, chunk }));
   // Without a market there is nothing after the payload: its last chunk goes with the finish.
   const last = creation === null ? chunks.pop() : undefined;
-  for (const chunk of chunks) await ridingOut(() => writeChunk(db, chunk), run);
-  if (creation !== null) await writeLists(products, attempt, creation, run);
-
-  const finished_at = clock.now();
-  const response = successfulResponse(attempt, info, finished_at);
-  const event = { type: 'finished', attempt, response } as const;
-  const verdict = await ridingOut(() => settle(db, info.boq_list_id, event, finished_at, last), run);
-  if (verdict.is === 'completed' && verdict.own) run.log.finished(attempt);
-  else run.log.superseded(attempt, verdict.is);
-  return verdict;
+  for (const chunk of chunks) {
+    await ridingOut(() => writeChunk(run.db, chunk), run);
+  }
+  if (creation !== null) {
+    await writeLists({ expected_forward_cost: products, price_list: products }, attempt, creation, run);
+  }
+  return finish(info, attempt, run, last);
 }
 
+/** The products whose entries a list lacks. */
+export type Lacking = Record<ListKind, PriceListSubmission['products']>;
+
 /**
- * Writes the entries of both lists side by side, each list batch after batch. When one list fails, the other stops
- * after the batch that it is at, so that nothing is still under way when the attempt is failed.
+ * Writes entries of both lists side by side, each list batch after batch. When one list fails, the other stops after
+ * the batch that it is at, so that nothing is still under way when the attempt is failed.
+ *
+ * A process that was frozen past its lease, and so may have been superseded, goes no further than the batch that it is at.
  */
-async function writeLists(
-  products: PriceListSubmission['products'],
-  attempt: Attempt,
+export async function writeLists(
+  lacking: Lacking,
+  { lease_expires_at }: Attempt,
   { expected_forward_cost_id, price_list_id }: Creation,
   run: Run,
+  wrote: (entries: number) => void = () => undefined,
 ): Promise<void> {
   let stopped = false;
   const write = async (kind: ListKind, list_id: string, price: keyof ProductPrices) => {
+    const products = lacking[kind];
     try {
       for (let start = 0; start < products.length && !stopped; start += MAX_BATCH) {
-        if (run.clock.now() >= attempt.lease_expires_at)
-          throw new Error('the lease ran out while entries were written');
-        const batch = products.slice(start, start + MAX_BATCH).map(([id, prices]) => [id, prices[price]] as const);
+        if (run.clock.now() >= lease_expires_at) throw new Error('the lease ran out while entries were written');
+        const batch = products.slice(start, start + MAX_BATCH).map(([id, prices]): Entry => [id, prices[price]]);
         await ridingOut(() => writeEntries(run.db, kind, list_id, batch), run);
+        wrote(batch.length);
       }
     } catch (error) {
       stopped = true;
@@ -180,26 +193,36 @@ async function writeLists(
   for (const list of written) if (list.status === 'rejected') throw list.reason;
 }
 
-/** Settles an attempt that cannot go on, in the time that was kept back for it. */
-async function fail(attempt: Attempt, boq_list_id: string, cause: unknown, run: Run): Promise<Verdict> {
+/** Completes an attempt whose entries are all written. */
+export async function finish(info: PriceListInfo, attempt: Attempt, run: Run, last?: PayloadChunk): Promise<Verdict> {
+  const finished_at = run.clock.now();
+  const event = { type: 'finished', attempt, response: successfulResponse(attempt, info, finished_at) } as const;
+  const verdict = await ridingOut(() => settle(run.db, info.boq_list_id, event, finished_at, last), run);
+  if (verdict.is === 'completed' && verdict.own) run.log.finished(attempt);
+  else run.log.superseded(attempt, verdict.is);
+  return verdict;
+}
+
+/** Settles an attempt that cannot go on, in the time that was kept back for it, and says what has become of it. */
+export async function fail(attempt: Attempt, boq_list_id: string, cause: unknown, run: Run): Promise<Verdict> {
   const reason = messageOf(cause);
-  run.log.failed(attempt, reason);
   const step = () => settle(run.db, boq_list_id, { type: 'failed', attempt, reason }, run.clock.now());
   try {
-    return await ridingOut(step, { ...run, signal: AbortSignal.timeout(RESERVE_MS) });
+    const verdict = await ridingOut(step, inReserve(run));
+    if (verdict.is === 'failed') run.log.failed(attempt, reason);
+    // The finish had landed, though its reply was lost.
+    else if (verdict.is === 'completed' && verdict.own) run.log.finished(attempt);
+    else run.log.superseded(attempt, verdict.is);
+    return verdict;
   } catch (error) {
     // The lease will run out, and whoever meets the key then settles it.
-    run.log.failed(attempt, `could not be settled: ${messageOf(error)}`);
+    run.log.failed(attempt, `${reason}; could not be settled: ${messageOf(error)}`);
     return { is: 'failed' };
   }
 }
 
-/** How many of the chunks, from the first, fit into the claim's own commit. */
-function fitting(chunks: readonly Buffer[]): number {
-  let bytes = 0;
-  const over = chunks.findIndex((chunk) => (bytes += chunk.length) > CLAIM_PAYLOAD_BYTES);
-  return over === -1 ? chunks.length : over;
-}
+/** The run, on the time that it keeps back instead of what it has. */
+const inReserve = (run: Run): Run => ({ ...run, signal: AbortSignal.timeout(RESERVE_MS) });
 
 function answered(verdict: Verdict, cause?: unknown): Stored {
   switch (verdict.is) {
@@ -225,3 +248,9 @@ const retryAfter = (ms: number | null): Record<string, string> =>
   ms === null ? {} : { 'Retry-After': String(Math.ceil(Math.min(ms, MAX_RETRY_AFTER_MS) / 1000)) };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
+
+/** The function's first result, however often it is called. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,59 +1,84 @@
 import { getApps, initializeApp } from 'firebase-admin/app';
-import { getFirestore, type Firestore } from 'firebase-admin/firestore';
+import {
+  getFirestore,
+  type DocumentReference,
+  type DocumentSnapshot,
+  type Firestore,
+  type Transaction,
+} from 'firebase-admin/firestore';
 
-/** The database as one request sees it: the process's one client, and a count of the calls that this request made. */
+/** The database as one request sees it. */
 export interface Database {
+  /** The process's one client. */
   readonly firestore: Firestore;
+  /** Calls to Firestore that this request has made. */
   calls: number;
   /** Ends the reading of a query when the request's time is up. */
   readonly signal: AbortSignal;
+  /** Documents as they are now, in the order in which they are asked for. One call. */
+  read(...documents: DocumentReference[]): Promise<DocumentSnapshot[]>;
+  /** Applies what `fill` puts in: all of it, or nothing if one of its preconditions does not hold. One call, tried once. */
+  commit(fill: (writes: Writes) => void): Promise<void>;
 }
+
+/** What one commit is to do. */
+export type Writes = Pick<Transaction, 'create' | 'set' | 'update'>;
 
 /** Milliseconds that one call to Firestore may take before it fails with DEADLINE_EXCEEDED. */
 export interface Deadlines {
-  /** A read of known documents, a commit, the start or the rollback of a transaction. */
-  call: number;
+  /** A read of known documents. The library tries one up to five times before it reports that it failed. */
+  read: number;
+  commit: number;
   /** A query, from its start to its last document: a slow caller of a large answer slows its query down. */
   query: number;
 }
 
-export const DEADLINES: Deadlines = { call: 20_000, query: 240_000 };
+export const DEADLINES: Deadlines = { read: 5_000, commit: 20_000, query: 240_000 };
 
 let shared: Firestore | undefined;
 
 /** Opens the database for one request. The client is made at the first, and kept: it holds the connections. */
 export function openDatabase(signal: AbortSignal): Database {
-  shared ??= connect(DEADLINES);
-  return { firestore: shared, calls: 0, signal };
+  shared ??= connect(getFirestore(getApps()[0] ?? initializeApp()), DEADLINES);
+  return databaseOf(shared, signal);
+}
+
+/** The database that a client reaches. */
+export function databaseOf(firestore: Firestore, signal: AbortSignal): Database {
+  return {
+    firestore,
+    signal,
+    calls: 0,
+    read(...documents) {
+      this.calls += 1;
+      return firestore.getAll(...documents);
+    },
+    commit(fill) {
+      this.calls += 1;
+      // A transaction that reads nothing is a single commit. `WriteBatch.commit` is one too, but the library would repeat
+      // it for up to ten minutes, and go on doing so after its caller has given up.
+      const filled = (writes: Writes) => {
+        fill(writes);
+        return Promise.resolve();
+      };
+      return firestore.runTransaction(filled, { maxAttempts: 1 });
+    },
+  };
 }
 
 /**
- * A client whose calls each end within their deadline, tried once: what may be tried again, how often and for how long,
- * is decided by who called (see retry.ts). The library's own retries of a commit go on for ten minutes.
+ * Has each call of a new client end within its deadline, tried once: what may be tried again, how often and for how
+ * long, is decided by who called (see retry.ts).
  */
-export function connect(deadlines: Deadlines): Firestore {
-  const firestore = getFirestore(getApps()[0] ?? initializeApp());
-  firestore.settings({ clientConfig: clientConfig(deadlines) });
-  return firestore;
-}
-
-/** Google's client configuration, as far as it differs from the library's own. */
-function clientConfig({ call, query }: Deadlines): object {
+export function connect(firestore: Firestore, { read, commit, query }: Deadlines): Firestore {
   const once = (timeout_millis: number) => ({ timeout_millis, retry_codes_name: 'none', retry_params_name: 'default' });
-  return {
-    interfaces: {
-      'google.firestore.v1.Firestore': {
-        retry_codes: { none: [] },
-        methods: {
-          BatchGetDocuments: once(call),
-          BeginTransaction: once(call),
-          Commit: once(call),
-          Rollback: once(call),
-          ListDocuments: once(call),
-          RunAggregationQuery: once(query),
-          RunQuery: once(query),
-        },
-      },
-    },
+  const methods = {
+    BatchGetDocuments: once(read),
+    Commit: once(commit),
+    RunQuery: once(query),
+    RunAggregationQuery: once(query),
   };
+  const interfaces = { 'google.firestore.v1.Firestore': { retry_codes: { none: [] }, methods } };
+  firestore.settings({ clientConfig: { interfaces } });
+  return firestore;
 }

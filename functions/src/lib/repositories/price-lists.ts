@@ -1,97 +1,86 @@
 import { createHash } from 'node:crypto';
-import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore';
+import type { DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
 import { parentsOf } from '../../price-lists/records';
 import { transition, type KeyEvent, type Verdict } from '../../price-lists/state-machine';
 import { MAX_TEXT_BYTES } from '../schemas/requests';
 import type { PriceListInfo, ProductId } from '../schemas/add-price-lists';
 import { keyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { collections, fields, subcollections } from './collections';
-import type { Database } from './database';
+import type { Database, Writes } from './database';
 import { marketOf } from './organisation';
 
 /**
- * The records of add price lists. Every function here is one try of one call or one transaction, and may be tried
- * again whatever became of it: ids and tokens are made outside, entries and chunks are fixed values under fixed ids,
- * and a transaction that runs again recognises by the owner what an earlier run of it wrote.
+ * The records of add price lists.
+ *
+ * A step of a key is a transaction in two calls: its record is read, and one commit writes what follows from it, under the
+ * precondition that the record is still the one that was read. So of two steps at a time one takes effect; a commit that
+ * arrives late, when its sender has long given up, finds another record and does nothing; and no lock is left behind
+ * by a call whose reply was lost, as one would be by a transaction that locks what it reads.
+ *
+ * Every function is one try, and may be tried again whatever became of it: ids and tokens are made outside, entries and
+ * chunks are fixed values under fixed ids, and a step that is tried again recognises by the owner what it wrote before.
  */
 
 /** A post's claim on its key. */
 export interface Claim {
   info: PriceListInfo;
-  /** The attempt, all but what its market decides. */
-  draft: Omit<Attempt, 'creation'>;
+  /** The attempt, but for what its market and its payload decide. */
+  draft: Omit<Attempt, 'creation' | 'payload_chunks'>;
   /** What its lists will be called if a market matches. */
-  ids: { expected_forward_cost_id: string; price_list_id: string };
-  /** The chunks of the payload that go with the claim's own commit. */
-  chunks: readonly Buffer[];
+  ids: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
+  /** The packed payload, and how many of its chunks, from the first, go with the claim; asked only if the key is free. */
+  payload: () => Promise<{ chunks: readonly Buffer[]; first: number }>;
   /** The answer of the attempt if no market matches and the payload is whole with this commit. */
   respond: (attempt: Attempt) => string;
   now: number;
 }
 
-/** A fresh document id; chosen outside every transaction. */
+/** A fresh document id; chosen before the first try of what uses it. */
 export const newId = ({ firestore }: Database): string => firestore.collection(collections.priceListRequests).doc().id;
 
 /** The id of a key's record: lowercase hex SHA-256 of the key in UTF-8. */
 export const keyId = (boq_list_id: string): string => createHash('sha256').update(boq_list_id, 'utf8').digest('hex');
 
-/** Claims the key if it is free, in one transaction, with the request record, its payload and both parents. */
-export function claim(db: Database, { info, draft, ids, chunks, respond, now }: Claim): Promise<Verdict> {
-  return inTransaction(db, async (transaction) => {
-    const { key, market } = await readKeyAndMarket(db, transaction, info);
-    const creation = market && {
-      ...ids,
-      market_name: usable(market.name),
-      market_iso: usable(market.country_iso),
-      currency: usable(market.currency_iso) ?? info.currency_iso,
-    };
-    const attempt = { ...draft, creation };
-    const completes = creation === null && chunks.length === draft.payload_chunks;
-    const response = completes ? respond(attempt) : null;
-    const verdict = step(db, transaction, key, { type: 'posted', info, attempt, response }, now);
+/** Claims the key if it is free; one commit holds the key's record, the request record, its payload and both parents. */
+export async function claim(db: Database, { info, draft, ids, payload, respond, now }: Claim): Promise<Verdict> {
+  const { key, market } = await readKeyAndMarket(db, info);
+  const met = await take(db, key, { type: 'met', by: draft }, now);
+  if (met.is !== 'free') return met;
 
-    const own = verdict.is === 'owned' || (verdict.is === 'completed' && verdict.own);
-    if (own && key.record?.owner !== attempt.owner) {
-      transaction.set(requestRecordOf(db, attempt.document_id), {
-        schema_version: 1,
-        info,
-        products_count: attempt.products_count,
-        fingerprint: attempt.fingerprint,
-        market_id: attempt.market_id,
-        expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
-        price_list_id: creation?.price_list_id ?? null,
-        created_at: attempt.claimed_at,
-        payload_encoding: 'gzip',
-        payload_chunks: attempt.payload_chunks,
-      });
-      chunks.forEach((chunk, index) => putChunk(db, transaction, { document_id: attempt.document_id, index, chunk }));
-      if (creation !== null) {
-        const records = parentRecords(db, creation);
-        const parents = parentsOf(attempt, creation, info, 'processing', now);
-        transaction.set(records.expectedForwardCost, parents.expectedForwardCost);
-        transaction.set(records.priceList, parents.priceList);
-      }
+  const { chunks, first } = await payload();
+  const creation = market && {
+    ...ids,
+    market_name: usable(market.name),
+    market_iso: usable(market.country_iso),
+    currency: usable(market.currency_iso) ?? info.currency_iso,
+  };
+  const attempt: Attempt = { ...draft, payload_chunks: chunks.length, creation };
+  const completes = creation === null && first === chunks.length;
+  const event = { type: 'posted', info, attempt, response: completes ? respond(attempt) : null } as const;
+  return take(db, key, event, now, (writes) => {
+    const { document_id } = attempt;
+    writes.set(requestRecordOf(db, document_id), requestRecord(info, attempt));
+    chunks.slice(0, first).forEach((chunk, index) => putChunk(db, writes, { document_id, index, chunk }));
+    if (creation !== null) {
+      const records = parentRecords(db, creation);
+      const parents = parentsOf(attempt, creation, info, 'processing', now);
+      writes.set(records.expectedForwardCost, parents.expectedForwardCost);
+      writes.set(records.priceList, parents.priceList);
     }
-    return verdict;
   });
 }
 
-/**
- * Takes one step of a key, in one transaction; the chunk, if there is one, is written only if the step is the caller's.
- */
-export function settle(
+/** Takes one step of a key; `last`, a chunk of its payload, is written with it if the step completes the attempt. */
+export async function settle(
   db: Database,
   boq_list_id: string,
   event: KeyEvent,
   now: number,
   last?: PayloadChunk,
 ): Promise<Verdict> {
-  return inTransaction(db, async (transaction) => {
-    db.calls += 1;
-    const key = keyOf(await transaction.get(keyRecordOf(db, boq_list_id)));
-    const verdict = step(db, transaction, key, event, now);
-    if (last !== undefined && verdict.is === 'completed' && verdict.own) putChunk(db, transaction, last);
-    return verdict;
+  const [key] = await db.read(keyRecordOf(db, boq_list_id));
+  return take(db, keyOf(key), event, now, (writes, record) => {
+    if (last !== undefined && record.status === 'completed') putChunk(db, writes, last);
   });
 }
 
@@ -104,10 +93,7 @@ export interface PayloadChunk {
 
 /** Writes a chunk that did not go with the claim. */
 export function writeChunk(db: Database, chunk: PayloadChunk): Promise<void> {
-  return inTransaction(db, (transaction) => {
-    putChunk(db, transaction, chunk);
-    return Promise.resolve();
-  });
+  return db.commit((writes) => putChunk(db, writes, chunk));
 }
 
 /** The two lists of an attempt: where their parents stand, and the field of their entries. */
@@ -121,72 +107,98 @@ export const lists = {
 
 export type ListKind = keyof typeof lists;
 
-/** Writes one batch of a list's entries, at most 500 (contract, section 4.6, rule 4), in one commit. */
-export function writeEntries(
-  db: Database,
-  kind: ListKind,
-  list_id: string,
-  entries: readonly (readonly [ProductId, number])[],
-): Promise<void> {
+/** An entry of a list: a product and its price in that list. */
+export type Entry = readonly [id: ProductId, price: number];
+
+/** Where the entries of a list are, and the field that holds their price. */
+export function entriesOf({ firestore }: Database, kind: ListKind, list_id: string) {
   const { collection, price } = lists[kind];
-  const products = db.firestore.collection(collection).doc(list_id).collection(subcollections.products);
-  return inTransaction(db, (transaction) => {
-    for (const [id, value] of entries) transaction.set(products.doc(id), { [price]: value });
-    return Promise.resolve();
+  return { products: firestore.collection(collection).doc(list_id).collection(subcollections.products), price };
+}
+
+/** Writes one batch of a list's entries, at most 500 (contract, section 4.6, rule 4), in one commit. */
+export function writeEntries(db: Database, kind: ListKind, list_id: string, entries: readonly Entry[]): Promise<void> {
+  const { products, price } = entriesOf(db, kind, list_id);
+  return db.commit((writes) => {
+    for (const [id, value] of entries) writes.set(products.doc(id), { [price]: value });
   });
 }
 
-/**
- * One try of a transaction. One that reads nothing is a single commit, atomic and not tried again by the library, whose
- * batches would be repeated for ten minutes with deadlines of their own.
- */
-function inTransaction<T>(db: Database, body: (transaction: Transaction) => Promise<T>): Promise<T> {
-  db.calls += 1;
-  return db.firestore.runTransaction(body, { maxAttempts: 1 });
-}
-
+/** A key's record as it was read. */
 interface Key {
   reference: DocumentReference;
   record: KeyRecord | undefined;
+  /** When the record was last written; undefined when there is none. */
+  version: Timestamp | undefined;
 }
 
-/** Lets the state machine judge an event, and writes what follows: the key's record, and its parents' status. */
-function step(db: Database, transaction: Transaction, key: Key, event: KeyEvent, now: number): Verdict {
+/**
+ * Lets the state machine judge an event, and commits what follows: the key's record, its parents' status, and whatever
+ * goes along with it.
+ */
+async function take(
+  db: Database,
+  key: Key,
+  event: KeyEvent,
+  now: number,
+  along: (writes: Writes, record: KeyRecord) => void = () => undefined,
+): Promise<Verdict> {
   const { record, verdict } = transition(key.record, event, now);
   if (record === undefined || record === key.record) return verdict;
-  transaction.set(key.reference, record);
-  if (record.creation !== null && key.record?.status === 'processing') {
-    const parents = Object.values(parentRecords(db, record.creation));
-    switch (record.status) {
-      case 'completed':
-        parents.forEach((parent) => transaction.update(parent, { status: 'ready', updated_at: now }));
-        break;
-      case 'requires_review':
-        // Merged, so that an attempt can be settled even where somebody has deleted its parents.
-        parents.forEach((parent) => transaction.set(parent, { status: 'failed', updated_at: now }, { merge: true }));
-        break;
-      case 'processing':
-      case 'released':
-        break;
-    }
-  }
+  await db.commit((writes) => {
+    if (key.version === undefined) writes.create(key.reference, record);
+    else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });
+    if (key.record?.status === 'processing') turnParents(db, writes, record);
+    along(writes, record);
+  });
   return verdict;
 }
 
-async function readKeyAndMarket(db: Database, transaction: Transaction, { boq_list_id, market_id }: PriceListInfo) {
-  db.calls += 1;
-  const reference = keyRecordOf(db, boq_list_id);
-  if (!isDocumentId(market_id)) return { key: keyOf(await transaction.get(reference)), market: null };
-  const [key, market] = await transaction.getAll(
-    reference,
-    db.firestore.collection(collections.markets).doc(market_id),
-  );
-  if (key === undefined || market === undefined) throw new Error('Firestore answered fewer documents than were asked');
-  return { key: keyOf(key), market: market.exists ? marketOf(market) : null };
+/** Gives the parents of an attempt that is over the status that it ended with. */
+function turnParents(db: Database, writes: Writes, { status, creation, updated_at }: KeyRecord): void {
+  if (creation === null) return;
+  const parents = Object.values(parentRecords(db, creation));
+  switch (status) {
+    case 'completed':
+      parents.forEach((parent) => writes.update(parent, { status: 'ready', updated_at }));
+      break;
+    case 'requires_review':
+    case 'released':
+      // Merged, so that an attempt can be settled even where somebody has deleted its parents.
+      parents.forEach((parent) => writes.set(parent, { status: 'failed', updated_at }, { merge: true }));
+      break;
+    case 'processing':
+      break;
+  }
 }
 
-function keyOf(document: DocumentSnapshot): Key {
-  return { reference: document.ref, record: document.exists ? keyRecord.parse(document.data()) : undefined };
+async function readKeyAndMarket(db: Database, { boq_list_id, market_id }: PriceListInfo) {
+  const reference = keyRecordOf(db, boq_list_id);
+  if (!isDocumentId(market_id)) return { key: keyOf((await db.read(reference))[0]), market: null };
+  const [key, market] = await db.read(reference, db.firestore.collection(collections.markets).doc(market_id));
+  return { key: keyOf(key), market: market?.exists === true ? marketOf(market) : null };
+}
+
+function keyOf(document: DocumentSnapshot | undefined): Key {
+  if (document === undefined) throw new Error('Firestore answered fewer documents than it was asked for');
+  const record = document.exists ? keyRecord.parse(document.data()) : undefined;
+  return { reference: document.ref, record, version: document.updateTime };
+}
+
+function requestRecord(info: PriceListInfo, attempt: Attempt): object {
+  const { products_count, fingerprint, market_id, creation, claimed_at, payload_chunks } = attempt;
+  return {
+    schema_version: 1,
+    info,
+    products_count,
+    fingerprint,
+    market_id,
+    expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
+    price_list_id: creation?.price_list_id ?? null,
+    created_at: claimed_at,
+    payload_encoding: 'gzip',
+    payload_chunks,
+  };
 }
 
 const keyRecordOf = ({ firestore }: Database, boq_list_id: string) =>
@@ -201,9 +213,9 @@ const parentRecords = ({ firestore }: Database, { expected_forward_cost_id, pric
 });
 
 /** Chunks stand in the order of their ids: four digits are enough for the largest request. */
-function putChunk(db: Database, transaction: Transaction, { document_id, index, chunk }: PayloadChunk): void {
+function putChunk(db: Database, writes: Writes, { document_id, index, chunk }: PayloadChunk): void {
   const chunks = requestRecordOf(db, document_id).collection(subcollections.payload);
-  transaction.set(chunks.doc(String(index).padStart(4, '0')), { [fields.payloadChunk.data]: chunk });
+  writes.set(chunks.doc(String(index).padStart(4, '0')), { [fields.payloadChunk.data]: chunk });
 }
 
 /** A market's text as the records of a list hold it: one too long for a text field is unusable, as if it were missing. */

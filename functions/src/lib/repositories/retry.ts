@@ -1,12 +1,12 @@
 import type { Clock } from '../clock';
 
 /**
- * Tries a call to Firestore again after an error that says nothing of the call itself. Only for calls that may be sent
- * twice: reads, writes of fixed values to fixed ids, and transactions that recognise what their first run wrote.
+ * Tries a call to Firestore again after an error that says nothing of the call itself. Only for what may be done twice:
+ * reads, writes of fixed values to fixed ids, and steps of a key, which begin by reading what an earlier try left.
  */
 
 /** gRPC status codes after which the same call may succeed. */
-const transientCodes = new Set([
+const transientCodes = new Set<unknown>([
   1, // CANCELLED
   2, // UNKNOWN
   4, // DEADLINE_EXCEEDED
@@ -17,8 +17,11 @@ const transientCodes = new Set([
   16, // UNAUTHENTICATED, while a token is renewed
 ]);
 
-/** How Firestore refuses the id of a transaction that has ended: a new transaction is the remedy. */
-const ENDED_TRANSACTION = 'transaction has expired';
+/** gRPC status codes of a step whose record is no longer the one that was read: read again, it may be taken. */
+const conflictCodes = new Set<unknown>([
+  6, // ALREADY_EXISTS
+  9, // FAILED_PRECONDITION
+]);
 
 const MAX_TRIES = 6;
 const FIRST_DELAY_MS = 250;
@@ -48,20 +51,20 @@ export async function ridingOut<T>(call: () => Promise<T>, { clock, random, sign
     } catch (error) {
       const delay = FIRST_DELAY_MS * 2 ** (tries - 1) * (0.5 + random() / 2);
       const last = tries === MAX_TRIES || clock.now() + delay > patient_until;
-      if (last || signal.aborted || !isTransient(error)) throw error;
+      if (last || signal.aborted || !(isTransient(error) || isOf(conflictCodes, error))) throw error;
       await clock.sleep(delay, signal);
     }
   }
 }
 
-function isTransient(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  const { code, message } = error;
-  return transientCodes.has(code as number) || (code === 3 && message.includes(ENDED_TRANSACTION));
-}
+/** Whether the error says nothing of the call that it came of. */
+export const isTransient = (error: unknown): boolean => isOf(transientCodes, error);
+
+const isOf = (codes: ReadonlySet<unknown>, error: unknown): boolean =>
+  error instanceof Error && 'code' in error && codes.has(error.code);
 
 /** The call's result, unless the signal aborts first; the call itself is not undone by that. */
-export async function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+async function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);
