@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { assertConforms } from '../contract/conformance';
 import type { OperationName } from './operations';
 
 /** What a request came back with. */
@@ -24,7 +25,9 @@ export interface Asked {
  * What holds for every answer of every operation, whatever the request was. Every answer that the harness receives goes
  * through here.
  */
-export function checkAnswer({ method }: Asked, { status, headers, text }: Answer): void {
+export function checkAnswer(asked: Asked, answer: Answer): void {
+  assertConforms(asked, answer);
+  const { status, headers, text } = answer;
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
   expect(headers['x-content-type-options']).toBe('nosniff');
   expect(headers['cache-control']).toBe('no-store');
@@ -35,5 +38,5 @@ export function checkAnswer({ method }: Asked, { status, headers, text }: Answer
   }
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(headers.vary?.split(', ')).toContain('Accept-Encoding');
-  if (method !== 'HEAD') expect(typeof JSON.parse(text)).toBe('object');
+  if (asked.method !== 'HEAD') expect(typeof JSON.parse(text)).toBe('object');
 }

@@ -13,7 +13,8 @@ declare const productId: unique symbol;
 export type ProductId = string & { readonly [productId]: true };
 
 const MAX_PRODUCT_ID_BYTES = 1500;
-const MAX_ERRORS = 100;
+/** How many errors an answer lists at most: judging stops there. */
+export const MAX_ERRORS = 100;
 
 const info = z
   .object(

@@ -1,0 +1,58 @@
+import type { Answer, Asked } from '../support/answers';
+import { assertConforms } from './conformance';
+
+/** The judge of answers refuses what it should: were it blind, the HTTP tests would prove nothing. */
+
+const TEAMS: Asked = { operation: 'getTeams', method: 'GET' };
+
+const good = answer(200, { teams: { t: { name: null, country_iso: 'KEN' } }, count: 1 });
+
+function answer(status: number, json: unknown, headers: Answer['headers'] = {}): Answer {
+  const text = json === undefined ? '' : JSON.stringify(json);
+  return {
+    status,
+    headers: {
+      'x-request-id': 'a',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      vary: 'Accept-Encoding',
+      'content-type': 'application/json; charset=utf-8',
+      date: 'Sat, 21 Nov 2026 10:00:00 GMT',
+      ...headers,
+    },
+    bytes: Buffer.from(text),
+    text,
+    json,
+  };
+}
+
+test('an answer as it is described conforms', () => {
+  expect(() => assertConforms(TEAMS, good)).not.toThrow();
+});
+
+test.each<[string, Asked, Answer]>([
+  ['a status that is not described', TEAMS, answer(404, { error: 'Not found' })],
+  ['a method that is not described, answered', { ...TEAMS, method: 'PUT' }, good],
+  ['a missing header', TEAMS, { ...good, headers: { ...good.headers, 'x-request-id': undefined } }],
+  ['a header with another value', TEAMS, answer(200, good.json, { 'cache-control': 'public' })],
+  ['a header that is not described', TEAMS, answer(200, good.json, { etag: 'x' })],
+  ['a CORS header where browsers may not call', TEAMS, answer(200, good.json, { 'access-control-allow-origin': '*' })],
+  ['another content type', TEAMS, answer(200, good.json, { 'content-type': 'text/html' })],
+  ['a field too few', TEAMS, answer(200, { teams: { t: { name: null } }, count: 1 })],
+  ['a field too many', TEAMS, answer(200, { teams: { t: { name: null, country_iso: null, id: 't' } }, count: 1 })],
+  [
+    'an empty string where null is meant',
+    TEAMS,
+    answer(200, { teams: { t: { name: '', country_iso: null } }, count: 1 }),
+  ],
+  ['another error text', TEAMS, answer(401, { error: 'unauthorized' })],
+  ['a refusal without Allow', TEAMS, answer(405, { error: 'Method not allowed' })],
+  [
+    'a body in an answer to HEAD',
+    { ...TEAMS, method: 'HEAD' },
+    answer(405, { error: 'Method not allowed' }, { allow: 'GET' }),
+  ],
+  ['no body', TEAMS, answer(200, undefined)],
+])('%s does not conform', (_, asked, wrong) => {
+  expect(() => assertConforms(asked, wrong)).toThrow('docs/openapi.json');
+});

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
+import type { Answer, Asked } from '../support/answers';
+
+/**
+ * Judges answers by docs/openapi.json: a status that is not described, a header that is missing, wrong or not
+ * described, and a body that is not as its schema has it are all failures. So the document cannot drift from the service.
+ */
+
+/** Headers of HTTP itself and of the framework, which the document has no reason to describe. */
+const OF_THE_TRANSPORT = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+]);
+
+interface Described {
+  headers: Record<string, { $ref: string }>;
+  content?: Record<string, unknown>;
+}
+
+interface Document {
+  paths: Record<string, Record<string, { responses: Record<string, Described> }>>;
+  components: { headers: Record<string, { required?: boolean; schema: { type?: string } }> };
+}
+
+const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Document;
+
+// The document's own schemas are judged by Redocly's lint, which knows OpenAPI's keywords.
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true } });
+ajv.addSchema(document, 'openapi');
+
+/** Fails, with every reason, unless the answer is one that docs/openapi.json describes for this request. */
+export function assertConforms({ operation, method }: Asked, answer: Answer): void {
+  const { where, described } = responseOf(operation, method, answer.status);
+  const failures = [...headerFailures(described, answer), ...bodyFailures(where, described, method, answer)];
+  if (failures.length > 0) {
+    const title = `${method} ${operation} ${answer.status} is not as docs/openapi.json has it`;
+    throw new Error([title, ...failures, answer.text.slice(0, 500)].join('\n'));
+  }
+}
+
+/** How the document describes a status. A method that it does not describe gets the 405 of the one that it does. */
+function responseOf(operation: string, method: string, status: number): { where: string; described: Described } {
+  const methods = document.paths[`/${operation}`] ?? {};
+  const name = method.toLowerCase();
+  const key = name in methods ? name : status === 405 ? Object.keys(methods)[0] : undefined;
+  const described = key === undefined ? undefined : methods[key]?.responses[status];
+  if (key === undefined || described === undefined) {
+    throw new Error(`docs/openapi.json describes no ${status} for ${method} ${operation}`);
+  }
+  return { where: `openapi#/paths/~1${operation}/${key}/responses/${status}`, described };
+}
+
+function* headerFailures({ headers }: Described, answer: Answer): Generator<string> {
+  for (const name of Object.keys(headers)) {
+    const { required = false, schema } = headerNamed(name);
+    const text = answer.headers[name.toLowerCase()];
+    if (text === undefined) {
+      if (required) yield `the header ${name} is missing`;
+      continue;
+    }
+    const value = schema.type === 'integer' ? Number(text) : text;
+    const validate = validator(`openapi#/components/headers/${name}/schema`);
+    if (!validate(value)) yield `the header ${name}: ${explain(validate)}, received ${String(text)}`;
+  }
+  const known = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  for (const name of Object.keys(answer.headers)) {
+    if (!known.has(name) && !OF_THE_TRANSPORT.has(name)) yield `the header ${name} is not described`;
+  }
+}
+
+function headerNamed(name: string): { required?: boolean; schema: { type?: string } } {
+  const header = document.components.headers[name];
+  if (header === undefined) throw new Error(`docs/openapi.json has no header ${name}`);
+  return header;
+}
+
+function* bodyFailures(where: string, { content }: Described, method: string, answer: Answer): Generator<string> {
+  if (content === undefined || method === 'HEAD') {
+    if (answer.bytes.length > 0) yield 'there is a body where none is described';
+    return;
+  }
+  if (answer.headers['content-type'] !== 'application/json; charset=utf-8') yield 'the content type is not JSON';
+  const validate = validator(`${where}/content/application~1json/schema`);
+  if (!validate(answer.json)) yield `the body: ${explain(validate)}`;
+}
+
+function validator(reference: string): ValidateFunction {
+  const validate = ajv.getSchema(reference);
+  if (validate === undefined) throw new Error(`docs/openapi.json has nothing at ${reference}`);
+  return validate;
+}
+
+const explain = ({ errors }: ValidateFunction): string => ajv.errorsText(errors ?? null);
