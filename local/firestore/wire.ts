@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Server as SocketServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import {
+  Metadata,
   Server,
   ServerCredentials,
   type ServerUnaryCall,
@@ -164,7 +165,11 @@ function streamReply(call: Streaming, destroy: (peer: string) => void): Reply {
       });
     },
     end: () => call.end(),
-    fail: (error) => call.emit('error', { code: error.status, details: error.message }),
+    fail: (error) => {
+      // Headers first: without them the SDK takes an error for no response at all, and tries twice more by itself.
+      call.sendMetadata(new Metadata());
+      call.emit('error', { code: error.status, details: error.message });
+    },
     drop: () => destroy(peer),
     get cancelled() {
       return call.cancelled;
