@@ -80,8 +80,12 @@ function read(request: IncomingMessage, encoding: 'identity' | 'gzip', signal: A
   return new Promise<Buffer>((resolve, reject) => {
     const fail = (error: ServiceError) => () => reject(error);
     request.on('data', bounded(fail(tooLarge())));
-    request.on('error', fail(refused('The body ended before it was complete')));
-    request.on('close', fail(refused('The body ended before it was complete')));
+    const cutShort = fail(refused('The body ended before it was complete'));
+    request.on('error', cutShort);
+    // A request that has been read to its end closes too, perhaps before the last of it is inflated.
+    request.on('close', () => {
+      if (!request.readableEnded) cutShort();
+    });
     signal.addEventListener('abort', fail(timedOut()), { once: true });
 
     const chunks: Buffer[] = [];

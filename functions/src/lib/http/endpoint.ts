@@ -102,7 +102,8 @@ async function handle<Body>(
     operation: operation.name,
     request_id: context.requestId,
     method: request.method ?? '',
-    status: response.statusCode,
+    // An error may have come too late to be answered, or to a caller who has gone away: the log has it as it is.
+    status: error === undefined ? response.statusCode : errorTable[error.code].status,
     duration_ms: Math.round(performance.now() - started_at),
     firestore_calls: context.db.calls,
     replayed: done?.replayed,
