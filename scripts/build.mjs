@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 /**
@@ -23,12 +23,11 @@ const RUNTIME = ['@google-cloud/functions-framework'];
 /** What Firebase's tools demand to find declared, on the machine that deploys or emulates; production leaves it out. */
 const TOOLING = ['firebase-admin', 'firebase-functions'];
 
-await rm(DIST, { recursive: true, force: true });
-await mkdir(DIST);
-await build({
+const { outputFiles } = await build({
   entryPoints: [`${SOURCE}/src/index.ts`],
   outfile: `${DIST}/${BUNDLE}`,
   bundle: true,
+  write: false,
   platform: 'node',
   target: 'node24',
   format: 'cjs',
@@ -48,8 +47,19 @@ const manifest = {
   dependencies: pick(dependencies, RUNTIME),
   devDependencies: pick(dependencies, TOOLING),
 };
-await writeJson(`${DIST}/package.json`, manifest);
-await writeJson(`${DIST}/package-lock.json`, prune(await json(`${SOURCE}/package-lock.json`), manifest));
+const lock = prune(await json(`${SOURCE}/package-lock.json`), manifest);
+
+const files = new Map([
+  [BUNDLE, outputFiles[0].contents],
+  ['package.json', pretty(manifest)],
+  ['package-lock.json', pretty(lock)],
+]);
+await mkdir(DIST, { recursive: true });
+for (const [file, contents] of files) await replace(`${DIST}/${file}`, contents);
+// What Firebase's tools install beside the bundle for their emulator is not uploaded (firebase.json).
+for (const file of await readdir(DIST)) {
+  if (!files.has(file) && file !== 'node_modules') await rm(`${DIST}/${file}`, { recursive: true });
+}
 
 /** The lock file, pruned to what the manifest needs, under the manifest's own `dev` marks. */
 function prune({ lockfileVersion, requires, packages }, manifest) {
@@ -96,6 +106,13 @@ async function json(path) {
   return JSON.parse(await readFile(path, 'utf8'));
 }
 
-async function writeJson(path, value) {
-  await writeFile(path, `${JSON.stringify(value, null, 2)}\n`);
+function pretty(value) {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Writes a file so that whoever reads it meanwhile, a function that is starting, finds the old one or the new one whole. */
+async function replace(path, contents) {
+  const unfinished = `${SOURCE}/.${process.pid}.unfinished`;
+  await writeFile(unfinished, contents);
+  await rename(unfinished, path);
 }
