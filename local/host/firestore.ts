@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { FirestoreOptions, IndexDefinitions } from '../firestore';
+import { StartError } from './settings';
+
+/** What the thread says once: where it listens, or why it does not. */
+export type Started = { address: string } | { refusal: string };
+
+/** A Firestore to use: `address` is the value of FIRESTORE_EMULATOR_HOST. */
+export interface OpenFirestore {
+  address: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the embedded Firestore, with the indexes that a deployment would have, in a thread: it and the functions then
+ * have a core each, and a big read or write takes a third less time. A thread, unlike a child process, ends with the process
+ * however that ends, and a failure in it ends the process.
+ *
+ * @throws StartError in the embedded Firestore's own words: a taken port, a data folder in use or damaged
+ */
+export async function embedFirestore(where: { port: number; dataDir: string }): Promise<OpenFirestore> {
+  const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
+  const workerData: FirestoreOptions = { ...where, indexes };
+  const thread = new Worker(resolve('local/host/firestore-thread.ts'), { workerData });
+  const [started] = (await once(thread, 'message')) as [Started];
+  if ('refusal' in started) throw new StartError(started.refusal);
+  return {
+    address: started.address,
+    close: async () => {
+      const exited = once(thread, 'exit');
+      thread.postMessage('close');
+      await exited;
+    },
+  };
+}

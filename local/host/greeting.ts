@@ -1,0 +1,48 @@
+import { styleText } from 'node:util';
+import { sampleBodies } from '../sample';
+import type { Functions } from './functions';
+import type { Settings } from './settings';
+
+interface Started {
+  settings: Settings;
+  functions: Functions;
+  firestoreAddress: string;
+  /** How many sample records were written. */
+  seeded: number;
+}
+
+/** What `npm start` says once it answers: where everything is, and a call of each operation to copy. */
+export function greeting({ settings, functions, firestoreAddress, seeded }: Started): string {
+  const { firestore, apiKey, corsAllowedOrigins } = settings;
+  const data =
+    typeof firestore === 'string'
+      ? 'not embedded'
+      : firestore.dataDir === ':memory:'
+        ? 'data in memory only'
+        : `data in ${firestore.dataDir}`;
+  const facts = {
+    Functions: functions.origin,
+    Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
+    'API key': firstKey(apiKey) || 'not configured: every call answers 500',
+    Origins: corsAllowedOrigins || 'none',
+  };
+  const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
+  const calls = Object.entries(sampleBodies).flatMap(([name, body]) => {
+    const address = functions.addresses.get(name);
+    return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, firstKey(apiKey), body)}`];
+  });
+  return ['', ...labelled, '', calls.join('\n\n'), ''].join('\n');
+}
+
+/** A setting may hold several keys, one a line. */
+const firstKey = (apiKey: string) => apiKey.trim().split('\n')[0]?.trim() ?? '';
+
+function curl(address: string, key: string, body: string | undefined): string {
+  const json = body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(body)];
+  return ['curl', '-H', quoted(`x-api-key: ${key}`), ...json, address].join(' ');
+}
+
+/** Text as one word of a shell's command line. */
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+const dim = (text: string) => styleText('dim', text);

@@ -1,0 +1,53 @@
+/**
+ * What `npm start` can be told, one environment variable each; scripts may rely on them.
+ *
+ * | Variable                  | Default                   | Meaning                                                        |
+ * | ------------------------- | ------------------------- | -------------------------------------------------------------- |
+ * | `FUNCTIONS_PORT`          | 5001                      | port of the six functions; 0 is any free one                   |
+ * | `FIRESTORE_PORT`          | 8080                      | port of the embedded Firestore; 0 likewise                     |
+ * | `FIRESTORE_EMULATOR_HOST` | unset                     | when set, this Firestore is used and none is embedded          |
+ * | `DATA_DIR`                | `.local-data`             | where the embedded Firestore keeps its data; `:memory:`: nowhere |
+ * | `SAMPLE_DATA`             | `true`                    | `false`: an empty database is not filled with the sample data  |
+ * | `API_KEY`                 | `local-dev-key`           | the key setting of the service; empty: not configured          |
+ * | `CORS_ALLOWED_ORIGINS`    | `http://localhost:3000`   | origins that may call warehouses, comma-separated; empty: none |
+ */
+export interface Settings {
+  functionsPort: number;
+  /** The address of a Firestore that runs already, or how to embed one. */
+  firestore: string | { port: number; dataDir: string };
+  sampleData: boolean;
+  apiKey: string;
+  corsAllowedOrigins: string;
+}
+
+/** Why `npm start` cannot go on, in one line for whoever typed it. */
+export class StartError extends Error {}
+
+/** @throws StartError */
+export function readSettings(env: NodeJS.ProcessEnv): Settings {
+  // Where an empty value has no meaning of its own, it is the same as none.
+  const value = (name: string, byDefault: string) => {
+    const set = env[name]?.trim() ?? '';
+    return set === '' ? byDefault : set;
+  };
+  const firestorePort = port('FIRESTORE_PORT', value('FIRESTORE_PORT', '8080'));
+  const dataDir = value('DATA_DIR', '.local-data');
+  const firestoreAddress = value('FIRESTORE_EMULATOR_HOST', '');
+  return {
+    functionsPort: port('FUNCTIONS_PORT', value('FUNCTIONS_PORT', '5001')),
+    firestore: firestoreAddress === '' ? { port: firestorePort, dataDir } : firestoreAddress,
+    sampleData: flag('SAMPLE_DATA', value('SAMPLE_DATA', 'true')),
+    apiKey: env['API_KEY'] ?? 'local-dev-key',
+    corsAllowedOrigins: env['CORS_ALLOWED_ORIGINS'] ?? 'http://localhost:3000',
+  };
+}
+
+function port(name: string, text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new StartError(`${name} is a number from 0 to 65535, not "${text}".`);
+}
+
+function flag(name: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new StartError(`${name} is "true" or "false", not "${text}".`);
+}

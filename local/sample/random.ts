@@ -1,0 +1,16 @@
+/** Numbers that look random and are the same for the same seed, on every machine: Lehmer's generator, exact in doubles. */
+export interface Random {
+  /** From 0 inclusive to 1 exclusive. */
+  next(): number;
+  /** A whole number from `min` to `max`, both inclusive. */
+  int(min: number, max: number): number;
+  pick<T>(choices: readonly [T, ...T[]]): T;
+}
+
+/** @param seed a whole number from 1 to 2,147,483,646 */
+export function seeded(seed: number): Random {
+  let state = seed;
+  const next = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1));
+  return { next, int, pick: (choices) => choices[int(0, choices.length - 1)] ?? choices[0] };
+}
