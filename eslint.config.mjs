@@ -13,6 +13,7 @@ const firestore = {
 };
 const params = { group: ['firebase-functions/params'], message: 'Only lib/config.ts reads parameters and secrets.' };
 const local = { group: ['**/local/**'], message: 'Nothing in local/ is deployed or imported by functions/src.' };
+const operator = { group: ['**/operator/**'], message: "The operator's command is never deployed." };
 
 export default tseslint.config(
   { ignores: ['**/node_modules/', '**/dist/', 'coverage/', 'docs/examples/api.d.ts'] },
@@ -37,10 +38,11 @@ export default tseslint.config(
   wall(
     ['functions/src/**'],
     ['functions/src/lib/repositories/**', 'functions/src/lib/config.ts'],
-    [firestore, params, local],
+    [firestore, params, local, operator],
   ),
-  wall(['functions/src/lib/repositories/**'], [], [params, local]),
-  wall(['functions/src/lib/config.ts'], [], [firestore, local]),
+  wall(['functions/src/lib/repositories/**'], [], [params, local, operator]),
+  wall(['functions/src/lib/config.ts'], [], [firestore, local, operator]),
+  wall(['functions/operator/**'], ['functions/operator/records.ts'], [firestore, params, local]),
   wall(['local/**'], ['local/**/*.test.ts', 'local/test/**'], [{ group: ['**/functions/src/**'], message: 'local/ knows nothing of the service.' }]),
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
 );

@@ -23,8 +23,17 @@ export type KeyEvent =
   | { type: 'failed'; attempt: Attempt; reason: string }
   /** Somebody looks at the record, and settles it if its lease has run out. */
   | { type: 'met'; by: Asker }
-  | { type: 'resumed'; owner: string; lease_expires_at: number; by: string; reason: string }
-  | { type: 'released'; by: string; reason: string };
+  /** An operator takes over the attempt of this request record. */
+  | ({ type: 'resumed'; owner: string; lease_expires_at: number } & Operation)
+  /** An operator gives up the attempt of this request record, and frees its key. */
+  | ({ type: 'released' } & Operation);
+
+/** What an operator decides, on which attempt, as he saw it. */
+export interface Operation {
+  document_id: string;
+  by: string;
+  reason: string | null;
+}
 
 /** Who asks, and with what: nothing is known of an operator. */
 export type Asker = Partial<Pick<Attempt, 'owner' | 'fingerprint'>>;
@@ -61,6 +70,9 @@ export function transition(given: KeyRecord | undefined, event: KeyEvent, now: n
     case 'posted': {
       if (record !== undefined && record.status !== 'released')
         return { record, verdict: judge(record, event.attempt, now) };
+      // A claim that landed and was told otherwise, and comes again after an operator has released what it had claimed.
+      if (record !== undefined && hadClaimed(record, event.attempt))
+        return { record, verdict: { is: 'unsettled', retry_after_ms: null } };
       const claimed = claim(record, event, now);
       return { record: claimed, verdict: judge(claimed, event.attempt, now) };
     }
@@ -75,18 +87,21 @@ export function transition(given: KeyRecord | undefined, event: KeyEvent, now: n
     case 'met':
       return { record, verdict: judge(record, event.by, now) };
     case 'resumed': {
-      if (record?.status !== 'requires_review') return { record, verdict: judge(record, {}, now) };
       const { owner, lease_expires_at } = event;
+      if (!isReviewable(record, event)) return { record, verdict: judge(record, { owner }, now) };
       const live = act('resume', { ...record, status: 'processing', owner, lease_expires_at }, event, now);
-      return { record: live, verdict: judge(live, event, now) };
+      return { record: live, verdict: judge(live, { owner }, now) };
     }
     case 'released': {
-      if (record?.status !== 'requires_review') return { record, verdict: judge(record, {}, now) };
+      if (!isReviewable(record, event)) return { record, verdict: judge(record, {}, now) };
       const free = act('release', { ...record, status: 'released' }, event, now);
       return { record: free, verdict: judge(free, {}, now) };
     }
   }
 }
+
+const isReviewable = (record: KeyRecord | undefined, { document_id }: Operation): record is KeyRecord =>
+  record?.status === 'requires_review' && record.document_id === document_id;
 
 /** The record as it is once its lease is taken into account: one that has run out leaves nobody its owner. */
 function lapse(record: KeyRecord, now: number): KeyRecord {
@@ -112,6 +127,9 @@ function claim(
   };
 }
 
+const hadClaimed = (released: KeyRecord, { document_id }: Attempt): boolean =>
+  [released, ...released.history].some((attempt) => attempt.document_id === document_id);
+
 function settled(record: KeyRecord): SettledAttempt {
   const { schema_version, boq_list_id, status, response, history, actions, updated_at, ...attempt } = record;
   return { ...attempt, settled_at: updated_at };
@@ -132,7 +150,7 @@ function change(
 const act = (
   action: OperatorAction['action'],
   record: KeyRecord,
-  { by, reason }: { by: string; reason: string },
+  { by, reason }: Operation,
   now: number,
 ): KeyRecord => ({ ...record, updated_at: now, actions: [...record.actions, { action, at: now, by, reason }] });
 

@@ -8,12 +8,11 @@ import {
   writeChunk,
   writeEntries,
   type Claim,
-  type Entry,
   type ListKind,
   type PayloadChunk,
 } from '../lib/repositories/price-lists';
 import { ridingOut } from '../lib/repositories/retry';
-import type { PriceListInfo, PriceListSubmission, ProductPrices } from '../lib/schemas/add-price-lists';
+import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation } from '../lib/schemas/key-record';
 import { fingerprintOf, pack } from './payload';
 import { successfulResponse } from './records';
@@ -167,18 +166,18 @@ export type Lacking = Record<ListKind, PriceListSubmission['products']>;
 export async function writeLists(
   lacking: Lacking,
   { lease_expires_at }: Attempt,
-  { expected_forward_cost_id, price_list_id }: Creation,
+  creation: Creation,
   run: Run,
   wrote: (entries: number) => void = () => undefined,
 ): Promise<void> {
   let stopped = false;
-  const write = async (kind: ListKind, list_id: string, price: keyof ProductPrices) => {
+  const write = async (kind: ListKind) => {
     const products = lacking[kind];
     try {
       for (let start = 0; start < products.length && !stopped; start += MAX_BATCH) {
         if (run.clock.now() >= lease_expires_at) throw new Error('the lease ran out while entries were written');
-        const batch = products.slice(start, start + MAX_BATCH).map(([id, prices]): Entry => [id, prices[price]]);
-        await ridingOut(() => writeEntries(run.db, kind, list_id, batch), run);
+        const batch = products.slice(start, start + MAX_BATCH);
+        await ridingOut(() => writeEntries(run.db, kind, creation, batch), run);
         wrote(batch.length);
       }
     } catch (error) {
@@ -186,10 +185,7 @@ export async function writeLists(
       throw error;
     }
   };
-  const written = await Promise.allSettled([
-    write('expected_forward_cost', expected_forward_cost_id, 'expected_forward_cost_price'),
-    write('price_list', price_list_id, 'price_list_price'),
-  ]);
+  const written = await Promise.allSettled([write('expected_forward_cost'), write('price_list')]);
   for (const list of written) if (list.status === 'rejected') throw list.reason;
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
+import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
 import { parentsOf } from '../../price-lists/records';
 import { transition, type KeyEvent, type Verdict } from '../../price-lists/state-machine';
 import { MAX_TEXT_BYTES } from '../schemas/requests';
-import type { PriceListInfo, ProductId } from '../schemas/add-price-lists';
+import type { PriceListInfo, PriceListSubmission } from '../schemas/add-price-lists';
 import { keyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { collections, fields, subcollections } from './collections';
 import type { Database, Writes } from './database';
@@ -62,10 +62,9 @@ export async function claim(db: Database, { info, draft, ids, payload, respond, 
     writes.set(requestRecordOf(db, document_id), requestRecord(info, attempt));
     chunks.slice(0, first).forEach((chunk, index) => putChunk(db, writes, { document_id, index, chunk }));
     if (creation !== null) {
-      const records = parentRecords(db, creation);
       const parents = parentsOf(attempt, creation, info, 'processing', now);
-      writes.set(records.expectedForwardCost, parents.expectedForwardCost);
-      writes.set(records.priceList, parents.priceList);
+      writes.set(parentOf(db, 'expected_forward_cost', creation), parents.expectedForwardCost);
+      writes.set(parentOf(db, 'price_list', creation), parents.priceList);
     }
   });
 }
@@ -96,31 +95,39 @@ export function writeChunk(db: Database, chunk: PayloadChunk): Promise<void> {
   return db.commit((writes) => putChunk(db, writes, chunk));
 }
 
-/** The two lists of an attempt: where their parents stand, and the field of their entries. */
+/** The two lists of an attempt: their collection, the field of their id, and of an entry's price, sent and stored. */
 export const lists = {
   expected_forward_cost: {
     collection: collections.expectedForwardCosts,
-    price: fields.entry.expectedForwardCostPrice,
+    id: 'expected_forward_cost_id',
+    price: 'expected_forward_cost_price',
+    stored: fields.entry.expectedForwardCostPrice,
   },
-  price_list: { collection: collections.priceLists, price: fields.entry.priceListPrice },
+  price_list: {
+    collection: collections.priceLists,
+    id: 'price_list_id',
+    price: 'price_list_price',
+    stored: fields.entry.priceListPrice,
+  },
 } as const;
 
 export type ListKind = keyof typeof lists;
 
-/** An entry of a list: a product and its price in that list. */
-export type Entry = readonly [id: ProductId, price: number];
-
-/** Where the entries of a list are, and the field that holds their price. */
-export function entriesOf({ firestore }: Database, kind: ListKind, list_id: string) {
-  const { collection, price } = lists[kind];
-  return { products: firestore.collection(collection).doc(list_id).collection(subcollections.products), price };
-}
+/** The entries of a list. */
+export const entriesOf = (db: Database, kind: ListKind, creation: Creation): CollectionReference =>
+  parentOf(db, kind, creation).collection(subcollections.products);
 
 /** Writes one batch of a list's entries, at most 500 (contract, section 4.6, rule 4), in one commit. */
-export function writeEntries(db: Database, kind: ListKind, list_id: string, entries: readonly Entry[]): Promise<void> {
-  const { products, price } = entriesOf(db, kind, list_id);
+export function writeEntries(
+  db: Database,
+  kind: ListKind,
+  creation: Creation,
+  products: PriceListSubmission['products'],
+): Promise<void> {
+  const { price, stored } = lists[kind];
+  const entries = entriesOf(db, kind, creation);
   return db.commit((writes) => {
-    for (const [id, value] of entries) writes.set(products.doc(id), { [price]: value });
+    for (const [id, prices] of products) writes.set(entries.doc(id), { [stored]: prices[price] });
   });
 }
 
@@ -157,7 +164,7 @@ async function take(
 /** Gives the parents of an attempt that is over the status that it ended with. */
 function turnParents(db: Database, writes: Writes, { status, creation, updated_at }: KeyRecord): void {
   if (creation === null) return;
-  const parents = Object.values(parentRecords(db, creation));
+  const parents = [parentOf(db, 'expected_forward_cost', creation), parentOf(db, 'price_list', creation)];
   switch (status) {
     case 'completed':
       parents.forEach((parent) => writes.update(parent, { status: 'ready', updated_at }));
@@ -176,7 +183,7 @@ async function readKeyAndMarket(db: Database, { boq_list_id, market_id }: PriceL
   const reference = keyRecordOf(db, boq_list_id);
   if (!isDocumentId(market_id)) return { key: keyOf((await db.read(reference))[0]), market: null };
   const [key, market] = await db.read(reference, db.firestore.collection(collections.markets).doc(market_id));
-  return { key: keyOf(key), market: market?.exists === true ? marketOf(market) : null };
+  return { key: keyOf(key), market: market?.exists === true ? marketOf(market.data() ?? {}) : null };
 }
 
 function keyOf(document: DocumentSnapshot | undefined): Key {
@@ -207,10 +214,9 @@ const keyRecordOf = ({ firestore }: Database, boq_list_id: string) =>
 const requestRecordOf = ({ firestore }: Database, document_id: string) =>
   firestore.collection(collections.priceListRequests).doc(document_id);
 
-const parentRecords = ({ firestore }: Database, { expected_forward_cost_id, price_list_id }: Creation) => ({
-  expectedForwardCost: firestore.collection(lists.expected_forward_cost.collection).doc(expected_forward_cost_id),
-  priceList: firestore.collection(lists.price_list.collection).doc(price_list_id),
-});
+/** The parent of a list. */
+export const parentOf = ({ firestore }: Database, kind: ListKind, creation: Creation): DocumentReference =>
+  firestore.collection(lists[kind].collection).doc(creation[lists[kind].id]);
 
 /** Chunks stand in the order of their ids: four digits are enough for the largest request. */
 function putChunk(db: Database, writes: Writes, { document_id, index, chunk }: PayloadChunk): void {

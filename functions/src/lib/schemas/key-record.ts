@@ -41,7 +41,12 @@ const attempt = z.object({
 const settledAttempt = attempt.extend({ settled_at: time, failure: text.nullable() });
 
 /** What an operator did to a key. */
-const operatorAction = z.object({ action: z.enum(['resume', 'release']), at: time, by: text, reason: text });
+const operatorAction = z.object({
+  action: z.enum(['resume', 'release']),
+  at: time,
+  by: text,
+  reason: text.nullable(),
+});
 
 export const keyRecord = attempt.extend({
   schema_version: z.literal(1),
