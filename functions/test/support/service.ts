@@ -9,6 +9,7 @@ import {
   type EmbeddedFirestore,
   type EndedCall,
   type IndexDefinitions,
+  type Requests,
 } from '../../../local/firestore';
 import { checkAnswer, type Answer } from './answers';
 import { exchange, open, type Sent } from './http';
@@ -126,6 +127,12 @@ export async function startService(): Promise<Service> {
   };
   service.reset();
   return service;
+}
+
+/** The query of an observed call. */
+export function queryOf(call: EndedCall | undefined): Requests['RunQuery']['query'] {
+  if (call?.rpc !== 'RunQuery') throw new Error('the call is not a query');
+  return (call.request as Requests['RunQuery']).query;
 }
 
 /** A request as it goes out: JSON with its content type and the valid key, unless the test says otherwise. */

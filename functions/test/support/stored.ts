@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { GeoPoint, Timestamp, type Firestore } from 'firebase-admin/firestore';
+
+/** Stored records as somebody else may have left them, and how the contract's section 2 reads a value, written a second time. */
+
+/** A value of any type that Firestore stores. */
+export const storedValue = (db: Firestore): fc.Arbitrary<unknown> =>
+  fc.letrec<{ value: unknown; scalar: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 2 },
+      { weight: 4, arbitrary: tie('scalar') },
+      { weight: 1, arbitrary: fc.array(tie('scalar'), { maxLength: 3 }) },
+      { weight: 1, arbitrary: fc.dictionary(fieldName, tie('value'), { maxKeys: 3, noNullPrototype: true }) },
+    ),
+    scalar: fc.oneof(
+      plausible,
+      fc.constantFrom<unknown>(null, true, false, NaN, Infinity, -Infinity, -0, '', ' ', '\u00a0'),
+      fc.maxSafeInteger(),
+      fc.double(),
+      fc.string({ unit: 'binary', maxLength: 8 }),
+      fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes)),
+      fc
+        .date({ noInvalidDate: true, min: new Date(-1e13), max: new Date(1e14) })
+        .map((date) => Timestamp.fromDate(date)),
+      fc.constantFrom<unknown>(new GeoPoint(1, -2), db.doc('teams/team-1')),
+    ),
+  })).value;
+
+/** What a field of ours may hold. */
+const plausible = fc.constantFrom('usa', ' deu ', 'EGY', 'Cairo', 'ß', 'https://example.com/1.pdf');
+
+const fieldName = fc.oneof(
+  fc.constantFrom('en', 'name', 'url', 'customer_id', 'customer_name', 'constructor', 'toString', 'length', '0'),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 4 }).filter((name) => !/^__.*__$/s.test(name)),
+);
+
+/** A record whose fields are each there or not, and of any type; `fixed` ones are as given. */
+export function storedRecord(db: Firestore, names: readonly string[], fixed: object = {}): fc.Arbitrary<object> {
+  const field = storedValue(db);
+  const fields = fc.record(Object.fromEntries(names.map((name) => [name, field])), { requiredKeys: [] });
+  return fields.map((record) => ({ ...record, ...fixed }));
+}
+
+/** Ids that a careless writer of JSON, of paths or of objects stumbles over; no `__…__`, which Firestore refuses. */
+export const awkwardIds = [
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  '__proto',
+  '0',
+  '10',
+  '9',
+  '-1',
+  'ÅÄÖ',
+  'مخزن',
+  '𝄞',
+  'a "quoted" \\ id',
+  'line\nbreak',
+  ' ',
+  '.a',
+  'x'.repeat(1500),
+];
+
+/** Records under ids that tell them apart. */
+export const numbered = <T>(records: readonly T[]): Record<string, T> =>
+  Object.fromEntries(records.map((record, i) => [`id-${i}`, record]));
+
+/** Stores records under ids, each as it is. */
+export async function store(db: Firestore, collection: string, records: Record<string, object>): Promise<void> {
+  const entries = Object.entries(records);
+  for (let start = 0; start < entries.length; start += 500) {
+    const batch = db.batch();
+    for (const [id, record] of entries.slice(start, start + 500)) batch.set(db.collection(collection).doc(id), record);
+    await batch.commit();
+  }
+}
+
+/** A stored value as the contract shows a text. */
+export const textOf = (value: unknown): string | null => (typeof value === 'string' && value.length > 0 ? value : null);
+
+/** A stored value as the contract shows a code. */
+export function codeOf(value: unknown): string | null {
+  const text = textOf(value)?.trim();
+  return text === undefined || text === '' ? null : text.toUpperCase();
+}
+
+/** What a value holds under a name, if it is a map. */
+export function within(value: unknown, name: string): unknown {
+  const isMap = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
+  return isMap && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+}
