@@ -23,6 +23,9 @@ const RUNTIME = ['@google-cloud/functions-framework'];
 /** What Firebase's tools demand to find declared, on the machine that deploys or emulates; production leaves it out. */
 const TOOLING = ['firebase-admin', 'firebase-functions'];
 
+/** What Firebase's tools need beside the bundle for their emulator; firebase.json keeps it out of an upload. */
+const NOT_UPLOADED = ['node_modules', '.secret.local'];
+
 const { outputFiles } = await build({
   entryPoints: [`${SOURCE}/src/index.ts`],
   outfile: `${DIST}/${BUNDLE}`,
@@ -56,9 +59,8 @@ const files = new Map([
 ]);
 await mkdir(DIST, { recursive: true });
 for (const [file, contents] of files) await replace(`${DIST}/${file}`, contents);
-// What Firebase's tools install beside the bundle for their emulator is not uploaded (firebase.json).
 for (const file of await readdir(DIST)) {
-  if (!files.has(file) && file !== 'node_modules') await rm(`${DIST}/${file}`, { recursive: true });
+  if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
 }
 
 /** The lock file, pruned to what the manifest needs, under the manifest's own `dev` marks. */
