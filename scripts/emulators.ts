@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Firestore } from '@google-cloud/firestore';
+import { startFirestore, type IndexDefinitions } from '../local/firestore';
+import { seedIfEmpty } from '../local/sample';
+import definitions from '../firestore.indexes.json';
+
+/**
+ *     npm run emulators                  Google's Emulator Suite: functions and Firestore (a Java 21 program, downloaded
+ *                                        on first use), with the sample data
+ *     npm run emulators -- --embedded    the Functions emulator alone, over the embedded Firestore: no Java, no download
+ *
+ * firebase-tools is fetched by npx at the version below. Ports are those of firebase.json. Ctrl-C stops everything.
+ */
+
+const FIREBASE_TOOLS = 'firebase-tools@15.34.2';
+const PROJECT = 'demo-price-lists';
+
+async function main(embedded: boolean): Promise<void> {
+  // The emulator takes secrets from a file beside the code; it is not uploaded (firebase.json).
+  await writeFile('functions/dist/.secret.local', `API_KEY=${process.env['API_KEY'] ?? 'local-dev-key'}\n`);
+
+  const firestore = embedded ? await startFirestore({ indexes: definitions as IndexDefinitions }) : undefined;
+  const address = firestore?.address ?? '127.0.0.1:8080';
+  const only = embedded ? ['--only', 'functions'] : [];
+  const suite = spawn('npx', ['--yes', FIREBASE_TOOLS, 'emulators:start', '--project', PROJECT, ...only], {
+    stdio: 'inherit',
+    env: { ...process.env, ...(embedded && { FIRESTORE_EMULATOR_HOST: address }) },
+  });
+  suite.once('error', fail);
+  suite.once('exit', (code) => {
+    void Promise.resolve(firestore?.close()).then(() => process.exit(code ?? 1));
+  });
+  // A terminal sends Ctrl-C to both; the suite ends first, and this process with it.
+  process.on('SIGINT', () => undefined);
+  process.on('SIGTERM', () => suite.kill('SIGTERM'));
+
+  console.log(`${await seed(address)} sample records added to Firestore at ${address}`);
+}
+
+/** Fills an empty database with the sample data as soon as there is one: the suite may have to be fetched first. */
+async function seed(address: string): Promise<number> {
+  process.env['FIRESTORE_EMULATOR_HOST'] = address;
+  for (;;) {
+    const client = new Firestore({ projectId: PROJECT });
+    try {
+      return await seedIfEmpty(client);
+    } catch {
+      await delay(1_000);
+    } finally {
+      await client.terminate();
+    }
+  }
+}
+
+function fail(error: unknown): void {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}
+
+main(process.argv.includes('--embedded')).catch(fail);
