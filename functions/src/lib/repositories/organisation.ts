@@ -1,85 +1,93 @@
-import { addAbortSignal, type Readable } from 'node:stream';
-import type { DocumentSnapshot, Query } from 'firebase-admin/firestore';
 import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schemas/requests';
 import type { Market, Order, Place, SupplyOrder } from '../schemas/responses';
 import { storedCode, storedInvoices, storedText } from '../schemas/stored';
 import { collections, fields } from './collections';
 import type { Database } from './database';
+import { select, type Condition, type Selection } from './query';
+import type { StoredDocument } from './wire';
 
 /**
  * The records that the five read operations answer, as the contract's section 2 shows them. Only the fields that are
- * answered are read, and records come one after another, so that memory does not grow with their number.
+ * answered are read, and records come in groups, one after another, so that memory does not grow with their number.
  */
 
 /** A record with its identifier. */
 export type Identified<T> = readonly [id: string, record: T];
 
+/** Records, in groups as they arrive. */
+export type Groups<T> = AsyncGenerator<readonly T[]>;
+
 /** The orders of a team within a range (contract, section 4.1); filtered in Firestore. */
-export function readOrders(db: Database, request: OrdersByTeamRequest): AsyncGenerator<Identified<Order>> {
+export function readOrders(db: Database, request: OrdersByTeamRequest): Groups<Identified<Order>> {
   const field = fields.order;
-  const wanted = ofTeamInRange(db, collections.orders, field, request);
-  const query = request.status === 'ALL' ? wanted : wanted.where(field.status, '==', request.status);
-  const answered = [field.customerId, field.customerName, field.invoice, field.market, field.team];
-  return read(db, query.select(...answered), (order) => ({
-    customer_data: {
-      customer_id: storedText(order.get(field.customerId)),
-      customer_name: storedText(order.get(field.customerName)),
+  const status: Condition[] = request.status === 'ALL' ? [] : [[field.status, '==', request.status]];
+  const selection = {
+    ...ofTeamInRange(collections.orders, field, request, status),
+    fields: [field.customerId, field.customerName, field.invoice, field.market, field.team],
+  };
+  return read(db, selection, ({ id, fields }) => [
+    id,
+    {
+      customer_data: {
+        customer_id: storedText(at(fields, field.customerId)),
+        customer_name: storedText(at(fields, field.customerName)),
+      },
+      invoice_id: storedText(at(fields, field.invoice)),
+      market_id: storedText(at(fields, field.market)),
+      team_id: storedText(at(fields, field.team)),
     },
-    invoice_id: storedText(order.get(field.invoice)),
-    market_id: storedText(order.get(field.market)),
-    team_id: storedText(order.get(field.team)),
-  }));
+  ]);
 }
 
 /** The supply orders of a team within a range (contract, section 4.5), oldest first, then by id. */
-export async function* readSupplyOrders(
-  db: Database,
-  request: SupplyOrdersInvoicesRequest,
-): AsyncGenerator<SupplyOrder> {
+export function readSupplyOrders(db: Database, request: SupplyOrdersInvoicesRequest): Groups<SupplyOrder> {
   const field = fields.supplyOrder;
-  const wanted = ofTeamInRange(db, collections.supplyOrders, field, request);
-  const query = request.status === null ? wanted : wanted.where(field.status, '==', request.status);
-  const ordered = query.orderBy(field.createdAt).select(field.invoices);
-  for await (const [id, invoices] of read(db, ordered, (order) => storedInvoices(order.get(field.invoices)))) {
-    yield { id, invoices };
-  }
+  const status: Condition[] = request.status === null ? [] : [[field.status, '==', request.status]];
+  const selection = {
+    ...ofTeamInRange(collections.supplyOrders, field, request, status),
+    fields: [field.invoices],
+  };
+  return read(db, selection, ({ id, fields }) => ({ id, invoices: storedInvoices(at(fields, field.invoices)) }));
 }
 
 /** All warehouses (contract, section 4.2). */
-export function readWarehouses(db: Database): AsyncGenerator<Identified<Place>> {
+export function readWarehouses(db: Database): Groups<Identified<Place>> {
   return readPlaces(db, collections.warehouses, fields.warehouse);
 }
 
 /** All teams (contract, section 4.4). */
-export function readTeams(db: Database): AsyncGenerator<Identified<Place>> {
+export function readTeams(db: Database): Groups<Identified<Place>> {
   return readPlaces(db, collections.teams, fields.team);
 }
 
 /** All markets (contract, section 4.3). */
-export function readMarkets(db: Database): AsyncGenerator<Identified<Market>> {
+export function readMarkets(db: Database): Groups<Identified<Market>> {
   const { name, country, currency } = fields.market;
-  return read(db, db.firestore.collection(collections.markets).select(name, country, currency), marketOf);
+  const selection = { collection: collections.markets, fields: [name, country, currency] };
+  return read(db, selection, ({ id, fields }) => [id, marketOf(fields)]);
 }
 
-/** A market as its stored record has it; for a record that does not exist, all null. */
-export function marketOf(market: DocumentSnapshot): Market {
-  const { currency } = fields.market;
-  return { ...placeOf(market, fields.market), currency_iso: storedCode(market.get(currency)) };
+/** A market as its stored fields have it. */
+export function marketOf(market: Stored): Market {
+  return { ...placeOf(market, fields.market), currency_iso: storedCode(at(market, fields.market.currency)) };
 }
+
+/** Stored fields, of which nothing is known. */
+type Stored = Readonly<Record<string, unknown>>;
 
 interface PlaceFields {
   name: string;
   country: string;
 }
 
-const placeOf = (place: DocumentSnapshot, { name, country }: PlaceFields): Place => ({
-  name: storedText(place.get(name)),
-  country_iso: storedCode(place.get(country)),
+const placeOf = (place: Stored, { name, country }: PlaceFields): Place => ({
+  name: storedText(at(place, name)),
+  country_iso: storedCode(at(place, country)),
 });
 
-function readPlaces(db: Database, collection: string, field: PlaceFields): AsyncGenerator<Identified<Place>> {
-  const query = db.firestore.collection(collection).select(field.name, field.country);
-  return read(db, query, (place) => placeOf(place, field));
+function readPlaces(db: Database, collection: string, field: PlaceFields): Groups<Identified<Place>> {
+  const selection = { collection, fields: [field.name, field.country] };
+  return read(db, selection, ({ id, fields }) => [id, placeOf(fields, field)]);
 }
 
 interface Range {
@@ -88,28 +96,30 @@ interface Range {
   end_date: number;
 }
 
+/** What selects a team's records of a range; by the time of creation, so that one index serves the range and the order. */
 function ofTeamInRange(
-  { firestore }: Database,
   collection: string,
   field: { team: string; createdAt: string },
   { team_id, start_date, end_date }: Range,
-): Query {
-  return firestore
-    .collection(collection)
-    .where(field.team, '==', team_id)
-    .where(field.createdAt, '>=', start_date)
-    .where(field.createdAt, '<', end_date);
+  more: readonly Condition[],
+) {
+  const where: Condition[] = [
+    [field.team, '==', team_id],
+    [field.createdAt, '>=', start_date],
+    [field.createdAt, '<', end_date],
+    ...more,
+  ];
+  return { collection, where, orderBy: field.createdAt };
 }
 
-async function* read<T>(
-  db: Database,
-  query: Query,
-  record: (document: DocumentSnapshot) => T,
-): AsyncGenerator<Identified<T>> {
-  db.calls += 1;
-  const documents = query.stream() as unknown as Readable;
-  addAbortSignal(db.signal, documents);
-  for await (const document of documents as AsyncIterable<DocumentSnapshot>) {
-    yield [document.id, record(document)];
-  }
+async function* read<T>(db: Database, selection: Selection, record: (document: StoredDocument) => T): Groups<T> {
+  for await (const group of select(db, selection)) yield group.map(record);
+}
+
+/** The value at a dotted path. */
+function at(stored: Stored, path: string): unknown {
+  const dot = path.indexOf('.');
+  if (dot === -1) return stored[path];
+  const inner = stored[path.slice(0, dot)];
+  return typeof inner === 'object' && inner !== null ? at(inner as Stored, path.slice(dot + 1)) : undefined;
 }
