@@ -34,12 +34,16 @@ const aText = expected('a string that is not empty');
 /** A text field: not empty, well-formed (Firestore would store two different lone surrogates as one), bounded. */
 export const text = z
   .string(aText)
-  .min(1, { ...aText, abort: true })
+  // Not `.min(1)`, which zod also puts to an empty array, for a second error.
+  .refine((value) => value !== '', { ...aText, abort: true })
   .refine((value) => value.isWellFormed(), { error: WELL_FORMED, abort: true })
   .refine((value) => Buffer.byteLength(value) <= MAX_TEXT_BYTES, {
     error: `Expected at most ${MAX_TEXT_BYTES} bytes of UTF-8, received more`,
   })
-  .describe(`Not empty, at most ${MAX_TEXT_BYTES} bytes of UTF-8, no lone surrogate. Not trimmed.`);
+  .meta({
+    description: `Not empty, at most ${MAX_TEXT_BYTES} bytes of UTF-8, no lone surrogate. Not trimmed.`,
+    minLength: 1,
+  });
 
 const day = (meaning: string) =>
   z.iso

@@ -1,0 +1,31 @@
+import type { Answer } from './answers';
+
+/** The paths of a refusal in the validation shape (contract, section 7), each with a reason; fails for any other answer. */
+export function refusedPaths({ status, json }: Answer): string[] {
+  expect([status, json]).toEqual([
+    400,
+    {
+      success: false,
+      message: expect.stringMatching(/^Payload is invalid/) as string,
+      errors: expect.any(Array) as unknown,
+    },
+  ]);
+  const { errors } = json as { errors: { path: string; message: string }[] };
+  expect(errors.length).toBeGreaterThan(0);
+  for (const error of errors) {
+    expect(error).toEqual({ path: expect.any(String) as string, message: expect.stringMatching(/./) as string });
+  }
+  return errors.map(({ path }) => path);
+}
+
+/** Values that are not a non-empty text, whatever the field. */
+export const notTexts = [undefined, null, '', 0, 1.5, true, [], ['a'], {}, { a: 'b' }];
+
+/** Texts that no field takes: JSON can write a lone surrogate, UTF-8 cannot. */
+export const loneSurrogates = ['\ud800', '\udfff', 'a\ud83db', '\udc00\ud800'];
+
+/** Texts of just over 10,000 bytes of UTF-8, though the last two are fewer characters. */
+export const tooLong = ['a'.repeat(10_001), `${'é'.repeat(5_000)}a`, `${'𝄞'.repeat(2_500)}a`];
+
+/** Texts of exactly 10,000 bytes. */
+export const longest = ['a'.repeat(10_000), 'é'.repeat(5_000), '𝄞'.repeat(2_500)];
