@@ -75,7 +75,9 @@ describe('writes', () => {
     const updated = await ref.update({ x: 2 }, { lastUpdateTime: created.writeTime });
     expect(await rejection(ref.update({ x: 3 }, { lastUpdateTime: created.writeTime }))).toMatchObject({
       code: FAILED_PRECONDITION,
-      details: expect.stringMatching(/^the stored version \(\d+\) does not match the required base version \(\d+\)$/),
+      details: expect.stringMatching(
+        /^the stored version \(\d+\) does not match the required base version \(\d+\)$/,
+      ) as unknown,
     });
     expect(await rejection(ref.delete({ lastUpdateTime: created.writeTime }))).toMatchObject({
       code: FAILED_PRECONDITION,
@@ -251,7 +253,9 @@ describe('limits', () => {
     await ref.set({ x: 'x'.repeat(fits) });
     expect(await rejection(ref.set({ x: 'x'.repeat(fits + 1) }))).toMatchObject({
       code: INVALID_ARGUMENT,
-      details: expect.stringContaining('size (1,048,577 bytes) exceeds the maximum allowed size of 1,048,576 bytes'),
+      details: expect.stringContaining(
+        'size (1,048,577 bytes) exceeds the maximum allowed size of 1,048,576 bytes',
+      ) as unknown,
     });
   });
 

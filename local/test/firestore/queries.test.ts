@@ -274,7 +274,7 @@ describe('random queries', () => {
           );
           let query: Query = db.collection('c');
           for (const [path, op, operand] of filters) query = query.where(path, op as '==', operand);
-          for (const [path, direction] of orders) query = query.orderBy(path, direction as 'asc');
+          for (const [path, direction] of orders) query = query.orderBy(path, direction);
           const inequalities = filters.filter(([, op]) => !['==', 'array-contains'].includes(op)).map(([path]) => path);
           const last = orders.at(-1)?.[1] ?? 'asc';
           const implicit = [...new Set(inequalities)]

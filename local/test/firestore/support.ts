@@ -17,6 +17,9 @@ export type RawClient = InstanceType<typeof v1.FirestoreClient>;
 /** `projects/*\/databases/*` of a client; the SDK keeps it to itself. */
 export const databaseName = (db: Firestore): string => (db as unknown as { formattedName: string }).formattedName;
 
+// The generated client would look for Google's metadata server to learn who it is.
+process.env['METADATA_SERVER_DETECTION'] = 'none';
+
 let projects = 0;
 
 export async function startBench(options: FirestoreOptions = {}): Promise<Bench> {

@@ -1,0 +1,165 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Firestore } from '@google-cloud/firestore';
+import { startFirestore } from '../../firestore';
+import { rejection, startBench } from './support';
+
+let folder: string;
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const MAIN = resolve('local/firestore/main.ts');
+
+/** Starts the stand-alone server; gives its address once it is ready, or what it said when it stopped instead. */
+async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
+  const env = { ...process.env, FIRESTORE_PORT: String(port), DATA_DIR: folder };
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN], { env, stdio: 'pipe' });
+  let output = '';
+  const address = await new Promise<string>((settle) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const ready = /^Ready at (\S+):/m.exec(output);
+      if (ready?.[1]) settle(ready[1]);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('close', () => settle(''));
+  });
+  return { child, address, output };
+}
+
+const exited = (child: ChildProcess): Promise<number | null> =>
+  new Promise((settle) => child.once('exit', (code) => settle(code)));
+
+const connect = (address: string): Firestore => new Firestore({ projectId: 'disk', host: address, ssl: false });
+
+describe('the data folder', () => {
+  it('keeps documents, their times, and the growth of time, across a restart', async () => {
+    // The second run's clock is behind the first's.
+    const first = await startBench({ dataDir: folder, now: () => 2_000_000 });
+    const db = first.client('kept');
+    await db.doc('a/1').set({ n: 1, ü: '😀', bytes: Buffer.alloc(10_000, 1) });
+    await db.doc('a/2').set({ n: 2 });
+    await db.doc('a/2').delete();
+    await db.doc('a/1/sub/x').set({});
+    const before = await db.doc('a/1').get();
+    await first.close();
+
+    const second = await startBench({ dataDir: folder, now: () => 1_000_000 });
+    const again = second.client('kept');
+    const after = await again.doc('a/1').get();
+    expect(after.data()).toEqual(before.data());
+    expect(after.updateTime).toEqual(before.updateTime);
+    expect((await again.listCollections()).map(({ id }) => id)).toEqual(['a']);
+    expect((await again.collectionGroup('sub').get()).size).toBe(1);
+    const { writeTime } = await again.doc('a/1').update({ n: 2 });
+    expect(writeTime.toMillis()).toBe(2000_000);
+    expect(writeTime.valueOf() > (after.updateTime?.valueOf() ?? '')).toBe(true);
+    await second.close();
+  });
+
+  it('loads a large collection while others are served, and loses nothing that is written meanwhile', async () => {
+    const first = await startBench({ dataDir: folder });
+    const db = first.client('large');
+    for (let at = 0; at < 6000; at += 1000) {
+      const batch = db.batch();
+      for (let i = at; i < at + 1000; i++) batch.set(db.doc(`c/${i}`), { i });
+      await batch.commit();
+    }
+    await first.close();
+    const second = await startBench({ dataDir: folder });
+    const again = second.client('large');
+    const [count] = await Promise.all([
+      again.collection('c').count().get(),
+      again.doc('c/3').update({ i: -1 }),
+      again.doc('d/1').set({}),
+    ]);
+    expect(count.data().count).toBe(6000);
+    expect((await again.collection('c').orderBy('i').limit(2).get()).docs.map(({ id }) => id)).toEqual(['3', '0']);
+    await second.close();
+  });
+
+  it('loses no acknowledged commit, and shows none in part, when the server is killed (SIGKILL)', async () => {
+    const { child, address } = await spawnServer();
+    const db = connect(address);
+    let acknowledged = 0;
+    let sent = 0;
+    const writing = (async () => {
+      for (;;) {
+        const batch = db.batch();
+        for (let i = 0; i < 20; i++) batch.set(db.doc(`c${i}/${sent}`), { sent });
+        sent++;
+        await batch.commit();
+        acknowledged++;
+        if (acknowledged === 50) child.kill('SIGKILL');
+      }
+    })();
+    await Promise.all([exited(child), Promise.race([rejection(writing), exited(child)])]);
+    void db.terminate().catch(() => undefined);
+
+    // The lock has gone with its owner.
+    const survivor = await startBench({ dataDir: folder });
+    const again = survivor.client('disk');
+    const counts = await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => (await again.collection(`c${i}`).count().get()).data().count),
+    );
+    expect(counts[0]).toBeGreaterThanOrEqual(acknowledged);
+    expect(new Set(counts).size).toBe(1);
+    await survivor.close();
+  });
+
+  it('belongs to one server: a second says so and stops', async () => {
+    const first = await startFirestore({ dataDir: folder });
+    const second = await rejection(startFirestore({ dataDir: folder }));
+    expect(second.message).toBe(
+      `The data folder ${folder} is in use by another server. Stop that one, or choose another folder.`,
+    );
+    const { child, output } = await spawnServer();
+    expect(output).toContain('is in use by another server');
+    expect(child.exitCode ?? (await exited(child))).toBe(1);
+    await first.close();
+  });
+
+  it('is refused with a reason when it is damaged, of another version, or not ours', async () => {
+    const file = join(folder, 'firestore.sqlite');
+    writeFileSync(file, 'this is not a database, whatever its name says'.repeat(100));
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toMatch(
+      /is damaged: .*Move the folder away/,
+    );
+    rmSync(file);
+    await (await startFirestore({ dataDir: folder })).close();
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA user_version = 99');
+    database.close();
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toMatch(/version 99, .* reads version 1/);
+    rmSync(file);
+    const other = new DatabaseSync(file);
+    other.exec('CREATE TABLE somebody (x)');
+    other.close();
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toMatch(/belongs to another program/);
+  });
+});
+
+describe('the stand-alone server', () => {
+  it('prints its address last, and stops cleanly on SIGTERM', async () => {
+    const { child, address, output } = await spawnServer();
+    expect(output.trim().split('\n').at(-1)).toBe(`Ready at ${address}: FIRESTORE_EMULATOR_HOST=${address}`);
+    const db = connect(address);
+    await db.doc('a/1').set({ n: 1 });
+    child.kill('SIGTERM');
+    expect(await exited(child)).toBe(0);
+    await db.terminate();
+  });
+
+  it('names a port that is taken', async () => {
+    const first = await startFirestore();
+    const error = await rejection(startFirestore({ port: first.port }));
+    expect(error.message).toMatch(new RegExp(`^port ${first.port} is taken`));
+    const { output } = await spawnServer(first.port);
+    expect(output).toContain(`port ${first.port} is taken`);
+    await first.close();
+  });
+});

@@ -1,0 +1,170 @@
+import type { EndedCall } from '../../firestore';
+import { databaseName, deferred, rejection, sleep, startBench, type Bench } from './support';
+
+let bench: Bench;
+beforeAll(async () => (bench = await startBench()));
+afterAll(() => bench.close());
+afterEach(() => bench.server.faults.clear());
+
+const UNAVAILABLE = 14;
+const DEADLINE_EXCEEDED = 4;
+
+describe('faults', () => {
+  it('strike the calls that match, by position and number, before anything is done', async () => {
+    const db = bench.client();
+    const fault = bench.server.faults.inject({
+      rpc: 'Commit',
+      match: ({ request }) => request.writes.some(({ name }) => name.endsWith('/b/1')),
+      nth: 2,
+      times: 2,
+      action: { kind: 'error', code: 'DEADLINE_EXCEEDED', message: 'too late' },
+    });
+    await db.doc('b/1').set({ n: 1 });
+    await db.doc('a/1').set({ n: 1 });
+    for (const n of [2, 3]) {
+      expect(await rejection(db.doc('b/1').set({ n }))).toMatchObject({ code: DEADLINE_EXCEEDED, details: 'too late' });
+    }
+    expect((await db.doc('b/1').get()).get('n')).toBe(1);
+    await db.doc('b/1').set({ n: 4 });
+    expect(fault.count).toBe(2);
+    expect((await fault.fired).rpc).toBe('Commit');
+  });
+
+  it('strike after the work is done, and the client cannot tell', async () => {
+    const db = bench.client();
+    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'INTERNAL' } });
+    expect(await rejection(db.doc('a/1').create({}))).toMatchObject({ code: 13 });
+    expect((await db.doc('a/1').get()).exists).toBe(true);
+  });
+
+  it('a lost answer to create comes back as ALREADY_EXISTS (WriteBatch.commit retries UNAVAILABLE)', async () => {
+    const db = bench.client();
+    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'UNAVAILABLE' } });
+    expect(await rejection(db.doc('a/1').create({}))).toMatchObject({ code: 6 });
+  });
+
+  it('drop the connection, and the SDK comes back by another', async () => {
+    const db = bench.client();
+    const before = bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'drop' } });
+    const outcome = await db
+      .doc('a/1')
+      .set({ n: 1 })
+      .then(
+        () => 'done',
+        (error: unknown) => (error as { code: number }).code,
+      );
+    expect(before.count).toBe(1);
+    expect(['done', 13, UNAVAILABLE]).toContain(outcome);
+    await db.doc('a/1').set({ n: 2 });
+    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'drop' } });
+    await db
+      .doc('a/2')
+      .set({ n: 3 })
+      .catch(() => undefined);
+    expect((await db.doc('a/2').get()).get('n')).toBe(3);
+  });
+
+  it('cut a stream after some messages, and the SDK resumes the query where it broke off', async () => {
+    const db = bench.client();
+    for (let i = 0; i < 6; i++) await db.doc(`a/${i}`).set({ i });
+    const cut = bench.server.faults.inject({
+      rpc: 'RunQuery',
+      when: { messages: 3 },
+      action: { kind: 'error', code: 'UNAVAILABLE' },
+    });
+    expect((await db.collection('a').orderBy('i').get()).docs.map(({ id }) => id)).toEqual([
+      '0',
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+    ]);
+    expect(cut.count).toBe(1);
+  });
+
+  it('delay a call, and hold one until a test lets go', async () => {
+    const db = bench.client();
+    bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'delay', ms: 150 } });
+    const start = performance.now();
+    await db.doc('a/1').set({});
+    expect(performance.now() - start).toBeGreaterThan(140);
+
+    const gate = deferred();
+    const held = bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'call', run: () => gate.promise } });
+    let done = false;
+    const write = db
+      .doc('a/2')
+      .set({})
+      .then(() => (done = true));
+    await held.fired;
+    await sleep(50);
+    expect(done).toBe(false);
+    expect((await db.doc('a/2').get()).exists).toBe(false);
+    gate.resolve();
+    await write;
+  });
+
+  it('never answer, whether or not the work is done, until the client gives up', async () => {
+    const db = bench.client();
+    const database = databaseName(db);
+    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'silence' } });
+    const writes = [{ update: { name: `${database}/documents/a/1`, fields: {} } }];
+    const commit = bench.raw().commit({ database, writes }, { timeout: 300 });
+    expect(await rejection(commit)).toMatchObject({ code: DEADLINE_EXCEEDED });
+    expect((await db.doc('a/1').get()).exists).toBe(true);
+  });
+
+  it('are taken back', async () => {
+    const db = bench.client();
+    const fault = bench.server.faults.inject({
+      rpc: 'Commit',
+      times: Infinity,
+      action: { kind: 'error', code: 'INTERNAL' },
+    });
+    await rejection(db.doc('a/1').set({}));
+    await rejection(db.doc('a/1').set({}));
+    fault.remove();
+    await db.doc('a/1').set({});
+  });
+});
+
+describe('observation', () => {
+  it('tells of every call, and counts', async () => {
+    const db = bench.client('observed');
+    const calls: EndedCall[] = [];
+    const counted = bench.server.counts().Commit;
+    const stop = bench.server.observe((call) => calls.push(call));
+    await db.doc('a/1').set({ status: 'ready' });
+    await rejection(db.doc('a/1').create({}));
+    await db.doc('a/1').get();
+    stop();
+    await db.doc('a/1').set({});
+    expect(calls.map(({ rpc, project, outcome }) => [rpc, project, outcome])).toEqual([
+      ['Commit', 'observed', 'OK'],
+      ['Commit', 'observed', 'ALREADY_EXISTS'],
+      ['BatchGetDocuments', 'observed', 'OK'],
+    ]);
+    const [first, second] = calls;
+    expect((second?.sequence ?? 0) - (first?.sequence ?? 0)).toBe(1);
+    expect(first?.rpc === 'Commit' && first.request).toMatchObject({
+      writes: [
+        {
+          kind: 'update',
+          name: expect.stringMatching(/\/documents\/a\/1$/) as unknown,
+          fields: new Map([['status', 'ready']]),
+        },
+      ],
+    });
+    expect(bench.server.counts().Commit - counted).toBe(3);
+  });
+
+  it('of operations that are not served: UNIMPLEMENTED', async () => {
+    const listening = new Promise((_, reject) => {
+      const stream = bench.raw().listen();
+      stream.on('error', reject);
+      stream.write({ database: 'projects/p/databases/(default)' });
+    });
+    expect(await rejection(listening)).toMatchObject({ code: 12 });
+  });
+});

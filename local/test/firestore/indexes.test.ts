@@ -1,0 +1,153 @@
+import { AggregateField, FieldPath, Filter, type Firestore, type Query } from '@google-cloud/firestore';
+import type { IndexDefinitions } from '../../firestore';
+import { rejection, startBench, type Bench } from './support';
+
+/*
+ * https://firebase.google.com/docs/firestore/query-data/index-overview: what single-field indexes serve, what merges, and
+ * what needs a composite index. Google's emulator lets all of these pass; production does not.
+ */
+const indexes: IndexDefinitions = {
+  indexes: [
+    {
+      collectionGroup: 'orders',
+      queryScope: 'COLLECTION',
+      fields: [
+        { fieldPath: 'team_id', order: 'ASCENDING' },
+        { fieldPath: 'created_at', order: 'ASCENDING' },
+      ],
+    },
+    {
+      collectionGroup: 'orders',
+      queryScope: 'COLLECTION',
+      fields: [
+        { fieldPath: 'status', order: 'ASCENDING' },
+        { fieldPath: 'created_at', order: 'ASCENDING' },
+      ],
+    },
+    {
+      collectionGroup: 'orders',
+      queryScope: 'COLLECTION',
+      fields: [
+        { fieldPath: 'tags', arrayConfig: 'CONTAINS' },
+        { fieldPath: 'created_at', order: 'DESCENDING' },
+      ],
+    },
+    {
+      collectionGroup: 'products',
+      queryScope: 'COLLECTION_GROUP',
+      fields: [
+        { fieldPath: 'kind', order: 'ASCENDING' },
+        { fieldPath: 'price', order: 'ASCENDING' },
+      ],
+    },
+  ],
+  fieldOverrides: [
+    { collectionGroup: 'orders', fieldPath: 'blob', indexes: [] },
+    {
+      collectionGroup: 'products',
+      fieldPath: 'sku',
+      indexes: [{ order: 'ASCENDING', queryScope: 'COLLECTION_GROUP' }],
+    },
+  ],
+};
+
+let bench: Bench;
+let db: Firestore;
+let orders: ReturnType<Firestore['collection']>;
+beforeAll(async () => {
+  bench = await startBench({ indexes });
+  db = bench.client();
+  orders = db.collection('orders');
+});
+afterAll(() => bench.close());
+
+const id = FieldPath.documentId();
+
+const served: Record<string, () => Query> = {
+  'no filter at all': () => orders,
+  'equalities, merged from single fields': () =>
+    orders.where('a', '==', 1).where('b', '==', 2).where('c', 'in', [1, 2]),
+  'a range and an order of one field': () => orders.where('a', '>', 1).orderBy('a', 'desc'),
+  'a not-equal': () => orders.where('a', '!=', 1),
+  'array-contains with equalities': () => orders.where('tags', 'array-contains', 'x').where('a', '==', 1),
+  'equality with a range of ids': () => orders.where('a', '==', 1).where(id, '>', 'x'),
+  'an order by a field that is fixed': () => orders.where('a', '==', 1).orderBy('a'),
+  'equality and range by a composite index': () =>
+    orders.where('team_id', '==', 't').where('created_at', '>=', 1).where('created_at', '<', 2),
+  'two composite indexes, merged': () =>
+    orders.where('team_id', '==', 't').where('status', 'in', ['a', 'b']).where('created_at', '>=', 1),
+  'array-contains with an order by a composite index': () =>
+    orders.where('tags', 'array-contains', 'x').orderBy('created_at', 'desc'),
+  'each branch of an or by its own index': () =>
+    orders.where(Filter.or(Filter.where('a', '==', 1), Filter.where('b', '==', 2))),
+  'a collection group, unfiltered': () => db.collectionGroup('products'),
+  'a collection group by a declared field': () => db.collectionGroup('products').where('sku', '==', 'x'),
+  'a collection group by a composite index': () =>
+    db.collectionGroup('products').where('kind', '==', 'x').orderBy('price'),
+  'a subfield': () => orders.where('m.x', '==', 1),
+};
+
+const refused: Record<string, [() => Query, string]> = {
+  'equality and range of other fields': [
+    () => orders.where('a', '==', 1).where('b', '>', 2),
+    'collectionGroup "orders", queryScope COLLECTION, fields a ASCENDING, b ASCENDING',
+  ],
+  'equality and an order by another field': [
+    () => orders.where('a', '==', 1).orderBy('b', 'desc'),
+    'fields a ASCENDING, b DESCENDING',
+  ],
+  'the declared order in the other direction': [
+    () => orders.where('team_id', '==', 't').orderBy('created_at', 'desc'),
+    'fields team_id ASCENDING, created_at DESCENDING',
+  ],
+  'the declared order from its end (limitToLast)': [
+    () => orders.where('team_id', '==', 't').orderBy('created_at').limitToLast(2),
+    'fields team_id ASCENDING, created_at DESCENDING',
+  ],
+  'ranges of two fields': [() => orders.where('b', '>', 1).where('a', '>', 1), 'fields a ASCENDING, b ASCENDING'],
+  'two orders': [() => orders.orderBy('a').orderBy('b'), 'fields a ASCENDING, b ASCENDING'],
+  'one more equality than the indexes cover': [
+    () => orders.where('team_id', '==', 't').where('x', '==', 1).where('created_at', '>', 1),
+    'fields team_id ASCENDING, x ASCENDING, created_at ASCENDING',
+  ],
+  'an exempted field': [() => orders.where('blob', '==', 1), 'fields blob ASCENDING'],
+  'a subfield of an exempted field': [() => orders.where('blob.x', '>', 1), 'fields blob.x ASCENDING'],
+  'a collection group by an undeclared field': [
+    () => db.collectionGroup('products').where('name', '==', 'x'),
+    'collectionGroup "products", queryScope COLLECTION_GROUP, fields name ASCENDING',
+  ],
+  'a collection by an index of its group': [
+    () => db.collection('products').where('kind', '==', 'x').orderBy('price'),
+    'queryScope COLLECTION, fields kind ASCENDING, price ASCENDING',
+  ],
+};
+
+describe('a query that the declared indexes', () => {
+  it.each(Object.keys(served))('serve is run: %s', async (name) => {
+    expect((await served[name]?.().get())?.size).toBe(0);
+  });
+
+  it.each(Object.keys(refused))('do not serve is refused: %s', async (name) => {
+    const [query, fields] = refused[name] ?? [() => orders, ''];
+    const error = await rejection(query().get());
+    expect(error).toMatchObject({
+      code: 9,
+      details: expect.stringContaining('The query requires an index.') as unknown,
+    });
+    expect(error.details).toContain(fields);
+  });
+
+  it('serve or not includes the fields that an aggregation adds up', async () => {
+    const sum = (query: Query): Promise<unknown> => query.aggregate({ sum: AggregateField.sum('created_at') }).get();
+    await sum(orders);
+    await sum(orders.where('team_id', '==', 't'));
+    expect(await rejection(sum(orders.where('a', '==', 't')))).toMatchObject({ code: 9 });
+    await orders.where('a', '==', 't').count().get();
+  });
+});
+
+it('without definitions nothing is refused', async () => {
+  const lenient = await startBench();
+  expect((await lenient.client().collection('c').where('a', '==', 1).orderBy('b').get()).size).toBe(0);
+  await lenient.close();
+});

@@ -1,0 +1,329 @@
+import type { DocumentReference, Firestore, Transaction } from '@google-cloud/firestore';
+import { databaseName, deferred, rejection, sleep, startBench, type Bench } from './support';
+
+/* https://firebase.google.com/docs/firestore/transaction-data-contention, and what SDK 7.11's Transaction relies on. */
+
+let bench: Bench;
+beforeAll(async () => (bench = await startBench()));
+afterAll(() => bench.close());
+afterEach(() => bench.server.faults.clear());
+
+const ABORTED = 10;
+const INVALID_ARGUMENT = 3;
+
+const increment = (db: Firestore, ref: DocumentReference): Promise<void> =>
+  db.runTransaction(async (transaction) => {
+    const n = (await transaction.get(ref)).get('n') as number;
+    transaction.update(ref, { n: n + 1 });
+  });
+
+describe('contention', () => {
+  it('50 transactions that increment one document all succeed, and the sum is exact, 20 rounds of 20', async () => {
+    const db = bench.client();
+    for (let round = 0; round < 20; round++) {
+      const ref = db.doc(`counters/${round}`);
+      await ref.set({ n: 0 });
+      await Promise.all(Array.from({ length: 50 }, () => increment(db, ref)));
+      expect((await ref.get()).get('n')).toBe(50);
+    }
+  });
+
+  it('of transfers among a few accounts, from two clients, neither loses money nor gives up', async () => {
+    const clients = [bench.client('bank'), bench.client('bank')] as const;
+    const accounts = clients[0].collection('accounts');
+    for (let i = 0; i < 4; i++) await accounts.doc(`${i}`).set({ balance: 100 });
+    const transfer = async (i: number): Promise<void> => {
+      const db = clients[i % 2 === 0 ? 0 : 1];
+      const [from, to] = [db.doc(`accounts/${i % 4}`), db.doc(`accounts/${(i * 7 + 1 + (i % 3)) % 4}`)];
+      if (from.path === to.path) return;
+      await db.runTransaction(async (transaction) => {
+        const source = await transaction.get(from);
+        const target = await transaction.get(to);
+        transaction.update(from, { balance: (source.get('balance') as number) - 1 });
+        transaction.update(to, { balance: (target.get('balance') as number) + 1 });
+      });
+    };
+    await Promise.all(Array.from({ length: 40 }, (_, i) => transfer(i)));
+    const balances = (await accounts.get()).docs.map((doc) => doc.get('balance') as number);
+    expect(balances.reduce((sum, balance) => sum + balance, 0)).toBe(400);
+  });
+
+  it('lets no phantom through: of 10 that each insert what a query did not find, one does', async () => {
+    const db = bench.client();
+    const seats = db.collection('seats');
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        db.runTransaction(async (transaction) => {
+          const taken = await transaction.get(seats.where('seat', '==', '1A'));
+          if (!taken.empty) return false;
+          transaction.create(seats.doc(`guest${i}`), { seat: '1A' });
+          return true;
+        }),
+      ),
+    );
+    expect(outcomes.filter(Boolean)).toHaveLength(1);
+    expect((await seats.get()).size).toBe(1);
+  });
+
+  it('lets no phantom through a count either', async () => {
+    const db = bench.client();
+    const people = db.collection('people');
+    await Promise.all(
+      Array.from({ length: 8 }, () =>
+        db.runTransaction(async (transaction) => {
+          const { count } = (await transaction.get(people.count())).data();
+          transaction.create(people.doc(`number${count}`), {});
+        }),
+      ),
+    );
+    expect((await people.get()).docs.map(({ id }) => id)).toEqual(Array.from({ length: 8 }, (_, i) => `number${i}`));
+  });
+
+  it('leaves writes alone that a query does not reach', async () => {
+    const db = bench.client();
+    const seats = db.collection('seats');
+    await db.runTransaction(async (transaction) => {
+      await transaction.get(seats.where('seat', '==', '1A'));
+      // Were the whole collection locked, this would wait for the transaction, which waits for this.
+      await seats.doc('other').set({ seat: '2B' });
+      transaction.set(seats.doc('mine'), { seat: '1A' });
+    });
+    expect((await seats.get()).size).toBe(2);
+  });
+
+  it('shares what is only read: two transactions hold one document side by side', async () => {
+    const db = bench.client();
+    await db.doc('markets/1').set({ name: 'm' });
+    const both = [deferred(), deferred()] as const;
+    const run = (me: 0 | 1): Promise<void> =>
+      db.runTransaction(async (transaction) => {
+        await transaction.get(db.doc('markets/1'));
+        both[me].resolve();
+        await both[me === 0 ? 1 : 0].promise;
+        transaction.set(db.doc(`own/${me}`), {});
+      });
+    await Promise.all([run(0), run(1)]);
+    expect((await db.collection('own').get()).size).toBe(2);
+  });
+});
+
+describe('locks', () => {
+  it('hold back a write from outside until the transaction has ended', async () => {
+    const db = bench.client();
+    const ref = db.doc('a/1');
+    await ref.set({ n: 1 });
+    const events: string[] = [];
+    let outside: Promise<unknown> = Promise.resolve();
+    await db.runTransaction(async (transaction) => {
+      await transaction.get(ref);
+      outside = ref.set({ n: 100 }).then(() => events.push('outside'));
+      await sleep(100);
+      transaction.set(ref, { n: 2 });
+      events.push('inside');
+    });
+    await outside;
+    expect(events).toEqual(['inside', 'outside']);
+    expect((await ref.get()).get('n')).toBe(100);
+  });
+
+  it('do not hold back reads from outside', async () => {
+    const db = bench.client();
+    const ref = db.doc('a/1');
+    await ref.set({ n: 1 });
+    await db.runTransaction(async (transaction) => {
+      await transaction.get(ref);
+      expect((await ref.get()).get('n')).toBe(1);
+      transaction.set(ref, { n: 2 });
+    });
+  });
+
+  it('that two transactions want from each other are settled by ABORTED for the younger', async () => {
+    const db = bench.client();
+    for (const id of ['1', '2']) await db.doc(`a/${id}`).set({ n: 0 });
+    const both = [deferred(), deferred()] as const;
+    const attempts = [0, 0];
+    const run = (me: 0 | 1): Promise<void> =>
+      db.runTransaction(async (transaction) => {
+        attempts[me] = (attempts[me] ?? 0) + 1;
+        await transaction.get(db.doc(`a/${me + 1}`));
+        both[me].resolve();
+        await both[me === 0 ? 1 : 0].promise;
+        transaction.set(db.doc(`a/${2 - me}`), { by: me });
+      });
+    await Promise.all([run(0), run(1)]);
+    expect(attempts.toSorted()).toEqual([1, 2]);
+    expect((await db.getAll(db.doc('a/1'), db.doc('a/2'))).map((doc) => doc.get('by') as number)).toEqual([1, 0]);
+  });
+
+  it('go to ABORTED, as the client sees it, when it does not try again', async () => {
+    const db = bench.client();
+    const ref = db.doc('a/1');
+    await ref.set({ n: 0 });
+    const ready = [deferred(), deferred()] as const;
+    const run = (me: 0 | 1): Promise<void> =>
+      db.runTransaction(
+        async (transaction) => {
+          await transaction.get(ref);
+          ready[me].resolve();
+          await ready[me === 0 ? 1 : 0].promise;
+          transaction.set(ref, { by: me });
+        },
+        { maxAttempts: 1 },
+      );
+    const outcomes = await Promise.allSettled([run(0), run(1)]);
+    const [lost] = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(lost?.reason).toMatchObject({ code: ABORTED });
+  });
+});
+
+describe('the end of a transaction', () => {
+  type Id = Uint8Array | null;
+
+  async function begun(): Promise<{ db: Firestore; transaction: Id; commit: () => Promise<unknown> }> {
+    const db = bench.client();
+    const database = databaseName(db);
+    const raw = bench.raw();
+    const [response] = await raw.beginTransaction({ database, options: { readWrite: {} } });
+    const transaction = response.transaction as Id;
+    const writes = [{ update: { name: `${database}/documents/a/1`, fields: {} } }];
+    return { db, transaction, commit: () => raw.commit({ database, transaction, writes }) };
+  }
+  const expired = {
+    code: INVALID_ARGUMENT,
+    details: 'The referenced transaction has expired or is no longer valid.',
+  };
+
+  it('is final: its id commits once (the SDK starts over on this very answer)', async () => {
+    const { commit } = await begun();
+    await commit();
+    expect(await rejection(commit())).toMatchObject(expired);
+  });
+
+  it('by a rollback leaves nothing to commit', async () => {
+    const { db, transaction, commit } = await begun();
+    await bench.raw().rollback({ database: databaseName(db), transaction });
+    expect(await rejection(commit())).toMatchObject(expired);
+    expect((await db.doc('a/1').get()).exists).toBe(false);
+  });
+
+  it('by a failed commit releases its locks at once', async () => {
+    const db = bench.client();
+    const ref = db.doc('a/1');
+    const failing = db.runTransaction(async (transaction) => {
+      await transaction.get(ref);
+      transaction.update(db.doc('a/missing'), { x: 1 });
+    });
+    expect(await rejection(failing)).toMatchObject({ code: 5 });
+    await ref.set({});
+  });
+
+  it('by a body that throws releases its locks (the SDK rolls back)', async () => {
+    const db = bench.client();
+    const ref = db.doc('a/1');
+    const failing = db.runTransaction(async (transaction) => {
+      await transaction.get(ref);
+      throw new Error('no');
+    });
+    expect((await rejection(failing)).message).toBe('no');
+    await ref.set({});
+  });
+
+  it('comes two seconds after its connection has gone, and frees who waits', async () => {
+    // A server of its own: gRPC shares one connection among all clients of a process for the same address.
+    const own = await startBench();
+    const dying = own.client('orphan');
+    const held = deferred();
+    void dying.runTransaction(async (transaction: Transaction) => {
+      await transaction.get(dying.doc('a/1'));
+      held.resolve();
+      await new Promise(() => undefined);
+    });
+    await held.promise;
+    await dying.terminate();
+    const before = performance.now();
+    await own.client('orphan').doc('a/1').set({});
+    expect(performance.now() - before).toBeGreaterThan(500);
+    expect(performance.now() - before).toBeLessThan(8000);
+    await own.close();
+  });
+
+  it('comes after the idle time', async () => {
+    const impatient = await startBench({ transactionLimits: { idleMs: 300, totalMs: 5000 } });
+    const db = impatient.client();
+    let attempts = 0;
+    await db.runTransaction(async (transaction) => {
+      await transaction.get(db.doc('a/1'));
+      if (++attempts === 1) await sleep(800);
+      transaction.set(db.doc('a/1'), { attempts });
+    });
+    expect((await db.doc('a/1').get()).get('attempts')).toBe(2);
+    await impatient.close();
+  });
+
+  it('comes with clear(), which drops the data too', async () => {
+    const own = await startBench();
+    const db = own.client();
+    await db.doc('a/1').set({});
+    own.server.clear();
+    expect((await db.collection('a').get()).empty).toBe(true);
+    await db.doc('a/1').create({});
+    await own.close();
+  });
+});
+
+describe('a lost answer', () => {
+  it('to a commit: the SDK repeats it, learns that the id is used, and runs the body again', async () => {
+    const db = bench.client();
+    const ref = db.doc('a/1');
+    await ref.set({ n: 0 });
+    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'UNAVAILABLE' } });
+    await increment(db, ref);
+    expect((await ref.get()).get('n')).toBe(2);
+  });
+
+  it('to the read that began it leaves no lock behind', async () => {
+    const db = bench.client();
+    const ref = db.doc('a/1');
+    await ref.set({ n: 0 });
+    const fault = bench.server.faults.inject({
+      rpc: 'BatchGetDocuments',
+      when: 'after',
+      action: { kind: 'error', code: 'UNAVAILABLE' },
+    });
+    await increment(db, ref);
+    expect(fault.count).toBe(1);
+    await ref.set({});
+  });
+});
+
+describe('read-only transactions', () => {
+  it('see one moment across documents and queries, and hold nobody up', async () => {
+    const db = bench.client();
+    for (const id of ['1', '2']) await db.doc(`a/${id}`).set({ n: 1 });
+    await db.runTransaction(
+      async (transaction) => {
+        expect((await transaction.get(db.doc('a/1'))).get('n')).toBe(1);
+        await db.doc('a/2').set({ n: 2 });
+        await db.doc('a/3').set({ n: 2 });
+        await db.doc('b/1').set({ n: 2 });
+        expect((await transaction.get(db.doc('a/2'))).get('n')).toBe(1);
+        expect((await transaction.get(db.collection('a'))).size).toBe(2);
+        expect((await transaction.get(db.collection('b'))).size).toBe(0);
+        expect((await transaction.get(db.collection('a').where('n', '==', 1).count())).data().count).toBe(2);
+      },
+      { readOnly: true },
+    );
+    expect((await db.collection('a').get()).size).toBe(3);
+  });
+
+  it('write nothing', async () => {
+    const database = databaseName(bench.client());
+    const raw = bench.raw();
+    const [{ transaction }] = await raw.beginTransaction({ database, options: { readOnly: {} } });
+    const writes = [{ delete: `${database}/documents/a/1` }];
+    expect(await rejection(raw.commit({ database, transaction: transaction ?? null, writes }))).toMatchObject({
+      code: INVALID_ARGUMENT,
+    });
+  });
+});
