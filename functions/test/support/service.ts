@@ -68,6 +68,8 @@ export async function startService(): Promise<Service> {
   const firestore = await startFirestore({ indexes });
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['GCLOUD_PROJECT'] = PROJECT;
+  // As Firebase's own emulator has it: the library need not look for credentials that no emulator asks for.
+  process.env['METADATA_SERVER_DETECTION'] = 'none';
 
   const log: LogLine[] = [];
   captureLog(log);
