@@ -4,7 +4,8 @@ import { Firestore } from '@google-cloud/firestore';
 import { embedFirestore, type OpenFirestore } from './host/firestore';
 import { startFunctions, type Functions } from './host/functions';
 import { greeting } from './host/greeting';
-import { readSettings, StartError, type Settings } from './host/settings';
+import { firstKey, readSettings, StartError, type Settings } from './host/settings';
+import { referencePages } from './reference';
 import { seedIfEmpty } from './sample';
 
 /** `npm start`: builds the functions, and runs them over a Firestore of their own until Ctrl-C. */
@@ -23,7 +24,7 @@ async function main(): Promise<void> {
   const [firestore] = await Promise.all([openFirestore(settings), build()]);
   setEnvironment(settings, firestore.address);
   const seeded = settings.sampleData ? await seed() : 0;
-  const functions = await listen(settings.functionsPort);
+  const functions = await listen(settings);
 
   stopOnSignal(async () => {
     await functions.close(GRACE_MS);
@@ -71,9 +72,10 @@ async function seed(): Promise<number> {
   }
 }
 
-async function listen(port: number): Promise<Functions> {
+async function listen({ functionsPort: port, apiKey }: Settings): Promise<Functions> {
+  const pages = referencePages(firstKey(apiKey));
   try {
-    return await startFunctions({ port, project: PROJECT, bundle: BUNDLE });
+    return await startFunctions({ port, project: PROJECT, bundle: BUNDLE, pages });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     throw new StartError(`Port ${port} is taken. Stop what listens there, or choose another with FUNCTIONS_PORT.`);
@@ -86,6 +88,7 @@ function stopOnSignal(stop: () => Promise<void>): void {
   const onSignal = () => {
     if (signalled_at === undefined) {
       signalled_at = performance.now();
+      setTimeout(() => console.log('Waiting for requests under way. Ctrl-C again stops at once.'), SAME_SIGNAL_MS);
       stop().then(() => process.exit(0), fail);
     } else if (performance.now() - signalled_at > SAME_SIGNAL_MS) {
       process.exit(130);

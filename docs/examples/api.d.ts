@@ -444,7 +444,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 33554432 bytes as sent and inflated alike, sent within 30 s. */
+        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 30 s. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrdersByTeamRequest"];
@@ -912,7 +912,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 33554432 bytes as sent and inflated alike, sent within 30 s. */
+        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 30 s. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SupplyOrdersInvoicesRequest"];
@@ -1051,7 +1051,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 33554432 bytes as sent and inflated alike, sent within 240 s. */
+        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 240 s. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AddPriceListsRequest"];

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { sampleBodies } from '../sample';
 import type { Functions } from './functions';
-import type { Settings } from './settings';
+import { firstKey, type Settings } from './settings';
 
 interface Started {
   settings: Settings;
@@ -22,6 +22,7 @@ export function greeting({ settings, functions, firestoreAddress, seeded }: Star
         : `data in ${firestore.dataDir}`;
   const facts = {
     Functions: functions.origin,
+    Reference: `${functions.origin}/`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
     'API key': firstKey(apiKey) || 'not configured: every call answers 500',
     Origins: corsAllowedOrigins || 'none',
@@ -33,9 +34,6 @@ export function greeting({ settings, functions, firestoreAddress, seeded }: Star
   });
   return ['', ...labelled, '', calls.join('\n\n'), ''].join('\n');
 }
-
-/** A setting may hold several keys, one a line. */
-const firstKey = (apiKey: string) => apiKey.trim().split('\n')[0]?.trim() ?? '';
 
 function curl(address: string, key: string, body: string | undefined): string {
   const json = body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(body)];

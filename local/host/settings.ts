@@ -20,6 +20,9 @@ export interface Settings {
   corsAllowedOrigins: string;
 }
 
+/** The key to try the service with, empty for none: a setting may hold several, one a line. */
+export const firstKey = (apiKey: string): string => apiKey.trim().split('\n')[0]?.trim() ?? '';
+
 /** Why `npm start` cannot go on, in one line for whoever typed it. */
 export class StartError extends Error {}
 

@@ -178,18 +178,30 @@ const headers = {
     schema: { type: 'string', pattern: '^[\\w.-]{1,128}$' },
     example: '5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10',
   },
-  'Cache-Control': { description: 'Answers are for nobody else.', required: true, schema: { const: 'no-store' } },
-  'X-Content-Type-Options': { description: 'The type is as said.', required: true, schema: { const: 'nosniff' } },
+  'Cache-Control': {
+    description: 'Answers are for nobody else.',
+    required: true,
+    schema: { type: 'string', const: 'no-store' },
+  },
+  'X-Content-Type-Options': {
+    description: 'The type is as said.',
+    required: true,
+    schema: { type: 'string', const: 'nosniff' },
+  },
   Vary: {
     description: 'The request headers that the answer depends on.',
     required: true,
-    schema: { enum: ['Accept-Encoding', 'Origin, Accept-Encoding', 'Origin'] },
+    schema: { type: 'string', enum: ['Accept-Encoding', 'Origin, Accept-Encoding', 'Origin'] },
   },
   'Content-Encoding': {
     description: 'How the body is compressed, where `Accept-Encoding` allows it and the body is large enough.',
-    schema: { enum: ['gzip', 'br'] },
+    schema: { type: 'string', enum: ['gzip', 'br'] },
   },
-  Allow: { description: 'The method to use instead.', required: true, schema: { enum: ['GET', 'POST'] } },
+  Allow: {
+    description: 'The method to use instead.',
+    required: true,
+    schema: { type: 'string', enum: ['GET', 'POST'] },
+  },
   'Retry-After': {
     description: 'Seconds after which to send the identical request again. Absent where that would be of no use.',
     schema: { type: 'integer', minimum: 1, maximum: 30 },
@@ -197,7 +209,7 @@ const headers = {
   },
   'Idempotent-Replayed': {
     description: 'Present when this answer is that of an identical request before.',
-    schema: { const: 'true' },
+    schema: { type: 'string', const: 'true' },
   },
   'Access-Control-Allow-Origin': {
     description: "The caller's origin, if it is allowed; absent otherwise.",
@@ -206,16 +218,16 @@ const headers = {
   },
   'Access-Control-Expose-Headers': {
     description: 'The headers that a page may read, for an allowed origin.',
-    schema: { const: 'X-Request-Id' },
+    schema: { type: 'string', const: 'X-Request-Id' },
   },
-  'Access-Control-Allow-Methods': { description: 'For an allowed origin.', schema: { const: 'GET' } },
+  'Access-Control-Allow-Methods': { description: 'For an allowed origin.', schema: { type: 'string', const: 'GET' } },
   'Access-Control-Allow-Headers': {
     description: 'For an allowed origin.',
-    schema: { const: 'x-api-key,Content-Type,X-Request-Id' },
+    schema: { type: 'string', const: 'x-api-key,Content-Type,X-Request-Id' },
   },
   'Access-Control-Max-Age': {
     description: 'Seconds for which a browser may remember the answer, for an allowed origin.',
-    schema: { const: '3600' },
+    schema: { type: 'string', const: '3600' },
   },
 } as const satisfies JsonObject;
 
@@ -250,7 +262,7 @@ const parameters = {
     name: 'Content-Encoding',
     in: 'header',
     description: 'How the body is compressed, if it is.',
-    schema: { enum: ['gzip', 'identity'] },
+    schema: { type: 'string', enum: ['gzip', 'identity'] },
   },
   Origin: {
     name: 'Origin',
@@ -343,7 +355,7 @@ function requestBody(
 ): JsonObject {
   return {
     required: true,
-    description: `UTF-8, plain or gzip, at most ${MAX_BODY_BYTES} bytes as sent and inflated alike, sent within ${timeoutMs / 1000} s.`,
+    description: `UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / 1024 ** 2} MiB as sent and inflated alike, sent within ${timeoutMs / 1000} s.`,
     content: content(components.input(schema), examples),
   };
 }
@@ -413,7 +425,7 @@ const content = (schema: JsonObject, examples: Record<string, Example>): JsonObj
 
 function introduction(): string {
   const limits = {
-    'Body of a request, as sent and inflated': `${MAX_BODY_BYTES} bytes`,
+    'Body of a request, as sent and inflated': `${MAX_BODY_BYTES / 1024 ** 2} MiB (${MAX_BODY_BYTES} bytes)`,
     'Time to send the body': `${READ_BODY_MS / 1000} s; add price lists ${WRITE_BODY_MS / 1000} s`,
     'Time for the answer': `${readSettings.timeoutSeconds} s; add price lists ${writeSettings.timeoutSeconds} s`,
     'Products of a price list': 'at least 1, and as many as fit into the body',

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { resolve } from 'node:path';
+
+/**
+ * The reference of the interface: docs/openapi.json in Swagger UI, where each operation can be tried. Everything comes from
+ * this machine, and the page's own policy keeps it so.
+ */
+
+const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:";
+
+const HTML = 'text/html; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+/** The files behind the page, by their paths. */
+const files = {
+  '/openapi.json': ['docs/openapi.json', 'application/json; charset=utf-8'],
+  '/reference/page.css': ['local/reference/page.css', CSS],
+  '/reference/page.mjs': ['local/reference/page.mjs', SCRIPT],
+  '/reference/swagger-ui.css': ['node_modules/swagger-ui-dist/swagger-ui.css', CSS],
+  '/reference/swagger-ui-bundle.js': ['node_modules/swagger-ui-dist/swagger-ui-bundle.js', SCRIPT],
+} as const;
+
+/** What answers at `/`, and at the paths that the page there loads. `apiKey` is filled in; empty: none is. */
+export function referencePages(apiKey: string): ReadonlyMap<string, RequestListener> {
+  const page = listener(HTML, async () => {
+    const template = await readFile(resolve('local/reference/page.html'), 'utf8');
+    return template.replace('{{API_KEY}}', () => escaped(apiKey));
+  });
+  const others = Object.entries(files).map(
+    ([path, [file, type]]) => [path, listener(type, () => readFile(resolve(file)))] as const,
+  );
+  return new Map([['/', page], ...others]);
+}
+
+function listener(type: string, content: () => Promise<string | Buffer>): RequestListener {
+  return (request, response) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { Allow: 'GET, HEAD' }).end();
+      return;
+    }
+    content().then(
+      (body) =>
+        response
+          .writeHead(200, { 'Content-Type': type, 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY })
+          .end(body),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  };
+}
+
+/** Text as the value of an HTML attribute in double quotes. */
+const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');

