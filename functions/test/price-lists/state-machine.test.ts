@@ -1,0 +1,227 @@
+import fc from 'fast-check';
+import { keyRecord, type Attempt, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { LEASE_RAN_OUT, transition, type KeyEvent } from '../../src/price-lists/state-machine';
+
+const LEASE_MS = 100;
+
+interface Step {
+  event: KeyEvent;
+  now: number;
+}
+
+/** An attempt by one of a few owners with one of a few payloads, so that attempts meet their own and each other's. */
+const attempts = fc.record({
+  owner: fc.constantFrom('owner-1', 'owner-2', 'owner-3'),
+  fingerprint: fc.constantFrom('fingerprint-1', 'fingerprint-1', 'fingerprint-2'),
+  document_id: fc.constantFrom('document-1', 'document-2', 'document-3'),
+});
+
+function attemptOf(chosen: Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>, claimed_at: number): Attempt {
+  const rest = { products_count: 1, payload_chunks: 1, market_id: 'market-1', creation: null };
+  return { ...chosen, ...rest, claimed_at, lease_expires_at: claimed_at + LEASE_MS };
+}
+
+const events: fc.Arbitrary<(now: number) => KeyEvent> = fc
+  .record({
+    type: fc.constantFrom<KeyEvent['type']>('posted', 'posted', 'finished', 'failed', 'met', 'resumed', 'released'),
+    chosen: attempts,
+    response: fc.constantFrom(null, null, '{"success":true}'),
+  })
+  .map(({ type, chosen, response }) => (now) => {
+    const attempt = attemptOf(chosen, now);
+    const { owner, document_id } = attempt;
+    const operation = { document_id, by: 'operator', reason: 'checked' };
+    switch (type) {
+      case 'posted':
+        return { type, info: { boq_list_id: 'boq-1' }, attempt, response };
+      case 'finished':
+        return { type, attempt, response: '{"success":true}' };
+      case 'failed':
+        return { type, attempt, reason: 'Firestore said no' };
+      case 'met':
+        return { type, by: attempt };
+      case 'resumed':
+        return { type, owner: `${owner}-resumed`, lease_expires_at: now + LEASE_MS, ...operation };
+      case 'released':
+        return { type, ...operation };
+    }
+  });
+
+/** A life of a key: events, and the time that passes before each, often none and sometimes more than a lease. */
+const lives: fc.Arbitrary<Step[]> = fc
+  .array(
+    fc.tuple(events, fc.oneof(fc.constant(0), fc.nat(LEASE_MS / 2), fc.constantFrom(LEASE_MS - 1, LEASE_MS, 300))),
+    {
+      maxLength: 25,
+    },
+  )
+  .map((steps) => {
+    let now = 1_000;
+    return steps.map(([event, passed]) => ({ now: (now += passed), event: event(now) }));
+  });
+
+/** Walks a life, and shows each step with the record before it, which the step cannot change, and after it. */
+function* walk(life: readonly Step[]) {
+  let record: KeyRecord | undefined;
+  for (const step of life) {
+    const before = deepFrozen(record);
+    const { record: after, verdict } = transition(before, step.event, step.now);
+    yield { ...step, before, after, verdict };
+    record = after;
+  }
+}
+
+function deepFrozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFrozen);
+  return value;
+}
+
+/** Runs a check at every step of many lives. */
+const always = (check: (step: ReturnType<typeof walk> extends Generator<infer Each> ? Each : never) => void) =>
+  fc.assert(
+    fc.property(lives, (life) => {
+      for (const step of walk(life)) check(step);
+    }),
+    { numRuns: 1000 },
+  );
+
+const isLapsed = (record: KeyRecord | undefined, now: number) =>
+  record?.status === 'processing' && now >= record.lease_expires_at;
+
+type Status = KeyRecord['status'] | 'none';
+
+/** The status after an event, as the drawing has it. */
+function drawn(before: KeyRecord | undefined, event: KeyEvent, now: number): Status {
+  const status: Status = isLapsed(before, now) ? 'requires_review' : (before?.status ?? 'none');
+  const isOwner = 'attempt' in event && before?.owner === event.attempt.owner;
+  const isReviewed = 'document_id' in event && before?.document_id === event.document_id;
+  const wasClaimed =
+    'attempt' in event &&
+    [before, ...(before?.history ?? [])].some((each) => each?.document_id === event.attempt.document_id);
+  switch (`${status} ${event.type}` as const) {
+    case 'none posted':
+      return event.type === 'posted' && event.response !== null ? 'completed' : 'processing';
+    case 'released posted':
+      if (wasClaimed) return 'released';
+      return event.type === 'posted' && event.response !== null ? 'completed' : 'processing';
+    case 'processing finished':
+      return isOwner ? 'completed' : 'processing';
+    case 'processing failed':
+      return isOwner ? 'requires_review' : 'processing';
+    case 'requires_review resumed':
+      return isReviewed ? 'processing' : 'requires_review';
+    case 'requires_review released':
+      return isReviewed ? 'released' : 'requires_review';
+    default:
+      return status;
+  }
+}
+
+describe('a key', () => {
+  test('takes the steps of the drawing, and no others', () =>
+    always(({ before, after, event, now }) => {
+      expect(after?.status ?? 'none').toBe(drawn(before, event, now));
+    }));
+
+  test('has an answer to every event in every state, and a record that can be read again', () =>
+    always(({ after, verdict }) => {
+      expect(['owned', 'completed', 'failed', 'payload_differs', 'unsettled', 'free']).toContain(verdict.is);
+      if (after !== undefined) expect(keyRecord.parse(after)).toEqual(after);
+    }));
+
+  test('that is completed absorbs every event', () =>
+    always(({ before, after }) => {
+      if (before?.status === 'completed') expect(after).toBe(before);
+    }));
+
+  test('that nothing happens to is the very record that it was', () =>
+    always(({ before, after }) => {
+      if (JSON.stringify(before) === JSON.stringify(after)) expect(after).toBe(before);
+    }));
+
+  test('is changed by an attempt only while that owns it', () =>
+    always(({ before, after, event, now }) => {
+      if (event.type !== 'finished' && event.type !== 'failed') return;
+      const { owner, status } = before ?? {};
+      if (isLapsed(before, now)) expect(after).toMatchObject({ status: 'requires_review', failure: LEASE_RAN_OUT });
+      else if (status !== 'processing' || owner !== event.attempt.owner) expect(after).toBe(before);
+    }));
+
+  test('forgets no attempt and no operator', () =>
+    always(({ before, after }) => {
+      expect(after?.history.slice(0, before?.history.length ?? 0)).toEqual(
+        before === undefined ? after?.history : before.history,
+      );
+      expect(after?.actions.slice(0, before?.actions.length ?? 0)).toEqual(
+        before === undefined ? after?.actions : before.actions,
+      );
+      if (before?.status === 'released' && after?.status !== 'released') {
+        expect(after?.history.at(-1)).toMatchObject({ document_id: before.document_id, settled_at: before.updated_at });
+      }
+    }));
+
+  test('holds an answer exactly when it is completed', () =>
+    always(({ after }) => {
+      if (after !== undefined) expect(after.response !== null).toBe(after.status === 'completed');
+    }));
+});
+
+describe('a verdict', () => {
+  test('is `owned` for the owner of a live record with its own payload only', () =>
+    always(({ after, verdict, event }) => {
+      if (verdict.is !== 'owned') return;
+      const asker = 'attempt' in event ? event.attempt : event.type === 'met' ? event.by : event;
+      expect(after).toMatchObject({ status: 'processing', ...('owner' in asker && { owner: asker.owner }) });
+      expect(verdict.record).toBe(after);
+    }));
+
+  test('gives one payload’s answer to no other', () =>
+    always(({ after, verdict, event }) => {
+      const asked =
+        'attempt' in event ? event.attempt.fingerprint : event.type === 'met' ? event.by.fingerprint : undefined;
+      if (after === undefined || after.status === 'released' || asked === undefined) return;
+      if (asked === after.fingerprint) expect(verdict.is).not.toBe('payload_differs');
+      else expect(verdict).toEqual({ is: 'payload_differs' });
+    }));
+
+  test('says when to come again while a lease lives, and only then', () =>
+    always(({ after, verdict, now }) => {
+      if (verdict.is !== 'unsettled') return;
+      if (after?.status === 'processing') expect(verdict.retry_after_ms).toBe(after.lease_expires_at - now);
+      else expect(verdict.retry_after_ms).toBeNull();
+    }));
+
+  test('`failed` is told to the attempt itself only', () =>
+    always(({ after, verdict, event }) => {
+      if (verdict.is !== 'failed') return;
+      expect(after?.status).toBe('requires_review');
+      expect('attempt' in event ? event.attempt.owner : event.type === 'met' && event.by.owner).toBe(after?.owner);
+    }));
+
+  test('`free` is told of a key that a post may claim', () =>
+    always(({ after, verdict, now }) => {
+      if (verdict.is !== 'free') return;
+      const fresh = attemptOf({ owner: 'fresh', fingerprint: 'any', document_id: 'fresh' }, now);
+      const claimed = transition(
+        after,
+        { type: 'posted', info: { boq_list_id: 'boq-1' }, attempt: fresh, response: null },
+        now,
+      );
+      expect(claimed.verdict).toEqual({ is: 'owned', record: claimed.record });
+    }));
+});
+
+test('the lives that are tried reach every state and every verdict', () => {
+  const seen = new Set<string>();
+  for (const life of fc.sample(lives, { numRuns: 1000, seed: 1 })) {
+    for (const { before, event, after, verdict } of walk(life)) {
+      seen.add(`${before?.status ?? 'none'} ${event.type}`);
+      seen.add(after?.status ?? 'none').add(verdict.is);
+    }
+  }
+  const states = ['none', 'processing', 'completed', 'requires_review', 'released'];
+  const types = ['posted', 'finished', 'failed', 'met', 'resumed', 'released'];
+  const verdicts = ['owned', 'completed', 'failed', 'payload_differs', 'unsettled', 'free'];
+  const all = [...states, ...states.flatMap((state) => types.map((type) => `${state} ${type}`)), ...verdicts];
+  expect([...seen]).toEqual(expect.arrayContaining(all));
+});
