@@ -14,6 +14,13 @@ export interface Bench {
 /** The client that gapic generates from the protocol. */
 export type RawClient = InstanceType<typeof v1.FirestoreClient>;
 
+/** Such a client for a server at an address. */
+export function rawClient(address: string): RawClient {
+  const [servicePath = '', port] = address.split(':');
+  const sslCreds = credentials.createInsecure();
+  return new v1.FirestoreClient({ servicePath, port: Number(port), sslCreds, projectId: 'raw' });
+}
+
 /** `projects/*\/databases/*` of a client; the SDK keeps it to itself. */
 export const databaseName = (db: Firestore): string => (db as unknown as { formattedName: string }).formattedName;
 
@@ -36,12 +43,7 @@ export async function startBench(options: FirestoreOptions = {}): Promise<Bench>
       return client;
     },
     raw: () => {
-      const raw = new v1.FirestoreClient({
-        servicePath: server.host,
-        port: server.port,
-        sslCreds: credentials.createInsecure(),
-        projectId: 'raw',
-      });
+      const raw = rawClient(server.address);
       raws.push(raw);
       return raw;
     },
