@@ -2,9 +2,10 @@
 
 const REGION = 'us-central1';
 
-/** The five operations that only read. */
+/** The five operations that only read, under an account that may do nothing else (docs/security.md). */
 export const readSettings = {
   region: REGION,
+  serviceAccount: 'organisation-data-reader@',
   memory: '512MiB',
   cpu: 1,
   concurrency: 40,
@@ -20,6 +21,7 @@ export const READ_BODY_MS = 30_000;
  */
 export const writeSettings = {
   region: REGION,
+  serviceAccount: 'price-lists-writer@',
   memory: '2GiB',
   cpu: 1,
   concurrency: 4,
