@@ -62,9 +62,11 @@ export interface Service {
 
 export type LogLine = Record<string, unknown>;
 
+/** The indexes that are deployed. */
+export const declaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
+
 /** Starts the service in this process, at free ports. One to a test file. */
-export async function startService(): Promise<Service> {
-  const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
+export async function startService(indexes = declaredIndexes()): Promise<Service> {
   const firestore = await startFirestore({ indexes });
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['GCLOUD_PROJECT'] = PROJECT;
