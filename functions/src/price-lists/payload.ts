@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
+import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 
 /**
  * The normalised payload: one exact text for all requests that mean the same. Keys stand in code-unit order, numbers as
@@ -18,8 +18,7 @@ const PIECE_CHARACTERS = 64 * 1024;
 
 /** The normalised payload of a submission, in pieces. */
 export function* normalised({ info, products }: PriceListSubmission): Generator<string, undefined> {
-  const { boq_list_id, currency_iso, date, market_id, name } = info;
-  let piece = `{"info":${JSON.stringify({ boq_list_id, currency_iso, date, market_id, name })},"products":{`;
+  let piece = `{"info":${normalisedInfo(info)},"products":{`;
   let separator = '';
   for (const [id, prices] of products) {
     const { expected_forward_cost_price, price_list_price } = prices;
@@ -33,10 +32,28 @@ export function* normalised({ info, products }: PriceListSubmission): Generator<
   yield `${piece}}}`;
 }
 
-/** What tells payloads apart: lowercase hex SHA-256 of the normalised payload in UTF-8. */
-export function fingerprintOf(submission: PriceListSubmission): string {
-  const hash = createHash('sha256');
-  for (const piece of normalised(submission)) hash.update(piece);
+const normalisedInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
+  JSON.stringify({ boq_list_id, currency_iso, date, market_id, name });
+
+/** Products that are fingerprinted at a time. */
+const GROUP = 1024;
+
+/**
+ * What tells payloads apart: lowercase hex SHA-256 of the info as it is normalised, and then of the products in groups, the
+ * ids as JSON before the prices as the 64 bits of each number. Two numbers have the same bits exactly if JSON
+ * writes them alike, and so many bits are a fifth of the work of so many digits.
+ */
+export function fingerprintOf({ info, products }: PriceListSubmission): string {
+  const hash = createHash('sha256').update(normalisedInfo(info));
+  for (let start = 0; start < products.length; start += GROUP) {
+    const group = products.slice(start, start + GROUP);
+    const prices = new Float64Array(2 * group.length);
+    group.forEach(([, { expected_forward_cost_price, price_list_price }], i) => {
+      prices[2 * i] = expected_forward_cost_price;
+      prices[2 * i + 1] = price_list_price;
+    });
+    hash.update(JSON.stringify(group.map(([id]) => id))).update(prices);
+  }
   return hash.digest('hex');
 }
 

@@ -1,0 +1,55 @@
+import type { Request, Response } from '@google-cloud/functions-framework';
+import { initializeApp } from 'firebase-admin/app';
+import { getFirestore, type Query } from 'firebase-admin/firestore';
+
+/**
+ * The floor that `npm run bench` compares the service with: the bare SDK, the same projection, the same answer, and
+ * nothing else: no key, no validation, no idempotency, no log.
+ */
+
+initializeApp();
+const firestore = getFirestore();
+
+export const getMarkets = async (_: Request, response: Response) =>
+  answer(response, 'markets', firestore.collection('markets').select('name.en', 'country_iso', 'currency_iso'));
+
+export const getTeams = async (_: Request, response: Response) =>
+  answer(response, 'teams', firestore.collection('teams').select('name', 'country_iso'));
+
+export const getOrdersByTeam = async (request: Request, response: Response) => {
+  const { team_id, start_date, end_date } = request.body as { team_id: string; start_date: string; end_date: string };
+  const orders = firestore
+    .collection('orders')
+    .where('team_id', '==', team_id)
+    .where('created_at', '>=', Date.parse(start_date))
+    .where('created_at', '<', Date.parse(end_date))
+    .select('customer_data.customer_id', 'customer_data.customer_name', 'invoice_id', 'market_id', 'team_id');
+  await answer(response, 'orders', orders);
+};
+
+async function answer(response: Response, name: string, query: Query): Promise<void> {
+  const { docs } = await query.get();
+  const records = Object.fromEntries(docs.map((document) => [document.id, document.data()]));
+  response.setHeader('Content-Type', 'application/json');
+  response.end(JSON.stringify({ [name]: records, count: docs.length }));
+}
+
+/** Both lists side by side, each in batches one after another. */
+export const addPriceLists = async (request: Request, response: Response) => {
+  const products = Object.entries((request.body as { products: Record<string, Record<string, number>> }).products);
+  const write = async (collection: string, price: string) => {
+    const entries = firestore.collection(collection).doc().collection('products');
+    for (let start = 0; start < products.length; start += 500) {
+      const batch = firestore.batch();
+      for (const [id, prices] of products.slice(start, start + 500))
+        batch.set(entries.doc(id), { [price]: prices[price] });
+      await batch.commit();
+    }
+  };
+  await Promise.all([
+    write('expected_forward_costs', 'expected_forward_cost_price'),
+    write('price_lists', 'price_list_price'),
+  ]);
+  response.setHeader('Content-Type', 'application/json');
+  response.end('{}');
+};
