@@ -34,7 +34,7 @@ class Reader {
   constructor(
     readonly bytes: Buffer,
     public at = 0,
-    readonly end = bytes.length,
+    public end = bytes.length,
   ) {}
 
   /** A varint of at most 53 bits: tags, lengths, small numbers. */
@@ -89,6 +89,12 @@ class Reader {
     const length = this.varint();
     const start = this.at;
     return new Reader(this.bytes, start, this.advance(length));
+  }
+
+  /** Goes on within the message that comes next, and no further. */
+  enter(): void {
+    const length = this.varint();
+    this.end = this.at + length;
   }
 
   skip(tag: number): void {
@@ -265,35 +271,33 @@ const asBuffer = (bytes: Uint8Array): Buffer =>
 export function fieldReader(path: FieldPath): (fields: Buffer) => Value | undefined {
   const keys = path.map((step) => Buffer.from(step));
   return (fields) => {
-    let reader = new Reader(fields);
-    let entryTag = FIELD;
-    for (const [step, key] of keys.entries()) {
-      const found = findEntry(reader, entryTag, key);
-      if (!found) return undefined;
-      if (step === keys.length - 1) return readValue(found, 0);
-      if (found.varint() !== MAP) return undefined;
-      reader = found.message();
-      entryTag = KEY;
+    const reader = new Reader(fields);
+    for (let step = 0; ; step++) {
+      const key = keys[step];
+      if (!key || !enterEntry(reader, key)) return undefined;
+      if (step === keys.length - 1) return readValue(reader, 0);
+      if (reader.varint() !== MAP) return undefined;
+      reader.enter();
     }
-    return undefined;
   };
 }
 
-function findEntry(reader: Reader, entryTag: number, key: Buffer): Reader | undefined {
-  const { bytes } = reader;
+/** Moves a reader from the entries of a map into the value under a key, if there is one. */
+function enterEntry(reader: Reader, key: Buffer): boolean {
   while (reader.at < reader.end) {
-    if (reader.varint() !== entryTag) throw new Error('stored fields are not in canonical form');
+    reader.at++; // the entry's tag
     const length = reader.varint();
     const next = reader.at + length;
     reader.at++; // the key's tag: the canonical form has the key first
     const keyLength = reader.varint();
-    if (keyLength === key.length && sameBytes(bytes, reader.at, key)) {
+    if (keyLength === key.length && sameBytes(reader.bytes, reader.at, key)) {
       reader.at += keyLength + 1;
-      return reader.message();
+      reader.enter();
+      return true;
     }
     reader.at = next;
   }
-  return undefined;
+  return false;
 }
 
 /** Field names are short: a loop is quicker than a call into native code. */

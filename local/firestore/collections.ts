@@ -2,7 +2,7 @@ import { fieldReader } from './codec';
 import { formatFieldPath, type FieldPath } from './paths';
 import { compareStrings, equalityKey, type Value } from './values';
 
-/** A stored document. Never changed: a write puts another in its place. Times are microseconds since 1970. */
+/** A stored document. Its content never changes: a write puts another in its place. Times are microseconds since 1970. */
 export interface Doc {
   readonly collection: string;
   readonly id: string;
@@ -10,6 +10,8 @@ export interface Doc {
   readonly fields: Buffer;
   readonly createTime: number;
   readonly updateTime: number;
+  /** Its row on disk, set as it is first stored; 0 when nothing is kept. */
+  row: number;
 }
 
 /** The full resource name of a document. */
@@ -76,6 +78,7 @@ export class Collection {
   private leaves: Leaf[] = [];
   private generation = 0;
   private count = 0;
+  private changes = 0;
   private readonly indexes = new Map<string, EqualityIndex>();
 
   constructor(readonly path: string) {}
@@ -93,6 +96,11 @@ export class Collection {
     return new Snapshot(this.leaves.slice(), this.count);
   }
 
+  /** Grows with every change. */
+  get version(): number {
+    return this.changes;
+  }
+
   /** Puts a document at its id, or removes the one there. */
   set(id: string, doc: Doc | undefined): void {
     const at = Math.min(lowerBound(this.leaves, id, lastSortsBefore), Math.max(0, this.leaves.length - 1));
@@ -101,6 +109,7 @@ export class Collection {
     const old = docs[index]?.id === id ? docs[index] : undefined;
     if (doc) docs.splice(index, old ? 1 : 0, doc);
     else if (old) docs.splice(index, 1);
+    this.changes++;
     this.count += Number(doc !== undefined) - Number(old !== undefined);
     for (const indexed of this.indexes.values()) indexed.replace(old, doc);
     if (docs.length === 0) this.leaves.splice(at, 1);
@@ -117,6 +126,7 @@ export class Collection {
 
   clear(): void {
     this.leaves = [];
+    this.changes++;
     this.count = 0;
     this.indexes.clear();
   }
@@ -182,10 +192,12 @@ export class EqualityIndex {
   }
 
   private async readAll(pause: () => Promise<void> | undefined): Promise<void> {
+    const { version } = this.collection;
     for (const docs of this.collection.snapshot().runs()) {
       await pause();
       // A document that has been replaced since the snapshot is in the index already, or rightly not.
-      for (const doc of docs) if (this.collection.get(doc.id) === doc) this.add(doc);
+      const unchanged = this.collection.version === version;
+      for (const doc of docs) if (unchanged || this.collection.get(doc.id) === doc) this.add(doc);
     }
   }
 

@@ -29,7 +29,7 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
   }
   if (source.offset < 0 || (source.limit ?? 0) < 0) throw invalid('offset and limit must not be negative.');
   const orders = fullOrder(source);
-  const terms = orders.map(({ path, descending }) => ({ read: valueReader(path), descending }));
+  const required = orders.filter(({ path }) => !isName(path) && !isRequired(path, source.filter)).map(fieldOf);
   const start = source.startAt && compileCursor(source.startAt, orders);
   const end = source.endAt && compileCursor(source.endAt, orders);
   const filter = source.filter && compileFilter(source.filter, databaseOf(source.parent));
@@ -39,11 +39,20 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
     matches: (doc) =>
       (!filter || filter(doc)) &&
       // A document without one of the fields has no place in the order.
-      terms.every(({ read }) => read(doc) !== undefined) &&
+      required.every((read) => read(doc) !== undefined) &&
       (!start || start(doc) >= 0) &&
       (!end || end(doc) < 0),
     covers: coverage(source),
   };
+}
+
+const fieldOf = ({ path }: Order): ((doc: Doc) => Value | undefined) => valueReader(path);
+
+/** Whether a filter by itself lets through only documents that have a field. */
+function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
+  if (filter?.kind === 'and') return filter.filters.some((part) => isRequired(path, part));
+  const term = filter?.kind === 'field' || filter?.kind === 'unary' ? filter : undefined;
+  return term !== undefined && compareFieldPaths(term.path, path) === 0;
 }
 
 function coverage({ parent, collectionId, allDescendants }: StructuredQuery): (collection: string) => boolean {
@@ -208,12 +217,21 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
   };
 }
 
-/** Runs a query over one moment, and yields its documents in batches. The collections must have been loaded. */
-export async function* runQuery(query: PreparedQuery, store: Store, view?: PastView): AsyncGenerator<readonly Doc[]> {
+/**
+ * Runs a query over one moment, and yields its documents in batches. The collections must have been loaded. Their order
+ * may not matter to the caller; to an offset or a limit it does.
+ */
+export async function* runQuery(
+  query: PreparedQuery,
+  store: Store,
+  view?: PastView,
+  ordered = true,
+): AsyncGenerator<readonly Doc[]> {
   let skip = query.source.offset;
   let left = query.source.limit ?? Infinity;
   if (left === 0) return;
-  for await (const docs of inOrder(query, store, view)) {
+  const anyOrder = !ordered && skip === 0 && left === Infinity;
+  for await (const docs of inOrder(query, store, view, anyOrder)) {
     const skipped = Math.min(skip, docs.length);
     skip -= skipped;
     const batch = docs.slice(skipped, skipped + left);
@@ -223,7 +241,12 @@ export async function* runQuery(query: PreparedQuery, store: Store, view?: PastV
   }
 }
 
-async function* inOrder(query: PreparedQuery, store: Store, view?: PastView): AsyncGenerator<readonly Doc[]> {
+async function* inOrder(
+  query: PreparedQuery,
+  store: Store,
+  view: PastView | undefined,
+  anyOrder: boolean,
+): AsyncGenerator<readonly Doc[]> {
   const pause = timeSlices();
   const collections = collectionsOf(query, store);
   const [first] = query.orders;
@@ -231,13 +254,16 @@ async function* inOrder(query: PreparedQuery, store: Store, view?: PastView): As
   const descending = byName && first.descending;
   const candidates = await candidatesOf(query, collections, store, view, descending, pause);
   // One collection, read from end to end, is in the order of names already: it can go out while it is read.
-  const sorted = byName && collections.length === 1 && candidates.sorted;
-  const found: Doc[] = [];
+  const sorted = anyOrder || (byName && collections.length === 1 && candidates.sorted);
+  // With a limit only the first so many have to be kept; sorting them anew now and then costs less than sorting all.
+  const keep = query.source.offset + (query.source.limit ?? Infinity);
+  let found: Doc[] = [];
   for (const docs of candidates.runs) {
     await pause();
     const matching = docs.filter(query.matches);
     if (!sorted) for (const doc of matching) found.push(doc);
     else if (matching.length > 0) yield matching;
+    if (found.length > 2 * keep + PRUNE) found = (await sortDocs(found, query.orders, pause)).slice(0, keep);
   }
   if (!sorted) yield await sortDocs(found, query.orders, pause);
 }
@@ -275,6 +301,8 @@ async function candidatesOf(
   return { runs: chunks(Array.from(smallest)), sorted: false };
 }
 
+const PRUNE = 2000;
+
 /** Below this a scan costs less than an index. */
 const MIN_INDEXED = 500;
 
@@ -308,9 +336,9 @@ async function sortDocs(
   const entries = docs.map((doc) => ({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) }));
   type Entry = (typeof entries)[number];
   const compare = (a: Entry, b: Entry): number => {
-    for (const [i, { read, sign }] of terms.entries()) {
-      const order = read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
-      if (order !== 0) return order * sign;
+    for (let i = 0; i < terms.length; i++) {
+      const order = terms[i]?.read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
+      if (order !== 0) return order * (terms[i]?.sign ?? 1);
     }
     return 0;
   };

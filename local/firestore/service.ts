@@ -155,7 +155,7 @@ export class Service {
       await this.enter(place, prepared);
       const readers = paths.map(valueReader);
       const figures = aggregations.map(startFigure);
-      for await (const docs of runQuery(prepared, this.store, place.view)) {
+      for await (const docs of runQuery(prepared, this.store, place.view, false)) {
         for (const doc of docs) {
           // A document without one of the fields has no entry in the index that is added up, so it counts nowhere.
           if (readers.every((read) => read(doc) !== undefined)) for (const figure of figures) figure.add(doc);
@@ -315,18 +315,16 @@ export class Service {
       await this.locks.write(owner, [...paths.keys()]);
       for (;;) {
         const time = this.store.nextTime();
-        const planned = new Map<string, Doc | undefined>();
+        const planned = new Map<string, Change>();
         const outcomes = plan((write) => {
           const path = paths.get(write.name) ?? documentPath(write.name);
-          const current = planned.has(write.name) ? planned.get(write.name) : this.store.get(path);
-          const outcome = applyWrite(write, path, current, time, this.indexes);
-          planned.set(write.name, outcome.doc);
+          const earlier = planned.get(write.name);
+          const old = earlier ? earlier.old : this.store.get(path);
+          const outcome = applyWrite(write, path, earlier ? earlier.doc : old, time, this.indexes);
+          planned.set(write.name, { collection: path.collection, id: path.id, old, doc: outcome.doc });
           return outcome;
         });
-        const changes = Array.from(planned, ([name, doc]): Change => {
-          const path = paths.get(name) ?? documentPath(name);
-          return { collection: path.collection, id: path.id, old: this.store.get(path), doc };
-        }).filter(({ old, doc }) => old !== doc);
+        const changes = [...planned.values()].filter(({ old, doc }) => old !== doc);
         if (owner.ended) throw hasEnded();
         if (!this.locks.disturbs(owner, changes)) {
           if (changes.length > 0) this.store.apply(changes, time);

@@ -1,8 +1,11 @@
 import { Collection, NOTHING, type Doc, type Snapshot } from './collections';
 import type { Change, Disk } from './disk';
+import { sortInSlices, timeSlices } from './slices';
+import { compareStrings } from './values';
 import { groupOf, type DocumentPath } from './paths';
 
-const PAGE = 2000;
+/** How many documents are read from disk before others are due a turn. */
+const PAGE = 1000;
 
 /** All collections at one moment: what a read-only transaction reads. */
 export class PastView {
@@ -123,17 +126,18 @@ export class Store {
   }
 
   private async read(path: string): Promise<void> {
-    const collection = new Collection(path);
-    for (let after = ''; ;) {
-      const page = this.disk?.page(path, after, PAGE) ?? [];
-      // The server was cleared meanwhile: what was read does not exist any more.
-      if (!this.unloaded.has(path)) return;
-      collection.append(page);
-      const last = page.at(-1);
-      if (!last || page.length < PAGE) break;
-      after = last.id;
-      await new Promise(setImmediate);
+    const pause = timeSlices();
+    const docs: Doc[] = [];
+    for (let more = true; more;) {
+      const page = this.disk?.page(path, docs.at(-1)?.row ?? 0, PAGE) ?? [];
+      for (const doc of page) docs.push(doc);
+      more = page.length === PAGE;
+      await pause();
     }
+    const collection = new Collection(path);
+    collection.append(await sortInSlices(docs, (a, b) => compareStrings(a.id, b.id), pause));
+    // The server was cleared meanwhile: what was read does not exist any more.
+    if (!this.unloaded.has(path)) return;
     this.collections.set(path, collection);
     this.unloaded.delete(path);
     this.loading.delete(path);

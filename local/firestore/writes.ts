@@ -64,6 +64,7 @@ export function applyWrite(
             fields: bytes,
             createTime: current?.createTime ?? time,
             updateTime: time,
+            row: 0,
           };
       return { doc, updateTime: doc.updateTime, transformResults };
     }
