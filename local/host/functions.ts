@@ -100,7 +100,10 @@ function behindFramework(name: string, handler: HttpFunction): RequestListener {
 async function close(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
+  // Closing ends the connections that are idle now; those whose requests end meanwhile would be kept for the next one.
+  const endIdle = setInterval(() => server.closeIdleConnections(), 50);
   const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
+  clearInterval(endIdle);
   clearTimeout(breakOff);
 }

@@ -1,0 +1,113 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startFunctions, type Functions, type FunctionsOptions } from '../../host/functions';
+import { call, cleanUp, temporaryFolder } from './support';
+
+/** The host on its own, with a bundle made here: whatever a bundle exports is served. */
+
+const BUNDLE = `
+  const deployable = (region, handler) => Object.assign(handler, { __endpoint: { region: [region] } });
+  exports.echo = deployable('us-central1', (request, response) => response.json({ url: request.url, host: request.rawBody !== undefined }));
+  exports.slow = deployable('europe-west1', (request, response) => void setTimeout(() => response.end('done'), 300));
+  exports.never = deployable('europe-west1', () => undefined);
+`;
+
+const hosts = new Set<Functions>();
+afterEach(() => Promise.all([...hosts].map((host) => close(host, 0))));
+afterAll(cleanUp);
+
+async function host(options: Partial<FunctionsOptions> = {}): Promise<Functions> {
+  const bundle = temporaryFolder();
+  writeFileSync(join(bundle, 'index.cjs'), BUNDLE);
+  writeFileSync(join(bundle, 'package.json'), JSON.stringify({ main: 'index.cjs' }));
+  const functions = await startFunctions({ port: 0, project: 'demo', bundle, ...options });
+  hosts.add(functions);
+  return functions;
+}
+
+async function close(host: Functions, graceMs: number): Promise<void> {
+  hosts.delete(host);
+  await host.close(graceMs);
+}
+
+const addressOf = ({ addresses }: Functions, name: string): string => {
+  const address = addresses.get(name);
+  if (address === undefined) throw new Error(`${name} is not served`);
+  return address;
+};
+
+test('every export of the bundle is served in its own region', async () => {
+  const { origin, addresses } = await host();
+  expect(Object.fromEntries(addresses)).toEqual({
+    echo: `${origin}/demo/us-central1/echo`,
+    slow: `${origin}/demo/europe-west1/slow`,
+    never: `${origin}/demo/europe-west1/never`,
+  });
+});
+
+test('a function is at the root of its address, and gets the query', async () => {
+  const functions = await host();
+  const { text } = await call(`${addressOf(functions, 'echo')}?a=1&b=?`);
+  expect(JSON.parse(text)).toMatchObject({ url: '/?a=1&b=?' });
+});
+
+test("the framework's own HTTP layer stands before it: a body arrives parsed where nothing hides it", async () => {
+  const functions = await host();
+  const { text } = await call(addressOf(functions, 'echo'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(JSON.parse(text)).toMatchObject({ host: true });
+});
+
+test.each([
+  '/',
+  '/demo/us-central1',
+  '/demo/us-central1/echo/more',
+  '/demo/us-central1/slow',
+  '/demo/us-central1/ECHO',
+])('at %s is nothing, and the answer says where something is', async (path) => {
+  const { origin, addresses } = await host();
+  const { status, headers, text } = await call(origin + path);
+  expect(status).toBe(404);
+  expect(headers.get('content-type')).toMatch(/^application\/json/);
+  expect(JSON.parse(text)).toEqual({ error: 'Not found', addresses: Object.fromEntries(addresses) });
+});
+
+test('pages answer beside the functions, and only at their own paths', async () => {
+  const pages = new Map([['/', (_: unknown, response: { end: (text: string) => void }) => response.end('a page')]]);
+  const functions = await host({ pages });
+  expect((await call(`${functions.origin}/?x`)).text).toBe('a page');
+  expect((await call(addressOf(functions, 'echo'))).status).toBe(200);
+  expect((await call(`${functions.origin}/other`)).status).toBe(404);
+});
+
+test('a taken port is the error of listen', async () => {
+  const { origin } = await host();
+  await expect(host({ port: Number(new URL(origin).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+test('closing lets a request under way finish, and takes no more', async () => {
+  const functions = await host();
+  const slow = call(addressOf(functions, 'slow'));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const started_at = performance.now();
+  await close(functions, 10_000);
+  expect((await slow).text).toBe('done');
+  expect(performance.now() - started_at).toBeLessThan(2_000);
+  await expect(call(functions.origin)).rejects.toThrow();
+});
+
+test('closing breaks off a request that does not finish in time', async () => {
+  const functions = await host();
+  const never = call(addressOf(functions, 'never')).then(
+    () => 'answered',
+    () => 'broken off',
+  );
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const started_at = performance.now();
+  await close(functions, 200);
+  expect(performance.now() - started_at).toBeGreaterThanOrEqual(195);
+  expect(await never).toBe('broken off');
+});

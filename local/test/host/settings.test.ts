@@ -1,0 +1,48 @@
+import { readSettings, StartError } from '../../host/settings';
+
+test('without any variable, everything is as documented', () => {
+  expect(readSettings({})).toEqual({
+    functionsPort: 5001,
+    firestore: { port: 8080, dataDir: '.local-data' },
+    sampleData: true,
+    apiKey: 'local-dev-key',
+    corsAllowedOrigins: 'http://localhost:3000',
+  });
+});
+
+test('an empty key and empty origins mean none; every other empty variable is as if it were not set', () => {
+  const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'FIRESTORE_EMULATOR_HOST', 'DATA_DIR', 'SAMPLE_DATA'];
+  const empty = Object.fromEntries([...names, 'API_KEY', 'CORS_ALLOWED_ORIGINS'].map((name) => [name, '']));
+  expect(readSettings(empty)).toEqual({ ...readSettings({}), apiKey: '', corsAllowedOrigins: '' });
+});
+
+test('every variable is read', () => {
+  const env = {
+    FUNCTIONS_PORT: '0',
+    FIRESTORE_PORT: '65535',
+    DATA_DIR: ':memory:',
+    SAMPLE_DATA: 'false',
+    API_KEY: 'one\ntwo',
+    CORS_ALLOWED_ORIGINS: 'https://a.example,https://b.example',
+  };
+  expect(readSettings(env)).toEqual({
+    functionsPort: 0,
+    firestore: { port: 65_535, dataDir: ':memory:' },
+    sampleData: false,
+    apiKey: 'one\ntwo',
+    corsAllowedOrigins: 'https://a.example,https://b.example',
+  });
+  expect(readSettings({ ...env, FIRESTORE_EMULATOR_HOST: '127.0.0.1:9000' }).firestore).toBe('127.0.0.1:9000');
+});
+
+test.each([
+  ['FUNCTIONS_PORT', '65536'],
+  ['FUNCTIONS_PORT', '-1'],
+  ['FUNCTIONS_PORT', '5001 5002'],
+  ['FIRESTORE_PORT', 'http'],
+  ['SAMPLE_DATA', 'yes'],
+])('%s=%s is refused by name', (name, value) => {
+  const read = () => readSettings({ [name]: value });
+  expect(read).toThrow(StartError);
+  expect(read).toThrow(new RegExp(`^${name} .*"${value}"`));
+});

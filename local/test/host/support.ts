@@ -1,0 +1,127 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Firestore } from '@google-cloud/firestore';
+
+/** `npm start` as whoever types it sees it: a process, what it prints, and what it answers. */
+
+export const PROJECT = 'demo-price-lists';
+
+/** How a process ended. */
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Local {
+  /** All that it has printed up to the line that begins with `Ready`. */
+  printed: string;
+  /** The address of an operation, as printed. */
+  address(operation: string): string;
+  /** The address of Firestore, as printed. */
+  firestoreAddress: string;
+  pid: number;
+  /** Sends a signal to it and all that it started. */
+  kill(signal: NodeJS.Signals): void;
+  ended: Promise<Ended>;
+  /** Stops it as Ctrl-C does. */
+  stop(): Promise<Ended>;
+}
+
+/** Everything that is still running, so that a failed test leaves nothing behind. */
+const running = new Set<ChildProcess>();
+const folders: string[] = [];
+
+/** A fresh folder that is gone after the tests. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'price-lists-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** For `afterAll`: ends what is still running and removes the folders. */
+export async function cleanUp(): Promise<void> {
+  for (const child of running) {
+    const closed = once(child, 'close');
+    killGroup(child, 'SIGKILL');
+    await closed;
+  }
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
+/** The environment of a run: free ports and memory, unless the test says otherwise; undefined takes a variable away. */
+export type Environment = Record<string, string | undefined>;
+
+const NODE = [process.execPath, '--import', 'tsx', 'local/start.ts'];
+
+/** Starts it, and waits until it is ready. */
+export async function start(env: Environment, command = NODE): Promise<Local> {
+  const { child, output, ended } = run(env, command);
+  const isReady = () => /^Ready.*\n/m.test(output.stdout);
+  while (!isReady()) {
+    const gone = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
+    if (gone !== undefined)
+      throw new Error(`it ended with ${gone.code ?? gone.signal ?? ''}:\n${gone.stdout}${gone.stderr}`);
+  }
+  const printed = output.stdout;
+  const firestoreAddress = /Firestore +([^,\s]+)/.exec(printed)?.[1] ?? '';
+  const origin = /Functions +(\S+)/.exec(printed)?.[1] ?? '';
+  const kill = (signal: NodeJS.Signals) => killGroup(child, signal);
+  return {
+    printed,
+    address: (operation) => `${origin}/${PROJECT}/us-central1/${operation}`,
+    firestoreAddress,
+    pid: child.pid ?? 0,
+    kill,
+    ended,
+    stop: () => {
+      kill('SIGINT');
+      return ended;
+    },
+  };
+}
+
+/** Starts it where it is expected to end by itself. */
+export const startRefused = (env: Environment): Promise<Ended> => run(env, NODE).ended;
+
+function run(env: Environment, [program = '', ...args]: string[]) {
+  const all = { ...process.env, FUNCTIONS_PORT: '0', FIRESTORE_PORT: '0', DATA_DIR: ':memory:', ...env };
+  const child = spawn(program, args, { env: all, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  running.add(child);
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+  const ended = once(child, 'close').then(([code, signal]): Ended => {
+    running.delete(child);
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null, ...output };
+  });
+  return { child, output, ended };
+}
+
+const killGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => pid !== undefined && process.kill(-pid, signal);
+
+/** A client of a Firestore on this machine. */
+export function clientOf(address: string): Firestore {
+  process.env['FIRESTORE_EMULATOR_HOST'] = address;
+  return new Firestore({ projectId: PROJECT });
+}
+
+/** An answer as a caller gets it. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+export async function call(address: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(address, init);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** A POST of JSON text with a key. */
+export const post = (address: string, body: string, key = 'local-dev-key'): Promise<Answer> =>
+  call(address, { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' }, body });
