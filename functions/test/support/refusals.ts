@@ -1,5 +1,6 @@
 import { operations, type OperationName } from './operations';
 import { KEY, type Request, type Service } from './service';
+import { named } from './validation';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'] as const;
 
@@ -112,7 +113,7 @@ export function refusesAlike(name: OperationName, running: () => Service): void 
       expect(logged()).toMatchObject([{ request_id: 'caller-1.a_B' }]);
     });
 
-    test.each(['', 'two words', 'a"b', 'a'.repeat(129), '<script>', 'é'])('is not %j', async (id) => {
+    test.each(named(['', 'two words', 'a"b', 'a'.repeat(129), '<script>', 'é']))('is not %s', async (_, id) => {
       const { headers } = await refused({ headers: { 'x-api-key': 'wrong', 'x-request-id': id } });
       expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     });

@@ -18,6 +18,13 @@ export function refusedPaths({ status, json }: Answer): string[] {
   return errors.map(({ path }) => path);
 }
 
+/** Values for a table of tests, each under a name that is short however long the value is. */
+export const named = <T>(values: readonly T[]): [name: string, value: T][] =>
+  values.map((value) => {
+    const json = value === undefined ? 'undefined' : JSON.stringify(value);
+    return [json.length > 40 ? `${json.slice(0, 30)}… (${json.length})` : json, value];
+  });
+
 /** Values that are not a non-empty text, whatever the field. */
 export const notTexts = [undefined, null, '', 0, 1.5, true, [], ['a'], {}, { a: 'b' }];
 

@@ -4,7 +4,7 @@ import { InvalidPayload } from '../../../src/lib/http/errors';
 import { operations } from '../../support/operations';
 import { startService, type Service } from '../../support/service';
 import { bodyOf, priceListBody } from '../../support/submissions';
-import { longest, loneSurrogates, notTexts, refusedPaths, tooLong } from '../../support/validation';
+import { longest, loneSurrogates, named, notTexts, refusedPaths, tooLong } from '../../support/validation';
 
 let service: Service;
 beforeAll(async () => {
@@ -39,10 +39,10 @@ describe('info', () => {
   });
 
   describe.each(['market_id', 'boq_list_id', 'name'])('%s', (field) => {
-    test.each([...notTexts, ...loneSurrogates, ...tooLong])('refuses %j', async (value) => {
+    test.each(named([...notTexts, ...loneSurrogates, ...tooLong]))('refuses %s', async (_, value) => {
       expect(await paths(withInfo({ [field]: value }))).toEqual([`info.${field}`]);
     });
-    test.each([...longest, ' ', '\u0000', '𝄞'])('accepts %j', async (value) => {
+    test.each(named([...longest, ' ', '\u0000', '𝄞']))('accepts %s', async (_, value) => {
       expect((await answerTo(withInfo({ [field]: value }))).status).toBe(200);
     });
   });
@@ -130,7 +130,7 @@ describe('a product identifier', () => {
     'a'.repeat(1501),
     `${'é'.repeat(750)}a`,
   ];
-  test.each(refused)('%j is refused', async (id) => {
+  test.each(named(refused))('%s is refused', async (_, id) => {
     const [path, ...more] = await pathsOfProduct(id);
     expect(more).toEqual([]);
     // One that is far too long is not answered in full.
