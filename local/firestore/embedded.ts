@@ -155,7 +155,6 @@ function readCall({ rpc, bytes, sequence }: Arrival): Call {
 function resourceOf(request: Requests[Rpc]): string {
   if ('database' in request) return request.database;
   if ('query' in request) return request.query.parent;
-  if ('write' in request) return request.write.name;
   return 'name' in request ? request.name : request.parent;
 }
 

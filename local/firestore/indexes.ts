@@ -1,7 +1,7 @@
 import { RpcError } from './errors';
 import { formatFieldPath, isName, parseFieldPath, type FieldPath } from './paths';
 import type { Filter, Order } from './schema';
-import { compareValues, type MapValue, type Value } from './values';
+import { compareValues, getPath, type MapValue, type Value } from './values';
 
 type Scope = 'COLLECTION' | 'COLLECTION_GROUP';
 
@@ -89,7 +89,7 @@ export class Indexes {
     };
     visit(fields, []);
     for (const composite of this.composites(group)) {
-      const values = composite.fields.map(({ path }) => valueAt(fields, parseFieldPath(path)));
+      const values = composite.fields.map(({ path }) => getPath(fields, parseFieldPath(path)));
       if (values.includes(undefined)) continue;
       count += composite.fields.reduce((product, { mode }, i) => {
         const value = values[i];
@@ -171,12 +171,6 @@ const distinct = (items: readonly Value[]): number => {
   const sorted = [...items].sort(compareValues);
   return sorted.filter((item, i) => i === 0 || compareValues(item, sorted[i - 1] as Value) !== 0).length;
 };
-
-function valueAt(fields: MapValue, path: FieldPath): Value | undefined {
-  let value: Value | undefined = fields;
-  for (const step of path) value = value instanceof Map ? value.get(step) : undefined;
-  return value;
-}
 
 /** What stands before the suffix in an index that ends in it. */
 function prefixBefore(suffix: readonly IndexField[], fields: readonly IndexField[]): IndexField[] | undefined {

@@ -1,6 +1,6 @@
 import protos from '@google-cloud/firestore/build/protos/v1.json';
 import protobuf from 'protobufjs';
-import { decodeArray, decodeDocument, decodeValue, encodeValue } from './codec';
+import { decodeArray, decodeDocument, decodeValue } from './codec';
 import { invalid } from './errors';
 import { parseFieldPath, type FieldPath } from './paths';
 import { Timestamp, type MapValue, type Value } from './values';
@@ -15,16 +15,12 @@ import { Timestamp, type MapValue, type Value } from './values';
 export type Rpc =
   | 'GetDocument'
   | 'ListDocuments'
-  | 'CreateDocument'
-  | 'UpdateDocument'
-  | 'DeleteDocument'
   | 'BatchGetDocuments'
   | 'BeginTransaction'
   | 'Commit'
   | 'Rollback'
   | 'RunQuery'
   | 'RunAggregationQuery'
-  | 'PartitionQuery'
   | 'ListCollectionIds'
   | 'BatchWrite';
 
@@ -117,9 +113,6 @@ export interface Requests {
     showMissing: boolean;
     consistency: Consistency;
   };
-  CreateDocument: { parent: string; collectionId: string; documentId: string; fields: MapValue; mask: Mask };
-  UpdateDocument: { write: Write; mask: Mask };
-  DeleteDocument: { write: Write };
   BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
   BeginTransaction: { database: string; readOnly: boolean; retryOf: string | undefined };
   Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };
@@ -130,7 +123,6 @@ export interface Requests {
     aggregations: readonly Aggregation[];
     consistency: Consistency;
   };
-  PartitionQuery: { query: StructuredQuery; partitionCount: number };
   ListCollectionIds: { parent: string; pageSize: number; pageToken: string };
   BatchWrite: { database: string; writes: readonly Write[] };
 }
@@ -344,30 +336,6 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
     showMissing: Boolean(value['showMissing']),
     consistency: readConsistency(value),
   }),
-  CreateDocument: (value) => ({
-    parent: text(value['parent']),
-    collectionId: text(value['collectionId']),
-    documentId: text(value['documentId']),
-    fields: decodeDocument(bytes(value['document'])).fields,
-    mask: readMask(value['mask']),
-  }),
-  UpdateDocument: (value) => ({
-    write: {
-      kind: 'update',
-      ...decodeDocument(bytes(value['document'])),
-      mask: readMask(value['updateMask']),
-      transforms: [],
-      precondition: readPrecondition(value['currentDocument']),
-    },
-    mask: readMask(value['mask']),
-  }),
-  DeleteDocument: (value) => ({
-    write: {
-      kind: 'delete',
-      name: text(value['name']),
-      precondition: readPrecondition(value['currentDocument']),
-    },
-  }),
   BatchGetDocuments: (value) => ({
     database: text(value['database']),
     documents: value['documents'] as string[],
@@ -396,10 +364,6 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
       consistency: readConsistency(value),
     };
   },
-  PartitionQuery: (value) => ({
-    query: readQuery(value['parent'], value['structuredQuery']),
-    partitionCount: integer(value['partitionCount']),
-  }),
   ListCollectionIds: (value) => ({
     parent: text(value['parent']),
     pageSize: integer(value['pageSize']),
@@ -437,14 +401,8 @@ export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K]
   return readers[rpc](decoded);
 }
 
-/** Encodes a response. Documents and values in it are bytes already, times are protobuf's own messages. */
+/** Encodes a response. Documents and values in it are bytes already; a Timestamp has the form of its message. */
 export function encodeResponse(rpc: Rpc, response: object): Buffer {
   const { response: type } = typesOf(rpc);
   return type.encode(response).finish() as Buffer;
 }
-
-/** Microseconds since 1970 as the message `google.protobuf.Timestamp`. */
-export const timestampMessage = (micros: number): Timestamp => Timestamp.ofMicros(micros);
-
-/** A value as the bytes of its message. */
-export const valueMessage = (value: Value): Buffer => encodeValue(value);

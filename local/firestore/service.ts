@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { encodeDocument, NO_FIELDS } from './codec';
+import { encodeDocument, encodeValue, NO_FIELDS } from './codec';
 import { nameOf, type Doc } from './collections';
 import type { Change } from './disk';
 import { RpcError, invalid } from './errors';
@@ -7,11 +6,11 @@ import type { Indexes } from './indexes';
 import { Owner, hasEnded, type Locks } from './locks';
 import { collectionPath, databaseOf, documentPath, parentPath, type FieldPath } from './paths';
 import { collectionsOf, prepareQuery, runQuery, valueReader, type PreparedQuery } from './query';
-import { encodeResponse, timestampMessage, transactionBytes, valueMessage } from './schema';
+import { encodeResponse, transactionBytes } from './schema';
 import type { Aggregation, Consistency, Requests, Rpc, StructuredQuery, Write } from './schema';
 import type { PastView, Store } from './store';
 import type { Transaction, Transactions } from './transactions';
-import { Reference, compareNames, compareStrings, isNumber, type Value } from './values';
+import { Timestamp, compareNames, compareStrings, isNumber, type Value } from './values';
 import { add, applyWrite, project, type Outcome } from './writes';
 
 /** What a call knows of its surroundings. */
@@ -64,13 +63,6 @@ export class Service {
   private readonly handlers: Handlers = {
     GetDocument: (request, context) => one(() => this.getDocument(request, context)),
     ListDocuments: (request, context) => one(() => this.listDocuments(request, context)),
-    CreateDocument: (request, context) => one(() => this.createDocument(request, context)),
-    UpdateDocument: ({ write, mask }, context) => one(() => this.writeOne(write, mask, context)),
-    DeleteDocument: ({ write }, context) =>
-      one(async () => {
-        await this.commitWrites(outsider(context), databaseOf(write.name), [write]);
-        return encodeResponse('DeleteDocument', {});
-      }),
     BatchGetDocuments: (request, context) => this.batchGet(request, context),
     BeginTransaction: ({ database, readOnly, retryOf }, context) =>
       one(() => {
@@ -85,7 +77,6 @@ export class Service {
       }),
     RunQuery: (request, context) => this.query(request, context),
     RunAggregationQuery: (request, context) => one(() => this.aggregate(request, context)),
-    PartitionQuery: (request) => one(() => this.partition(request)),
     ListCollectionIds: (request) => one(() => this.listCollectionIds(request)),
     BatchWrite: (request, context) => one(() => this.batchWrite(request, context)),
   };
@@ -116,7 +107,7 @@ export class Service {
         );
       return paths.map((path) => this.store.get(path, place.view));
     });
-    const readTime = timestampMessage(this.store.readTime());
+    const readTime = Timestamp.ofMicros(this.store.readTime());
     if (place.begun) yield encodeResponse('BatchGetDocuments', { transaction: place.begun, readTime });
     for (const [i, doc] of found.entries()) {
       const result = doc ? { found: encodeDoc(doc, mask) } : { missing: paths[i]?.name };
@@ -130,7 +121,7 @@ export class Service {
     if (place.transaction) place.transaction.active++;
     try {
       await this.enter(place, prepared);
-      const readTime = timestampMessage(this.store.readTime());
+      const readTime = Timestamp.ofMicros(this.store.readTime());
       if (place.begun) yield encodeResponse('RunQuery', { transaction: place.begun, readTime });
       let sent = 0;
       for await (const docs of runQuery(prepared, this.store, place.view)) {
@@ -162,28 +153,14 @@ export class Service {
         }
       }
       const aggregateFields = Object.fromEntries(
-        figures.map((figure, i) => [aggregations[i]?.alias ?? '', valueMessage(figure.result())]),
+        figures.map((figure, i) => [aggregations[i]?.alias ?? '', encodeValue(figure.result())]),
       );
       return encodeResponse('RunAggregationQuery', {
         result: { aggregateFields },
-        readTime: timestampMessage(this.store.readTime()),
+        readTime: Timestamp.ofMicros(this.store.readTime()),
         ...(place.begun && { transaction: place.begun }),
       });
     });
-  }
-
-  /** Split points that cut a collection group into about equal parts, for readers that work side by side. */
-  private async partition({ query, partitionCount }: Requests['PartitionQuery']): Promise<Buffer> {
-    const prepared = prepareQuery(query);
-    await this.store.load(collectionsOf(prepared, this.store));
-    const names: string[] = [];
-    for await (const docs of runQuery(prepared, this.store)) for (const doc of docs) names.push(nameOf(doc));
-    const parts = Math.min(partitionCount + 1, names.length);
-    const partitions = Array.from({ length: Math.max(0, parts - 1) }, (_, i) => {
-      const name = names[Math.floor(((i + 1) * names.length) / parts)] ?? '';
-      return { values: [valueMessage(new Reference(name))], before: true };
-    });
-    return encodeResponse('PartitionQuery', { partitions });
   }
 
   private async listDocuments(request: Requests['ListDocuments'], context: Context): Promise<Buffer> {
@@ -227,25 +204,6 @@ export class Service {
     return Promise.resolve(encodeResponse('ListCollectionIds', { collectionIds, nextPageToken }));
   }
 
-  private async createDocument(request: Requests['CreateDocument'], context: Context): Promise<Buffer> {
-    const collection = collectionPath(request.parent, request.collectionId);
-    const id = request.documentId || autoId();
-    const { fields, mask } = request;
-    const precondition = { exists: false };
-    return this.writeOne(
-      { kind: 'update', name: `${collection}/${id}`, fields, mask: undefined, transforms: [], precondition },
-      mask,
-      context,
-    );
-  }
-
-  private async writeOne(write: Write, mask: Mask, context: Context): Promise<Buffer> {
-    const { outcomes } = await this.commitWrites(outsider(context), databaseOf(write.name), [write]);
-    const doc = outcomes[0]?.doc;
-    if (!doc) throw new RpcError('INTERNAL', 'the written document is missing');
-    return encodeDoc(doc, mask);
-  }
-
   private async commit({ database, writes, transaction: id }: Requests['Commit'], context: Context): Promise<Buffer> {
     const transaction = id === undefined ? undefined : this.transactions.get(id, database, context.peer);
     if (transaction?.view && writes.length > 0) throw invalid('Cannot modify entities in a read-only transaction.');
@@ -253,27 +211,19 @@ export class Service {
       transaction.active++;
       transaction.committing = true;
     }
+    const owner = transaction?.owner ?? outsider(context);
     try {
-      const { time, outcomes } = await this.commitWrites(transaction?.owner ?? outsider(context), database, writes);
+      const { time, outcomes } = await this.apply(owner, database, writes, (each) => writes.map(each));
       if (transaction) this.transactions.end(transaction, 'committed');
       return encodeResponse('Commit', {
         writeResults: outcomes.map(writeResult),
-        commitTime: timestampMessage(time),
+        commitTime: Timestamp.ofMicros(time),
       });
     } catch (error) {
       // Whatever refused it, the transaction is over: its locks must not wait for a client that may not come back.
       if (transaction) this.transactions.end(transaction, 'rolled back');
       throw error;
     }
-  }
-
-  /** Applies writes, all or none, once their owner has locked what they touch. */
-  private async commitWrites(
-    owner: Owner,
-    database: string,
-    writes: readonly Write[],
-  ): Promise<{ time: number; outcomes: Outcome[] }> {
-    return this.apply(owner, database, writes, (each) => writes.map(each));
   }
 
   /** Applies writes, each on its own: one that fails leaves the others alone. */
@@ -407,15 +357,13 @@ const encodeDoc = (doc: Doc, mask: Mask): Buffer =>
   });
 
 const writeResult = ({ updateTime, transformResults }: Outcome): object => ({
-  ...(updateTime !== undefined && { updateTime: timestampMessage(updateTime) }),
-  transformResults: transformResults.map(valueMessage),
+  ...(updateTime !== undefined && { updateTime: Timestamp.ofMicros(updateTime) }),
+  transformResults: transformResults.map(encodeValue),
 });
 
 /** The token that continues a listing after the last item of a page, or none at the end. */
 const nextToken = (total: number, last: string | undefined, page: readonly unknown[]): string =>
   last !== undefined && page.length < total ? Buffer.from(last).toString('base64') : '';
-
-const autoId = (): string => randomBytes(15).toString('base64url').replaceAll(/[-_]/g, 'x');
 
 interface Figure {
   add(doc: Doc): void;

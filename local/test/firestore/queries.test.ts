@@ -172,19 +172,6 @@ describe('results', () => {
     expect(snapshot.empty).toBe(true);
     expect(snapshot.readTime.toMillis()).toBeGreaterThan(Date.now() - 5000);
   });
-
-  it('can be cut into parts (getPartitions)', async () => {
-    const db = await seeded(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`c/${i + 100}`, {}])));
-    const seen: string[] = [];
-    let parts = 0;
-    for await (const partition of db.collectionGroup('c').getPartitions(4)) {
-      parts++;
-      seen.push(...(await ids(partition.toQuery())));
-    }
-    expect(parts).toBe(4);
-    expect(seen).toHaveLength(50);
-    expect(new Set(seen).size).toBe(50);
-  });
 });
 
 describe('aggregations', () => {
