@@ -1,0 +1,134 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import ts from 'typescript';
+import { cleanUp, start, type Local } from '../host/support';
+
+/** The documents keep what they promise: links lead somewhere, code is code, and calls get the answers that are shown. */
+
+const run = promisify(execFile);
+
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join('docs', file)),
+];
+
+interface Block {
+  document: string;
+  /** Where it begins, for whoever has to find it. */
+  line: number;
+  language: string;
+  code: string;
+}
+
+const blocks = documents.flatMap(blocksOf);
+const inLanguage = (...languages: string[]) => blocks.filter(({ language }) => languages.includes(language));
+
+test.each(documents)('the links of %s lead to files and headings that exist', (document) => {
+  const prose = readFileSync(document, 'utf8').replace(/^( *)```[^]*?^\1```$/gm, '');
+  const broken = [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target) && !leadsSomewhere(document, target));
+  expect(broken).toEqual([]);
+});
+
+test('every block of code says what language it is in', () => {
+  const known = ['bash', 'json', 'ts', 'text', 'sh', 'yaml', 'http', 'mermaid', 'console'];
+  expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
+});
+
+test.each(inLanguage('json'))('$document:$line is JSON', ({ code }) => {
+  expect(() => JSON.parse(code) as unknown).not.toThrow();
+});
+
+test.each(inLanguage('bash', 'sh'))('$document:$line is a shell script', ({ code }) => {
+  expect(() => execFileSync('bash', ['-n', '-c', code], { stdio: 'pipe' })).not.toThrow();
+});
+
+test.each(inLanguage('ts'))('$document:$line compiles', ({ document, code }) => {
+  expect(compile(join(dirname(document), 'block.ts'), code)).toEqual([]);
+});
+
+describe('the calls of README.md', () => {
+  /** Each shell block that calls, with the answer that follows it. */
+  const calls = blocks.flatMap((block, i) => {
+    const next = blocks[i + 1];
+    const isCall = block.document === 'README.md' && block.code.startsWith('curl ') && next?.language === 'json';
+    return isCall ? [{ line: block.line, code: block.code, shown: JSON.parse(next.code) as object }] : [];
+  });
+
+  let service: Local;
+  beforeAll(async () => {
+    service = await start({ API_KEY: undefined, SAMPLE_DATA: 'true' });
+  }, 60_000);
+  afterAll(cleanUp);
+
+  test('there is one for each operation, and one that is refused', () => {
+    expect(calls).toHaveLength(7);
+  });
+
+  test.each(calls)('the one in line $line gets the answer that is shown', async ({ code, shown }) => {
+    const origin = new URL(service.address('getTeams')).origin;
+    const { stdout } = await run('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
+    expect(lasting(JSON.parse(stdout))).toMatchObject(lasting(shown) as object);
+  });
+});
+
+function blocksOf(document: string): Block[] {
+  const text = readFileSync(document, 'utf8');
+  return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map(
+    ({ 1: indent = '', 2: language = '', 3: code = '', index }) => ({
+      document,
+      line: text.slice(0, index).split('\n').length,
+      language,
+      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }),
+  );
+}
+
+function leadsSomewhere(document: string, target: string): boolean {
+  const [path = '', heading] = target.split('#');
+  const file = path === '' ? document : join(dirname(document), path);
+  if (!existsSync(file)) return false;
+  return heading === undefined || anchors(file).includes(heading);
+}
+
+/** The headings of a document as links to them are written. */
+const anchors = (file: string) =>
+  [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+/** What the compiler says of a piece of code that stood in a file of this name. */
+function compile(name: string, code: string): string[] {
+  const { config } = ts.readConfigFile('tsconfig.json', (file) => ts.sys.readFile(file)) as { config: object };
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, process.cwd());
+  const host = ts.createCompilerHost(options);
+  const file = resolve(name);
+  const getSourceFile = host.getSourceFile.bind(host);
+  host.getSourceFile = (path, target) =>
+    resolve(path) === file ? ts.createSourceFile(path, code, target) : getSourceFile(path, target);
+  const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram([file], options, host));
+  return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}
+
+/** An answer without what is new each time: times, and the identifiers that the service makes. */
+function lasting(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(lasting);
+  if (typeof value !== 'object' || value === null) return value;
+  const fresh = ([key, text]: [string, unknown]) =>
+    ['document_id', 'created_at', 'updated_at'].includes(key) ||
+    (key === 'id' && typeof text === 'string' && /^[A-Za-z0-9]{20}$/.test(text));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter((entry) => !fresh(entry))
+      .map(([key, inner]) => [key, lasting(inner)]),
+  );
+}
