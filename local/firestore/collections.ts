@@ -131,7 +131,7 @@ export class Collection {
     this.indexes.clear();
   }
 
-  /** The index of a field, which the first caller has to fill: see {@link EqualityIndex.fill}. */
+  /** The index of a field, which somebody has to fill: see {@link EqualityIndex.fill}. */
   index(path: FieldPath): EqualityIndex {
     const key = formatFieldPath(path);
     let index = this.indexes.get(key);
@@ -156,12 +156,13 @@ export class Collection {
 
 /**
  * Finds the documents that hold a scalar in one field, without reading the others. It lives in memory only and comes into
- * being with the first query that filters the field by equality.
+ * being after the first query that filters the field by equality.
  */
 export class EqualityIndex {
   private readonly buckets = new Map<string, Set<Doc>>();
   private readonly read: (fields: Buffer) => Value | undefined;
-  private filled: Promise<void> | undefined;
+  private filling: Promise<void> | undefined;
+  private filled = false;
 
   constructor(
     private readonly collection: Collection,
@@ -172,7 +173,12 @@ export class EqualityIndex {
 
   /** Reads the whole collection once, with `pause` between its leaves; commits go on meanwhile and keep it true. */
   fill(pause: () => Promise<void> | undefined): Promise<void> {
-    this.filled ??= this.readAll(pause);
+    this.filling ??= this.readAll(pause);
+    return this.filling;
+  }
+
+  /** Whether it can be asked yet. */
+  get ready(): boolean {
     return this.filled;
   }
 
@@ -199,6 +205,7 @@ export class EqualityIndex {
       const unchanged = this.collection.version === version;
       for (const doc of docs) if (unchanged || this.collection.get(doc.id) === doc) this.add(doc);
     }
+    this.filled = true;
   }
 
   private add(doc: Doc): void {

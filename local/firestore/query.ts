@@ -1,5 +1,5 @@
 import { fieldReader } from './codec';
-import { nameOf, type Doc } from './collections';
+import { nameOf, type Doc, type EqualityIndex } from './collections';
 import { invalid } from './errors';
 import { isEquality, type Term } from './indexes';
 import { NAME, compareFieldPaths, databaseOf, formatFieldPath, isName, parentPath, type FieldPath } from './paths';
@@ -252,7 +252,7 @@ async function* inOrder(
   const [first] = query.orders;
   const byName = first !== undefined && isName(first.path);
   const descending = byName && first.descending;
-  const candidates = await candidatesOf(query, collections, store, view, descending, pause);
+  const candidates = candidatesOf(query, collections, store, view, descending);
   // One collection, read from end to end, is in the order of names already: it can go out while it is read.
   const sorted = anyOrder || (byName && collections.length === 1 && candidates.sorted);
   // With a limit only the first so many have to be kept; sorting them anew now and then costs less than sorting all.
@@ -266,39 +266,36 @@ async function* inOrder(
     if (found.length > 2 * keep + PRUNE) found = (await sortDocs(found, query.orders, pause)).slice(0, keep);
   }
   if (!sorted) yield await sortDocs(found, query.orders, pause);
+  for (const index of candidates.wanted) void index.fill(timeSlices());
 }
 
 interface Candidates {
   readonly runs: Iterable<readonly Doc[]>;
   readonly sorted: boolean;
+  /** Indexes that would have helped and are not filled yet: this query is faster without, the next one with them. */
+  readonly wanted: readonly EqualityIndex[];
 }
 
-/** The documents to look at: those with one of the query's equalities where that is known, otherwise all. */
-async function candidatesOf(
+/** The documents to look at: those with one of the query's equalities where an index knows them, otherwise all. */
+function candidatesOf(
   query: PreparedQuery,
   paths: readonly string[],
   store: Store,
   view: PastView | undefined,
   descending: boolean,
-  pause: () => Promise<void> | undefined,
-): Promise<Candidates> {
+): Candidates {
   const [path] = paths;
-  const collection = path !== undefined && paths.length === 1 ? store.collection(path) : undefined;
-  const equalities = requiredEqualities(query.source.filter);
-  if (!collection || view || equalities.length === 0 || collection.size < MIN_INDEXED) {
-    return {
-      runs: runsOf(
-        paths.map((each) => store.snapshot(each, view)),
-        descending,
-      ),
-      sorted: true,
-    };
+  const collection = path !== undefined && paths.length === 1 && !view ? store.collection(path) : undefined;
+  const indexed = collection && collection.size >= MIN_INDEXED ? requiredEqualities(query.source.filter) : [];
+  const equalities = indexed.flatMap(({ path, key }) => (collection ? [{ index: collection.index(path), key }] : []));
+  const buckets = equalities.filter(({ index }) => index.ready).map(({ index, key }) => index.get(key));
+  const wanted = equalities.map(({ index }) => index).filter((index) => !index.ready);
+  if (buckets.length > 0) {
+    const smallest = buckets.reduce((best, bucket) => (bucket.size < best.size ? bucket : best));
+    return { runs: chunks(Array.from(smallest)), sorted: false, wanted };
   }
-  const indexes = equalities.map((equality) => collection.index(equality.path));
-  await Promise.all(indexes.map((index) => index.fill(pause)));
-  const buckets = equalities.map(({ key }, i) => indexes[i]?.get(key) ?? new Set<Doc>());
-  const smallest = buckets.reduce((best, bucket) => (bucket.size < best.size ? bucket : best));
-  return { runs: chunks(Array.from(smallest)), sorted: false };
+  const snapshots = paths.map((each) => store.snapshot(each, view));
+  return { runs: runsOf(snapshots, descending), sorted: true, wanted };
 }
 
 const PRUNE = 2000;
@@ -333,8 +330,15 @@ async function sortDocs(
     read: isName(path) ? undefined : valueReader(path),
     sign: descending ? -1 : 1,
   }));
-  const entries = docs.map((doc) => ({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) }));
-  type Entry = (typeof entries)[number];
+  interface Entry {
+    readonly doc: Doc;
+    readonly keys: readonly Value[];
+  }
+  const entries: Entry[] = [];
+  for (const doc of docs) {
+    if (entries.length % 256 === 0) await pause();
+    entries.push({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) });
+  }
   const compare = (a: Entry, b: Entry): number => {
     for (let i = 0; i < terms.length; i++) {
       const order = terms[i]?.read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);

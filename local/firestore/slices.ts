@@ -1,5 +1,5 @@
 /** How long a big query may hold the event loop, which other requests, and under `npm start` the functions, share. */
-const SLICE_MS = 8;
+const SLICE_MS = 5;
 
 /** Gives a function to call now and then in long work: it returns a promise to await when others are due a turn. */
 export function timeSlices(): () => Promise<void> | undefined {
