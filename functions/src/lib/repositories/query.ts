@@ -37,6 +37,8 @@ const operators = { '==': 'EQUAL', '>=': 'GREATER_THAN_OR_EQUAL', '<': 'LESS_THA
 
 /** How many documents are handed on at a time: an asynchronous step for each of them would cost as much as all else. */
 const GROUP = 128;
+/** Bytes from which on fewer are handed on: a document may have a mebibyte. */
+const GROUP_BYTES = 1024 * 1024;
 
 /** The codes after which the library goes on with a query: deadline exceeded, resource exhausted, internal, unavailable. */
 const transientCodes = new Set<unknown>([4, 8, 13, 14]);
@@ -55,6 +57,7 @@ export async function* select(db: Database, selection: Selection): AsyncGenerato
   const parentBytes = Buffer.byteLength(`${documents}/${selection.collection}/`);
   let request = requestFor(documents, selection);
   let group: StoredDocument[] = [];
+  let groupBytes = 0;
   for (let tries = 1; ; tries += 1) {
     db.signal.throwIfAborted();
     db.calls += 1;
@@ -76,9 +79,11 @@ export async function* select(db: Database, selection: Selection): AsyncGenerato
         const document = decodeDocument(message, parentBytes);
         if (document === undefined) continue;
         last = message;
-        if (group.push(document) < GROUP) continue;
+        groupBytes += message.length;
+        if (group.push(document) < GROUP && groupBytes < GROUP_BYTES) continue;
         yield group;
         group = [];
+        groupBytes = 0;
       }
       if (group.length > 0) yield group;
       return;
