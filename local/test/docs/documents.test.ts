@@ -76,6 +76,26 @@ describe('the calls of README.md', () => {
     const { stdout } = await run('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
     expect(lasting(JSON.parse(stdout))).toMatchObject(lasting(shown) as object);
   });
+
+  test('the refusals have the statuses that are shown beside them', async () => {
+    const { code } = readmeBlock('base=');
+    const origin = new URL(service.address('getTeams')).origin;
+    const { stdout } = await run('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
+    const statuses = [...stdout.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+    expect(statuses.filter((status) => status !== '100')).toEqual([...code.matchAll(/# (\d+)$/gm)].map(([, is]) => is));
+  });
+
+  test('what was stored is shown', async () => {
+    const { code } = readmeBlock('FIRESTORE_EMULATOR_HOST=');
+    const { stdout } = await run('bash', ['-c', code.replace('127.0.0.1:8080', service.firestoreAddress)]);
+    expect(stdout).toMatch(/^\w{20} Kenya building materials, June 2026 ready 1203 products\n$/);
+  });
+
+  function readmeBlock(start: string): Block {
+    const block = blocks.find(({ document, code }) => document === 'README.md' && code.startsWith(start));
+    if (block === undefined) throw new Error(`README.md has no block that begins with ${start}`);
+    return block;
+  }
 });
 
 function blocksOf(document: string): Block[] {

@@ -118,7 +118,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw refused('Expected UTF-8');
+    throw refused('Expected UTF-8, received other bytes');
   }
 }
 
@@ -126,6 +126,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw refused('Expected JSON');
+    throw refused(`Expected JSON, received ${text === '' ? 'nothing' : 'other text'}`);
   }
 }
