@@ -27,6 +27,7 @@ export const addPriceLists = endpoint({
       leaseMs: LEASE_MS,
       log: priceListLog(requestId),
     });
-    return { body: response, replayed, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
+    const count = submission.products.length;
+    return { body: response, replayed, count, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
   },
 });

@@ -18,13 +18,13 @@ export interface RequestLine {
   /** Calls to Firestore, as far as the operation counts them. */
   firestore_calls: number;
   /** Records answered or products accepted. */
-  count?: number;
+  count: number | undefined;
   replayed: boolean | undefined;
   error: ServiceError | undefined;
 }
 
 export function logRequest({ error, ...line }: RequestLine): void {
-  const outcome = error === undefined ? {} : { error_code: error.code, reason: error.message };
+  const outcome = error === undefined ? {} : { error_code: error.code, reason: discreet(error.message) };
   const severity = line.status >= 500 ? 'ERROR' : line.status >= 400 ? 'NOTICE' : 'INFO';
   const cause = line.status >= 500 && error !== undefined ? { stack: stackOf(error) } : {};
   write({
@@ -37,7 +37,17 @@ export function logRequest({ error, ...line }: RequestLine): void {
   });
 }
 
-const stackOf = (error: ServiceError) => (error.cause instanceof Error ? error.cause.stack : error.stack);
+/** Where an error came from, without its text, which stands beside it as the reason. */
+function stackOf(error: ServiceError): string {
+  const { stack = '' } = error.cause instanceof Error ? error.cause : error;
+  return stack.slice(stack.indexOf('\n    at ') + 1);
+}
+
+/**
+ * An internal text without what Firestore's errors may say of a document: from its path on, which names products, and
+ * from the first quotation mark on, behind which stands a value.
+ */
+const discreet = (text: string): string => text.replace(/(\/documents\/|").*/s, '$1…');
 
 /** The life of a price list, one line for each step, under the request's id and the record's ids, never the key. */
 export function priceListLog(request_id: string): PriceListLog {
@@ -58,7 +68,7 @@ export function priceListLog(request_id: string): PriceListLog {
   return {
     claimed: (attempt) => line('INFO', 'price_list_claimed', attempt),
     finished: (attempt) => line('INFO', 'price_list_finished', attempt),
-    failed: (attempt, reason) => line('ERROR', 'price_list_failed', attempt, { reason }),
+    failed: (attempt, reason) => line('ERROR', 'price_list_failed', attempt, { reason: discreet(reason) }),
     superseded: (attempt, found) => line('WARNING', 'price_list_superseded', attempt, { found }),
   };
 }

@@ -13,6 +13,7 @@ import {
 } from '../../../local/firestore';
 import { checkAnswer, type Answer } from './answers';
 import { exchange, open, type Sent } from './http';
+import { watchLeaks, type LeakWatch } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
 
 const PROJECT = 'demo-price-lists';
@@ -57,6 +58,7 @@ export interface Service {
   configure: (settings: Partial<Settings>) => void;
   /** Empties the database, takes back faults and settings, and forgets the log. To be called before each test. */
   reset: () => void;
+  /** @throws Error if anything confidential was logged since the start */
   close: () => Promise<void>;
 }
 
@@ -74,7 +76,8 @@ export async function startService(indexes = declaredIndexes()): Promise<Service
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 
   const log: LogLine[] = [];
-  captureLog(log);
+  const leaks = watchLeaks();
+  captureLog(log, leaks);
   const functions = await import('../../src');
   const servers = new Map<OperationName, Server>();
   for (const name of operationNames) {
@@ -97,12 +100,15 @@ export async function startService(indexes = declaredIndexes()): Promise<Service
     port,
     call: async (operation, request = {}) => {
       const sent = sentOf(operation, request);
+      leaks.sent(operation, sent.headers, sent.body);
       const answer = await exchange(port(operation), sent);
+      leaks.answered(operation, answer);
       checkAnswer({ operation, method: sent.method }, answer);
       return answer;
     },
     open: (operation, request = {}) => {
       const sent = sentOf(operation, request);
+      leaks.sent(operation, sent.headers, sent.body);
       const opened = open(port(operation), sent);
       const checked = async () => {
         const answer = await opened.answer;
@@ -127,6 +133,7 @@ export async function startService(indexes = declaredIndexes()): Promise<Service
       }
       await db.terminate();
       await firestore.close();
+      leaks.check();
     },
   };
   service.reset();
@@ -165,10 +172,11 @@ function configure(settings: Partial<Settings>): void {
 
 /** Keeps the service's log lines; the logger takes the console as it finds it while it loads. Anything else is let through. */
 /* eslint-disable no-console -- the console is what is being replaced here */
-function captureLog(log: LogLine[]): void {
+function captureLog(log: LogLine[], leaks: LeakWatch): void {
   for (const method of ['info', 'warn', 'error'] as const) {
     const through = console[method].bind(console);
     console[method] = (...values: unknown[]) => {
+      leaks.logged(values.map(String).join(' '));
       const line = parsed(values[0]);
       if (line === undefined) through(...values);
       else log.push(line);

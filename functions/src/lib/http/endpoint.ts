@@ -36,6 +36,8 @@ export interface Done {
   body: Answer['body'];
   headers?: Record<string, string>;
   replayed?: boolean;
+  /** Products accepted; of an operation that lists, what is counted is the records that it answers. */
+  count?: number;
 }
 
 interface Settings extends HttpsOptions {
@@ -106,6 +108,7 @@ async function handle<Body>(
     status: error === undefined ? response.statusCode : errorTable[error.code].status,
     duration_ms: Math.round(performance.now() - started_at),
     firestore_calls: context.db.calls,
+    count: done && (done.count ?? context.db.documents),
     replayed: done?.replayed,
     error,
   });

@@ -13,6 +13,8 @@ export interface Database {
   readonly firestore: Firestore;
   /** Calls to Firestore that this request has made. */
   calls: number;
+  /** Documents that its queries have brought. */
+  documents: number;
   /** Ends the reading of a query when the request's time is up. */
   readonly signal: AbortSignal;
   /** Documents as they are now, in the order in which they are asked for. One call. */
@@ -49,6 +51,7 @@ export function databaseOf(firestore: Firestore, signal: AbortSignal): Database 
     firestore,
     signal,
     calls: 0,
+    documents: 0,
     read(...documents) {
       this.calls += 1;
       return firestore.getAll(...documents);

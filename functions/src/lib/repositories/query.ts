@@ -79,6 +79,7 @@ export async function* select(db: Database, selection: Selection): AsyncGenerato
         const document = decodeDocument(message, parentBytes);
         if (document === undefined) continue;
         last = message;
+        db.documents += 1;
         groupBytes += message.length;
         if (group.push(document) < GROUP && groupBytes < GROUP_BYTES) continue;
         yield group;

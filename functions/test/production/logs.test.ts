@@ -1,0 +1,196 @@
+import { operationNames, operations, type OperationName } from '../support/operations';
+import { KEY, startService, type LogLine, type Service } from '../support/service';
+import { bodyOf } from '../support/submissions';
+import { watchLeaks } from '../support/leaks';
+
+/** What the service logs: one line a request, one an event of a price list's life, and nothing that is confidential. */
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+beforeEach(async () => {
+  service.reset();
+  await service.db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });
+});
+afterAll(() => service.close());
+
+const lines = (event: string): LogLine[] => service.log.filter((line) => line['event'] === event);
+const valid = (name: OperationName) => ('body' in operations[name] ? { json: operations[name].body } : {});
+
+/** The RPCs that reached the database meanwhile. */
+async function counted<T>(work: () => Promise<T>): Promise<{ result: T; calls: number }> {
+  const total = () => Object.values(service.firestore.counts()).reduce((sum, count) => sum + count, 0);
+  const before = total();
+  return { result: await work(), calls: total() - before };
+}
+
+describe('the line of a request', () => {
+  test.each(operationNames)('%s: who, what, how long, how much, and the calls that reached Firestore', async (name) => {
+    const { result, calls } = await counted(() => service.call(name, valid(name)));
+    expect(lines('request')).toEqual([
+      {
+        severity: 'INFO',
+        message: `${name} answered 200`,
+        event: 'request',
+        operation: name,
+        request_id: result.headers['x-request-id'],
+        method: operations[name].method,
+        status: 200,
+        duration_ms: expect.any(Number) as number,
+        firestore_calls: calls,
+        count: (result.json as { count?: number }).count ?? 2,
+        ...(name === 'addPriceLists' && { replayed: false }),
+      },
+    ]);
+  });
+
+  test('counts the records of an answer, however many', async () => {
+    await Promise.all([...Array(300).keys()].map((i) => service.db.doc(`teams/team-${i}`).set({ name: 'Team' })));
+    await service.call('getTeams');
+    expect(lines('request')).toMatchObject([{ count: 300, firestore_calls: 1 }]);
+  });
+
+  test('tells a replay, and that it created nothing', async () => {
+    await service.call('addPriceLists', valid('addPriceLists'));
+    service.log.length = 0;
+    const { calls } = await counted(() => service.call('addPriceLists', valid('addPriceLists')));
+    expect(lines('request')).toMatchObject([{ replayed: true, firestore_calls: calls }]);
+    expect(lines('price_list_claimed')).toEqual([]);
+  });
+
+  test('counts calls that were tried again', async () => {
+    service.firestore.faults.inject({
+      rpc: 'Commit',
+      nth: 2,
+      times: 2,
+      action: { kind: 'error', code: 'UNAVAILABLE' },
+    });
+    const { calls } = await counted(() => service.call('addPriceLists', valid('addPriceLists')));
+    expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: calls }]);
+    service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'UNAVAILABLE' } });
+    service.log.length = 0;
+    expect((await counted(() => service.call('getTeams'))).calls).toBe(2);
+    expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: 2 }]);
+  });
+
+  test.each<[string, Parameters<Service['call']>[1], number, string]>([
+    ['a refused key', { headers: { 'x-api-key': 'wrong' } }, 401, 'api_key_refused'],
+    ['a wrong method', { method: 'DELETE' }, 405, 'method_refused'],
+    ['a bad body', { json: {} }, 400, 'payload_invalid'],
+  ])('is a NOTICE for %s: the caller is to mend it', async (_, request, status, error_code) => {
+    await service.call('addPriceLists', request);
+    const [line] = lines('request');
+    expect(line).toMatchObject({ severity: 'NOTICE', status, error_code, firestore_calls: 0 });
+    expect(line).not.toHaveProperty('count');
+    expect(line).not.toHaveProperty('stack');
+  });
+
+  test('is an ERROR with where it came from, and no text of Firestore that names a document, for a failure of ours', async () => {
+    const message = 'no entity to update: projects/p/databases/(default)/documents/price_lists/x/products/secret "id"';
+    service.firestore.faults.inject({
+      rpc: 'RunQuery',
+      times: 9,
+      action: { kind: 'error', code: 'NOT_FOUND', message },
+    });
+    await service.call('getTeams');
+    const [line] = lines('request');
+    expect(line).toMatchObject({ severity: 'ERROR', status: 500, error_code: 'unforeseen' });
+    expect(line?.['reason']).toContain('no entity to update: projects/p/databases/(default)/documents/…');
+    expect(line?.['stack']).toMatch(/^ {4}at /);
+    expect(JSON.stringify(line)).not.toContain('secret');
+  });
+});
+
+describe('the life of a price list', () => {
+  const life = () => service.log.filter(({ event }) => String(event).startsWith('price_list_'));
+
+  test('claimed and finished, under the request’s id and the ids of its records', async () => {
+    const { json, headers } = await service.call('addPriceLists', { json: bodyOf(3) });
+    const { document_id, price_list } = json as { document_id: string; price_list: { id: string } };
+    const ids = { request_id: headers['x-request-id'], document_id, list_id: price_list.id, products_count: 3 };
+    expect(life()).toEqual([
+      { severity: 'INFO', message: 'price list claimed', event: 'price_list_claimed', ...ids },
+      { severity: 'INFO', message: 'price list finished', event: 'price_list_finished', ...ids },
+    ]);
+  });
+
+  test('failed: an ERROR, for which an operator is called', async () => {
+    service.firestore.faults.inject({
+      rpc: 'Commit',
+      match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+      action: { kind: 'error', code: 'PERMISSION_DENIED', message: 'denied on /documents/a/product-1' },
+    });
+    expect((await service.call('addPriceLists', { json: bodyOf(3) })).status).toBe(500);
+    expect(life()).toMatchObject([
+      { severity: 'INFO', event: 'price_list_claimed' },
+      { severity: 'ERROR', event: 'price_list_failed', reason: expect.stringContaining('/documents/…') as string },
+    ]);
+    service.log.length = 0;
+    expect((await service.call('addPriceLists', { json: bodyOf(3) })).status).toBe(409);
+    expect(lines('request')).toMatchObject([{ error_code: 'attempt_unsettled', reason: 'the key requires review' }]);
+  });
+});
+
+describe('nothing confidential', () => {
+  test('is in any line, whatever became of the request', async () => {
+    const planted = {
+      key: 'planted-key-77412',
+      product: 'planted-product-90133',
+      name: 'Planted Customer 51',
+      price: 90417.125,
+      boq: 'planted-boq-31337',
+    };
+    const info = {
+      market_id: 'market-1',
+      boq_list_id: planted.boq,
+      currency_iso: 'usd',
+      date: '06/2026',
+      name: planted.name,
+    };
+    const products = { [planted.product]: { price_list_price: planted.price, expected_forward_cost_price: 1 } };
+    const bad = { [planted.product]: { price_list_price: -planted.price } };
+    await service.db.doc('orders/order-1').set({
+      team_id: 'team-1',
+      status: 'WAITING',
+      created_at: Date.UTC(2026, 0, 5),
+      customer_data: { customer_id: planted.product, customer_name: planted.name },
+    });
+    const post = (json: unknown) => service.call('addPriceLists', { json });
+    await service.call('getOrdersByTeam', valid('getOrdersByTeam'));
+    await post({ info, products });
+    await post({ info, products });
+    await post({ info: { ...info, name: 'another' }, products });
+    await post({ info, products: bad });
+    await service.call('addPriceLists', { body: `{"info": "${planted.name}` });
+    await service.call('getTeams', { headers: { 'x-api-key': planted.key } });
+    for (const code of ['INVALID_ARGUMENT', 'INTERNAL', 'NOT_FOUND'] as const) {
+      service.firestore.faults.inject({
+        rpc: 'Commit',
+        times: 99,
+        action: { kind: 'error', code, message: `document /documents/a/${planted.product} has "${planted.name}"` },
+      });
+      await post({ info: { ...info, boq_list_id: `${planted.boq}-${code}` }, products });
+      service.firestore.faults.clear();
+    }
+    const all = JSON.stringify(service.log);
+    expect(lines('request').length).toBe(10);
+    for (const secret of [...Object.values(planted), KEY, 'Kenya']) expect(all).not.toContain(String(secret));
+  }, 60_000);
+
+  test('would escape the watch that every suite is under', () => {
+    const watch = () => {
+      const leaks = watchLeaks();
+      leaks.sent('addPriceLists', { 'x-api-key': 'planted-key' }, JSON.stringify(bodyOf(2, { name: 'June prices' })));
+      return leaks;
+    };
+    const harmless = watch();
+    harmless.logged('{"event":"request","products_count":2,"status":200}');
+    expect(() => harmless.check()).not.toThrow();
+    for (const leak of ['planted-key', 'product-1', 'June prices']) {
+      const leaks = watch();
+      leaks.logged(`{"reason":"a line with ${leak} in it"}`);
+      expect(() => leaks.check()).toThrow(leak);
+    }
+  });
+});
