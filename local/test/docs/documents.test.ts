@@ -37,7 +37,7 @@ test.each(documents)('the links of %s lead to files and headings that exist', (d
 });
 
 test('every block of code says what language it is in', () => {
-  const known = ['bash', 'json', 'ts', 'text', 'sh', 'yaml', 'http', 'mermaid', 'console'];
+  const known = ['bash', 'sh', 'json', 'ts', 'js', 'python', 'http', 'yaml', 'diff', 'console', 'mermaid', 'text'];
   expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
 });
 
