@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Firestore } from '@google-cloud/firestore';
-import { embedFirestore, type OpenFirestore } from './host/firestore';
+import { embedFirestore, findFirestore, type OpenFirestore } from './host/firestore';
 import { startFunctions, type Functions } from './host/functions';
 import { greeting } from './host/greeting';
 import { firstKey, readSettings, StartError, type Settings } from './host/settings';
@@ -43,8 +43,7 @@ async function build(): Promise<void> {
 }
 
 async function openFirestore({ firestore }: Settings): Promise<OpenFirestore> {
-  if (typeof firestore === 'string') return { address: firestore, close: () => Promise.resolve() };
-  return embedFirestore(firestore);
+  return typeof firestore === 'string' ? findFirestore(firestore) : embedFirestore(firestore);
 }
 
 /** What the functions and every client of Firestore in this process go by, whatever the shell had for other projects. */

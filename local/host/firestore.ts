@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FirestoreOptions, IndexDefinitions } from '../firestore';
@@ -14,6 +15,25 @@ export interface OpenFirestore {
   close(): Promise<void>;
 }
 
+/** Milliseconds for a Firestore that is said to run to take a connection. */
+const CONNECT_MS = 3_000;
+
+/**
+ * A Firestore that runs already, at `host:port`.
+ *
+ * @throws StartError where nothing takes a connection: the SDK would try for a minute, and then not say so
+ */
+export async function findFirestore(address: string): Promise<OpenFirestore> {
+  const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
+  try {
+    const socket = connect({ host, port: Number(port) });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
+  } catch {
+    throw new StartError(`No Firestore answers at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
+  }
+  return { address, close: () => Promise.resolve() };
+}
+
 /**
  * Starts the embedded Firestore, with the indexes that a deployment would have, in a thread: it and the functions then
  * have a core each, and a big read or write takes a third less time. A thread, unlike a child process, ends with the process
@@ -26,7 +46,9 @@ export async function embedFirestore(where: { port: number; dataDir: string }): 
   const workerData: FirestoreOptions = { ...where, indexes };
   const thread = new Worker(resolve('local/host/firestore-thread.ts'), { workerData });
   const [started] = (await once(thread, 'message')) as [Started];
-  if ('refusal' in started) throw new StartError(started.refusal);
+  if ('refusal' in started) {
+    throw new StartError(`Firestore cannot start: ${started.refusal} The settings are FIRESTORE_PORT and DATA_DIR.`);
+  }
   return {
     address: started.address,
     close: async () => {

@@ -56,6 +56,13 @@ export async function cleanUp(): Promise<void> {
 /** The environment of a run: free ports and memory, unless the test says otherwise; undefined takes a variable away. */
 export type Environment = Record<string, string | undefined>;
 
+const DEFAULTS: Environment = {
+  FUNCTIONS_PORT: '0',
+  FIRESTORE_PORT: '0',
+  FIRESTORE_EMULATOR_HOST: undefined,
+  DATA_DIR: ':memory:',
+};
+
 const NODE = [process.execPath, '--import', 'tsx', 'local/start.ts'];
 
 /** Starts it, and waits until it is ready. */
@@ -89,7 +96,7 @@ export async function start(env: Environment, command = NODE): Promise<Local> {
 export const startRefused = (env: Environment): Promise<Ended> => run(env, NODE).ended;
 
 function run(env: Environment, [program = '', ...args]: string[]) {
-  const all = { ...process.env, FUNCTIONS_PORT: '0', FIRESTORE_PORT: '0', DATA_DIR: ':memory:', ...env };
+  const all = { ...process.env, ...DEFAULTS, ...env };
   const child = spawn(program, args, { env: all, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   running.add(child);
   const output = { stdout: '', stderr: '' };
@@ -107,6 +114,7 @@ const killGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => pid !== und
 /** A client of a Firestore on this machine. */
 export function clientOf(address: string): Firestore {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
+  process.env['METADATA_SERVER_DETECTION'] = 'none';
   return new Firestore({ projectId: PROJECT });
 }
 

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import type { Firestore } from '@google-cloud/firestore';
+import { EXAMPLE_PRICE_LIST } from '../../sample';
+import type { PriceListBody } from '../../sample/price-list';
+import { cleanUp, clientOf, post, start, temporaryFolder, type Local } from '../host/support';
+
+/**
+ * The whole service as its user has it: `npm start`, a price list of 1,203 products posted by HTTP, and what is stored of
+ * it read back through the SDK; the same again after the death of the process.
+ */
+
+jest.setTimeout(90_000);
+afterAll(cleanUp);
+
+const text = readFileSync(EXAMPLE_PRICE_LIST, 'utf8');
+const { info, products } = JSON.parse(text) as PriceListBody;
+
+interface Created {
+  document_id: string;
+  price_list: { id: string };
+  expected_forward_cost: { id: string };
+}
+
+/** Everything that is stored under a list: its entries by product, as they are. */
+async function entriesOf(db: Firestore, list: string): Promise<Record<string, unknown>> {
+  const { docs } = await db.collection(`${list}/products`).get();
+  return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
+}
+
+async function expectStored(local: Local, { document_id, price_list, expected_forward_cost }: Created): Promise<void> {
+  const db = clientOf(local.firestoreAddress);
+  const prices = Object.entries(products).map(([id, { price_list_price }]) => [id, { price_list_price }]);
+  const costs = Object.entries(products).map(([id, { expected_forward_cost_price }]) => [
+    id,
+    { expected_forward_cost_price },
+  ]);
+  expect(await entriesOf(db, `price_lists/${price_list.id}`)).toEqual(Object.fromEntries(prices));
+  expect(await entriesOf(db, `expected_forward_costs/${expected_forward_cost.id}`)).toEqual(Object.fromEntries(costs));
+  for (const [collection, { id, ...parent }] of [
+    ['price_lists', price_list],
+    ['expected_forward_costs', expected_forward_cost],
+  ] as const) {
+    expect((await db.collection(collection).get()).docs.map((list) => [list.id, list.data()])).toEqual([[id, parent]]);
+    expect(parent).toMatchObject({ status: 'ready', name: info.name, market_id: info.market_id });
+  }
+  const requests = (await db.collection('price_list_requests').get()).docs;
+  expect(requests.map(({ id }) => id)).toEqual([document_id]);
+  await db.terminate();
+}
+
+test('a price list is posted, stored, replayed, and is still there after the process was killed', async () => {
+  const env = { DATA_DIR: temporaryFolder() };
+  const npmStart = ['npm', 'start'];
+
+  const first = await start(env, npmStart);
+  const created = await post(first.address('addPriceLists'), text);
+  expect(created.status).toBe(200);
+  expect(created.headers.has('idempotent-replayed')).toBe(false);
+  const answer = JSON.parse(created.text) as Created;
+  expect(answer).toMatchObject({ success: true, products_count: 1_203, market: { id: 'mkt-ken', iso: 'KEN' } });
+  expect(Object.keys(products)).toHaveLength(1_203);
+  await expectStored(first, answer);
+
+  const expectReplayed = async (local: Local) => {
+    const replay = await post(local.address('addPriceLists'), text);
+    expect(replay.status).toBe(200);
+    expect(replay.headers.get('idempotent-replayed')).toBe('true');
+    expect(replay.text).toBe(created.text);
+  };
+  await expectReplayed(first);
+
+  first.kill('SIGKILL');
+  expect((await first.ended).signal).toBe('SIGKILL');
+
+  const second = await start(env, npmStart);
+  await expectReplayed(second);
+  await expectStored(second, answer);
+  expect((await second.stop()).code).toBe(0);
+});

@@ -1,0 +1,243 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startFirestore } from '../../firestore';
+import { call, cleanUp, clientOf, post, start, startRefused, temporaryFolder, type Local } from './support';
+
+/** `npm start` by its interface: each row of the table in local/host/settings.ts, and how it starts and stops. */
+
+jest.setTimeout(60_000);
+afterAll(cleanUp);
+
+const OPERATIONS = [
+  'getTeams',
+  'getMarkets',
+  'getWarehouses',
+  'getOrdersByTeam',
+  'supplyOrdersInvoices',
+  'addPriceLists',
+] as const;
+
+const key = { 'x-api-key': 'local-dev-key' };
+
+interface Body {
+  count: number;
+  [collection: string]: unknown;
+}
+
+const count = (text: string) => (JSON.parse(text) as Body).count;
+
+describe('with free ports and all else as it comes', () => {
+  const dataDir = temporaryFolder();
+  let local: Local;
+  beforeAll(async () => {
+    local = await start({ DATA_DIR: dataDir, API_KEY: undefined, CORS_ALLOWED_ORIGINS: undefined });
+  });
+
+  test('says where everything is, and last that it is ready', () => {
+    const lines = local.printed.trimEnd().split('\n');
+    expect(lines.at(-1)).toMatch(/^Ready in \d+\.\d s/);
+    expect(local.printed).toContain('local-dev-key');
+    expect(local.printed).toContain('http://localhost:3000');
+    expect(local.printed).toContain(dataDir);
+    expect(local.address('getTeams')).toMatch(
+      /^http:\/\/127\.0\.0\.1:[1-9]\d+\/demo-price-lists\/us-central1\/getTeams$/,
+    );
+    expect(local.firestoreAddress).toMatch(/^127\.0\.0\.1:[1-9]\d+$/);
+  });
+
+  test.each(OPERATIONS)('the printed call of %s works as it stands', async (operation) => {
+    const command = local.printed.split('\n').find((line) => line.startsWith('curl') && line.endsWith(operation)) ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s -w '\\n%{http_code}'`]);
+    const [body = '', status] = stdout.split('\n');
+    expect(status).toBe('200');
+    if (operation === 'addPriceLists') expect(JSON.parse(body)).toMatchObject({ success: true, products_count: 1_203 });
+    else expect(count(body)).toBeGreaterThan(0);
+  });
+
+  test('a browser page of the local dashboard may call warehouses, another may not', async () => {
+    const preflight = (origin: string) =>
+      call(local.address('getWarehouses'), { method: 'OPTIONS', headers: { origin } });
+    expect((await preflight('http://localhost:3000')).status).toBe(204);
+    expect((await preflight('http://localhost:3001')).status).toBe(403);
+  });
+
+  test('bodies reach the service as they are: malformed JSON is judged after the key, and in its own words', async () => {
+    const refused = await post(local.address('addPriceLists'), '{"info":', 'wrong');
+    expect(refused.status).toBe(401);
+    const malformed = await post(local.address('addPriceLists'), '{"info":');
+    expect(malformed.status).toBe(400);
+    expect(JSON.parse(malformed.text)).toMatchObject({ success: false, errors: [{ path: 'body' }] });
+  });
+
+  test('a second one on the same data is refused in one line', async () => {
+    const { code, stdout, stderr } = await startRefused({ DATA_DIR: dataDir });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^Firestore cannot start: The data folder .* is in use by another server\..*\n$/);
+  });
+
+  test.each([
+    ['FUNCTIONS_PORT', () => new URL(local.address('getTeams')).port],
+    ['FIRESTORE_PORT', () => local.firestoreAddress.split(':')[1] ?? ''],
+  ])('%s taken: one line that says so', async (name, port) => {
+    const { code, stdout, stderr } = await startRefused({ [name]: port() });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^.*[Pp]ort ${port()} is taken.*${name}.*\\n$`));
+  });
+
+  test('stops when asked, exits with 0, and finds its data when it starts again, seeding nothing twice', async () => {
+    const db = clientOf(local.firestoreAddress);
+    await db.doc('teams/team-islands').delete();
+    await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
+    await db.terminate();
+    expect(await local.stop()).toMatchObject({ code: 0, signal: null, stderr: '' });
+
+    const again = await start({ DATA_DIR: dataDir });
+    const { text } = await call(again.address('getTeams'), { headers: key });
+    expect(again.printed).not.toContain('sample records');
+    expect(text).toContain('team-mine');
+    expect(text).not.toContain('team-islands');
+    expect(await again.stop()).toMatchObject({ code: 0 });
+  });
+});
+
+describe('with no sample data, no key and no origins', () => {
+  let local: Local;
+  beforeAll(async () => {
+    local = await start({ SAMPLE_DATA: 'false', API_KEY: '', CORS_ALLOWED_ORIGINS: '' });
+  });
+  afterAll(() => local.stop());
+
+  test('every operation answers that the key is not configured', async () => {
+    expect(local.printed).toContain('not configured');
+    for (const operation of OPERATIONS) {
+      const method = operation.startsWith('get') && operation !== 'getOrdersByTeam' ? 'GET' : 'POST';
+      const { status, text } = await call(local.address(operation), { method, headers: { 'x-api-key': '' } });
+      expect([operation, status, text]).toEqual([operation, 500, '{"error":"API key is not configured"}']);
+    }
+  });
+
+  test('no origin may call, and nothing is stored', async () => {
+    const headers = { origin: 'http://localhost:3000' };
+    expect((await call(local.address('getWarehouses'), { method: 'OPTIONS', headers })).status).toBe(403);
+    const db = clientOf(local.firestoreAddress);
+    expect(await db.listCollections()).toEqual([]);
+    await db.terminate();
+  });
+});
+
+test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none is embedded', async () => {
+  const firestore = await startFirestore();
+  const apiKey = "it's a key";
+  const local = await start({
+    FIRESTORE_EMULATOR_HOST: firestore.address,
+    DATA_DIR: '/dev/null/nowhere',
+    API_KEY: apiKey,
+  });
+  expect(local.firestoreAddress).toBe(firestore.address);
+  const db = clientOf(firestore.address);
+  expect((await db.collection('teams').count().get()).data().count).toBe(8);
+  await db.terminate();
+
+  const command = local.printed.split('\n').find((line) => line.startsWith('curl')) ?? '';
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`]);
+  expect(count(stdout)).toBe(8);
+  await local.stop();
+  await firestore.close();
+});
+
+test('the settings of a shell for other projects and for a proxy change nothing', async () => {
+  const local = await start({
+    FIREBASE_CONFIG: '{"projectId":"production"}',
+    GOOGLE_CLOUD_PROJECT: 'production',
+    GCLOUD_PROJECT: 'production',
+    http_proxy: 'http://127.0.0.1:9',
+    grpc_proxy: 'http://127.0.0.1:9',
+    no_proxy: '',
+  });
+  expect(count((await call(local.address('getTeams'), { headers: key })).text)).toBe(8);
+  const db = clientOf(local.firestoreAddress);
+  expect((await db.collection('teams').count().get()).data().count).toBe(8);
+  await db.terminate();
+  await local.stop();
+});
+
+test.each([
+  ['FUNCTIONS_PORT', '70000'],
+  ['FIRESTORE_PORT', 'none'],
+  ['SAMPLE_DATA', 'no'],
+])('%s=%s is refused in one line', async (name, value) => {
+  const { code, stdout, stderr } = await startRefused({ [name]: value });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(new RegExp(`^${name} .*"${value}".*\\n$`));
+});
+
+test.each(['127.0.0.1:1', '127.0.0.1:70000', '127.0.0.1'])(
+  'no Firestore at %s: one line that says so',
+  async (address) => {
+    const { code, stdout, stderr } = await startRefused({ FIRESTORE_EMULATOR_HOST: address });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^No Firestore answers at .* FIRESTORE_EMULATOR_HOST.*\n$/);
+  },
+);
+
+test('a damaged data folder is refused in one line that says what to do', async () => {
+  const dataDir = join(temporaryFolder(), 'data');
+  mkdirSync(dataDir);
+  writeFileSync(join(dataDir, 'firestore.sqlite'), 'no database '.repeat(1_000));
+  const { code, stdout, stderr } = await startRefused({ DATA_DIR: dataDir });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^Firestore cannot start: The data folder .* is damaged: .* Move the folder away, or choose another.*\n$/,
+  );
+});
+
+/** A connection with a request that has begun: the rest of its body is up to the test. */
+async function beginRequest(local: Local, body: string) {
+  const { port, pathname } = new URL(local.address('getOrdersByTeam'));
+  const socket = connect(Number(port), '127.0.0.1');
+  const head = [
+    `POST ${pathname} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'x-api-key: local-dev-key',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ];
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+  socket.on('error', () => undefined);
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(answer)));
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  // Until the service has met the request: it answers others in between.
+  await call(local.address('getTeams'), { headers: key });
+  return { send: () => socket.write(body), closed };
+}
+
+const orders = JSON.stringify({
+  team_id: 'team-east-africa',
+  status: 'ALL',
+  start_date: '2026-07-01',
+  end_date: '2026-08-01',
+});
+
+test('SIGTERM lets a request under way finish', async () => {
+  const local = await start({});
+  const request = await beginRequest(local, orders);
+  local.kill('SIGTERM');
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  request.send();
+  expect(await request.closed).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(await local.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+});
+
+test('a second Ctrl-C does not wait for it', async () => {
+  const local = await start({});
+  const request = await beginRequest(local, orders);
+  local.kill('SIGINT');
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  local.kill('SIGINT');
+  expect(await request.closed).toBe('');
+  expect(await local.ended).toMatchObject({ code: 130, signal: null, stderr: '' });
+});

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { EXAMPLE_PRICE_LIST, examplePriceList, SAMPLE_SEED } from '../../sample';
+import { samplePriceList } from '../../sample/price-list';
+import { SAMPLE_END, SAMPLE_START, sampleRecords, type SampleRecord } from '../../sample/records';
+import { collections } from '../../../functions/src/lib/repositories/collections';
+import { judgePriceListSubmission } from '../../../functions/src/lib/schemas/add-price-lists';
+import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
+
+const records = sampleRecords(SAMPLE_SEED);
+const of = (collection: SampleRecord['collection']) => records.filter((record) => record.collection === collection);
+
+test('the same seed makes the same records, another seed others', () => {
+  expect(sampleRecords(SAMPLE_SEED)).toEqual(records);
+  expect(sampleRecords(SAMPLE_SEED + 1)).not.toEqual(records);
+});
+
+test('they stand in the collections that the service reads, each under an id of its own', () => {
+  const names = new Set(records.map(({ collection }) => collection));
+  const { teams, markets, warehouses, orders, supplyOrders } = collections;
+  expect(names).toEqual(new Set([teams, markets, warehouses, orders, supplyOrders]));
+  expect(new Set(records.map(({ collection, id }) => `${collection}/${id}`)).size).toBe(records.length);
+});
+
+test('there are as many as a small company has, and few enough for one commit', () => {
+  const count = (collection: SampleRecord['collection']) => of(collection).length;
+  expect(count('teams')).toBe(8);
+  expect(count('markets')).toBe(16);
+  expect(count('warehouses')).toBe(21);
+  expect(count('orders')).toBe(384);
+  expect(count('supply_orders')).toBe(59);
+  expect(records.length).toBeLessThanOrEqual(500);
+});
+
+test('every team with orders has some of every status, and orders lie in each month of two years', () => {
+  const orders = of('orders').map(({ data }) => data);
+  const seen = new Set(orders.map(({ team_id, status }) => `${String(team_id)} ${String(status)}`));
+  const teams = new Set(orders.map(({ team_id }) => String(team_id)));
+  expect(teams.size).toBe(5);
+  expect(seen).toEqual(new Set([...teams].flatMap((team) => orderStatuses.map((status) => `${team} ${status}`))));
+
+  const times = orders.map(({ created_at }) => Number(created_at));
+  expect(times.every((time) => Number.isSafeInteger(time) && time >= SAMPLE_START && time < SAMPLE_END)).toBe(true);
+  expect(new Set(times.map((time) => new Date(time).toISOString().slice(0, 7))).size).toBe(24);
+});
+
+test('supply orders have none to three invoices, of either status', () => {
+  const sound = of('supply_orders').filter(({ id }) => !id.startsWith('sup-bad'));
+  const lengths = new Set(sound.map(({ data }) => (data['invoices'] as unknown[]).length));
+  expect(lengths).toEqual(new Set([0, 1, 2, 3]));
+  expect(new Set(sound.map(({ data }) => data['status']))).toEqual(new Set([0, 1]));
+});
+
+test('every order and supply order belongs to a team and a market that there is', () => {
+  const ids = (collection: SampleRecord['collection']) => new Set<unknown>(of(collection).map(({ id }) => id));
+  const teams = ids('teams');
+  const markets = ids('markets');
+  const sound = [...of('orders'), ...of('supply_orders')].filter(({ id }) => !id.includes('-bad-'));
+  expect(sound.filter(({ data }) => !teams.has(data['team_id']))).toEqual([]);
+  expect(of('orders').filter(({ id, data }) => !id.includes('-bad-') && !markets.has(data['market_id']))).toEqual([]);
+});
+
+test('the codes are real: countries and currencies that this runtime knows, whatever their case', () => {
+  const currencies = new Set(Intl.supportedValuesOf('currency'));
+  const codes = [...of('teams'), ...of('markets'), ...of('warehouses')].flatMap(({ data }) => [
+    ['country', data['country_iso']],
+    ['currency', data['currency_iso']],
+  ]);
+  const usable = codes.filter((pair): pair is ['country' | 'currency', string] => {
+    return typeof pair[1] === 'string' && pair[1].trim() !== '';
+  });
+  expect(usable.length).toBeGreaterThan(40);
+  for (const [kind, code] of usable) {
+    const canonical = code.trim().toUpperCase();
+    expect(kind === 'country' ? COUNTRIES.includes(canonical) : currencies.has(canonical)).toBe(true);
+  }
+});
+
+/** ISO 3166-1 alpha-3, as far as the sample trades. */
+const COUNTRIES = 'BEN CIV CMR EGY GHA KEN MAR MOZ MUS NGA RWA SEN TZA UGA ZAF ZMB'.split(' ');
+
+describe('the price list to post', () => {
+  test('is what the generator makes; if not: node --import tsx local/sample/write-example.ts', () => {
+    expect(readFileSync(EXAMPLE_PRICE_LIST, 'utf8')).toBe(examplePriceList());
+  });
+
+  test('is accepted as it is, with 1,203 products for a market that the sample has', () => {
+    const { info, products } = judgePriceListSubmission(JSON.parse(examplePriceList()));
+    expect(products).toHaveLength(1_203);
+    expect(of('markets').find(({ id }) => id === info.market_id)?.data['currency_iso']).toBe(info.currency_iso);
+  });
+
+  test('sells above the expected cost, in whole cents', () => {
+    for (const { price_list_price, expected_forward_cost_price } of Object.values(samplePriceList(7, 1_203).products)) {
+      expect(price_list_price).toBeGreaterThan(expected_forward_cost_price);
+      expect(price_list_price).toBe(Number(price_list_price.toFixed(2)));
+      expect(expected_forward_cost_price).toBe(Number(expected_forward_cost_price.toFixed(2)));
+    }
+  });
+
+  test('has as many products as asked, and no more than the catalogue', () => {
+    expect(Object.keys(samplePriceList(1, 1).products)).toHaveLength(1);
+    expect(() => samplePriceList(1, 100_000)).toThrow(RangeError);
+  });
+});
