@@ -22,8 +22,8 @@ export type StoredPayload =
   { is: 'whole'; submission: PriceListSubmission; text: Buffer } | { is: 'unusable'; reason: string };
 
 /** The record of a key. @throws Refusal when the key was never posted */
-export async function find(db: Database, boq_list_id: string): Promise<KeyRecord> {
-  const record = await readKey(db, boq_list_id);
+export async function find(boq_list_id: string, run: Run): Promise<KeyRecord> {
+  const record = await ridingOut(() => readKey(run.db, boq_list_id), run);
   if (record === undefined) throw new Refusal(`No request was ever accepted for ${JSON.stringify(boq_list_id)}.`);
   return record;
 }
@@ -75,7 +75,7 @@ export async function resume(
   const owner = run.newToken();
   const lease_expires_at = run.clock.now() + run.leaseMs;
   const taking = { type: 'resumed', document_id, owner, lease_expires_at, ...decision } as const;
-  const taken = await ridingOut(() => settle(run.db, boq_list_id, taking, run.clock.now()), run);
+  const taken = await ridingOut((signal) => settle(run.db, boq_list_id, taking, run.clock.now(), signal), run);
   if (taken.is !== 'owned') return completed(taken);
 
   const attempt = taken.record;
@@ -103,7 +103,7 @@ export async function resume(
 export async function release(record: KeyRecord, decision: Decision, run: Run): Promise<void> {
   const { boq_list_id, document_id } = record;
   const event = { type: 'released', document_id, ...decision } as const;
-  const verdict = await ridingOut(() => settle(run.db, boq_list_id, event, run.clock.now()), run);
+  const verdict = await ridingOut((signal) => settle(run.db, boq_list_id, event, run.clock.now(), signal), run);
   if (verdict.is === 'completed') throw new Refusal('The lists are ready: there is nothing to release.');
   if (verdict.is !== 'free') throw new Refusal(refusal(verdict));
 }

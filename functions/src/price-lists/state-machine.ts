@@ -156,7 +156,7 @@ const act = (
 
 /** What a record means for someone with this token and this payload. */
 function judge(record: KeyRecord | undefined, who: Asker, now: number): Verdict {
-  if (record === undefined) return { is: 'free' };
+  if (record === undefined || record.status === 'released') return { is: 'free' };
   if (who.fingerprint !== undefined && who.fingerprint !== record.fingerprint) return { is: 'payload_differs' };
   switch (record.status) {
     case 'processing':
@@ -168,7 +168,5 @@ function judge(record: KeyRecord | undefined, who: Asker, now: number): Verdict 
       return { is: 'completed', response: record.response, own: record.owner === who.owner };
     case 'requires_review':
       return record.owner === who.owner ? { is: 'failed' } : { is: 'unsettled', retry_after_ms: null };
-    case 'released':
-      return { is: 'free' };
   }
 }

@@ -124,10 +124,10 @@ async function claimKey(submission: PriceListSubmission, payload: Claim['payload
     now,
   };
   try {
-    return await ridingOut(() => claim(db, request), run);
+    return await ridingOut((signal) => claim(db, request, signal), run);
   } catch (cause) {
     // The error may be of a claim that landed. Were it believed, the key would be blocked by a request that was refused.
-    const met = () => settle(db, info.boq_list_id, { type: 'met', by: draft }, clock.now());
+    const met = (signal: AbortSignal) => settle(db, info.boq_list_id, { type: 'met', by: draft }, clock.now(), signal);
     const verdict = await ridingOut(met, inReserve(run));
     if (verdict.is === 'free') throw cause;
     return verdict;
@@ -193,7 +193,7 @@ export async function writeLists(
 export async function finish(info: PriceListInfo, attempt: Attempt, run: Run, last?: PayloadChunk): Promise<Verdict> {
   const finished_at = run.clock.now();
   const event = { type: 'finished', attempt, response: successfulResponse(attempt, info, finished_at) } as const;
-  const verdict = await ridingOut(() => settle(run.db, info.boq_list_id, event, finished_at, last), run);
+  const verdict = await ridingOut((signal) => settle(run.db, info.boq_list_id, event, finished_at, signal, last), run);
   if (verdict.is === 'completed' && verdict.own) run.log.finished(attempt);
   else run.log.superseded(attempt, verdict.is);
   return verdict;
@@ -202,7 +202,8 @@ export async function finish(info: PriceListInfo, attempt: Attempt, run: Run, la
 /** Settles an attempt that cannot go on, in the time that was kept back for it, and says what has become of it. */
 export async function fail(attempt: Attempt, boq_list_id: string, cause: unknown, run: Run): Promise<Verdict> {
   const reason = messageOf(cause);
-  const step = () => settle(run.db, boq_list_id, { type: 'failed', attempt, reason }, run.clock.now());
+  const step = (signal: AbortSignal) =>
+    settle(run.db, boq_list_id, { type: 'failed', attempt, reason }, run.clock.now(), signal);
   try {
     const verdict = await ridingOut(step, inReserve(run));
     if (verdict.is === 'failed') run.log.failed(attempt, reason);

@@ -42,9 +42,13 @@ export const newId = ({ firestore }: Database): string => firestore.collection(c
 export const keyId = (boq_list_id: string): string => createHash('sha256').update(boq_list_id, 'utf8').digest('hex');
 
 /** Claims the key if it is free; one commit holds the key's record, the request record, its payload and both parents. */
-export async function claim(db: Database, { info, draft, ids, payload, respond, now }: Claim): Promise<Verdict> {
+export async function claim(
+  db: Database,
+  { info, draft, ids, payload, respond, now }: Claim,
+  signal: AbortSignal,
+): Promise<Verdict> {
   const { key, market } = await readKeyAndMarket(db, info);
-  const met = await take(db, key, { type: 'met', by: draft }, now);
+  const met = await take(db, key, { type: 'met', by: draft }, now, signal);
   if (met.is !== 'free') return met;
 
   const { chunks, first } = await payload();
@@ -57,7 +61,7 @@ export async function claim(db: Database, { info, draft, ids, payload, respond, 
   const attempt: Attempt = { ...draft, payload_chunks: chunks.length, creation };
   const completes = creation === null && first === chunks.length;
   const event = { type: 'posted', info, attempt, response: completes ? respond(attempt) : null } as const;
-  return take(db, key, event, now, (writes) => {
+  return take(db, key, event, now, signal, (writes) => {
     const { document_id } = attempt;
     writes.set(requestRecordOf(db, document_id), requestRecord(info, attempt));
     chunks.slice(0, first).forEach((chunk, index) => putChunk(db, writes, { document_id, index, chunk }));
@@ -75,10 +79,11 @@ export async function settle(
   boq_list_id: string,
   event: KeyEvent,
   now: number,
+  signal: AbortSignal,
   last?: PayloadChunk,
 ): Promise<Verdict> {
   const [key] = await db.read(keyRecordOf(db, boq_list_id));
-  return take(db, keyOf(key), event, now, (writes, record) => {
+  return take(db, keyOf(key), event, now, signal, (writes, record) => {
     if (last !== undefined && record.status === 'completed') putChunk(db, writes, last);
   });
 }
@@ -148,10 +153,13 @@ async function take(
   key: Key,
   event: KeyEvent,
   now: number,
+  signal: AbortSignal,
   along: (writes: Writes, record: KeyRecord) => void = () => undefined,
 ): Promise<Verdict> {
   const { record, verdict } = transition(key.record, event, now);
   if (record === undefined || record === key.record) return verdict;
+  // A try that was given up while it read goes no further: who gave it up may have believed what he then found.
+  signal.throwIfAborted();
   await db.commit((writes) => {
     if (key.version === undefined) writes.create(key.reference, record);
     else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });

@@ -39,11 +39,14 @@ export interface Patience {
 /**
  * The result of the call, tried up to six times within a minute, with delays that double from a quarter of a second,
  * each by chance between half of that and the whole. Ends with the signal's reason as soon as it aborts, also while a
- * try is under way: that try's effect is then unknown.
+ * try is under way: that try's effect is then unknown. A try of several calls is given the signal, to go no further.
  *
  * @throws the last error
  */
-export async function ridingOut<T>(call: () => Promise<T>, { clock, random, signal }: Patience): Promise<T> {
+export async function ridingOut<T>(
+  call: (signal: AbortSignal) => Promise<T>,
+  { clock, random, signal }: Patience,
+): Promise<T> {
   const patient_until = clock.now() + PATIENCE_MS;
   for (let tries = 1; ; tries += 1) {
     try {
@@ -64,13 +67,13 @@ const isOf = (codes: ReadonlySet<unknown>, error: unknown): boolean =>
   error instanceof Error && 'code' in error && codes.has(error.code);
 
 /** The call's result, unless the signal aborts first; the call itself is not undone by that. */
-async function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+async function within<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);
   signal.addEventListener('abort', abort);
   try {
-    return await Promise.race([call(), promise]);
+    return await Promise.race([call(signal), promise]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

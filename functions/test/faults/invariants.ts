@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import type { DocumentData, Firestore, QueryDocumentSnapshot, QuerySnapshot } from 'firebase-admin/firestore';
+import { keyId } from '../../src/lib/repositories/price-lists';
+import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import { keyRecord, type KeyRecord, type SettledAttempt } from '../../src/lib/schemas/key-record';
+import { fingerprintOf, normalised, unpack } from '../../src/price-lists/payload';
+
+/** What must hold of the database at any moment, whatever has happened (docs/guarantees.md). Read through the real SDK. */
+
+const LISTS = [
+  { collection: 'expected_forward_costs', id: 'expected_forward_cost_id', price: 'expected_forward_cost_price' },
+  { collection: 'price_lists', id: 'price_list_id', price: 'price_list_price' },
+] as const;
+
+/**
+ * Checks every record of add price lists, given all submissions that were ever posted. Throws an AssertionError that
+ * says what is broken.
+ *
+ * @returns the records of the keys, by key
+ */
+export async function checkInvariants(
+  db: Firestore,
+  posted: readonly PriceListSubmission[],
+): Promise<Map<string, KeyRecord>> {
+  const submissions = new Map(posted.map((submission) => [fingerprintOf(submission), submission]));
+  const stored = await Promise.all([
+    db.collection('price_list_idempotency').get(),
+    db.collection('price_list_requests').get(),
+    db.collection('expected_forward_costs').get(),
+    db.collection('price_lists').get(),
+    db.collectionGroup('products').get(),
+    db.collectionGroup('payload').get(),
+  ]);
+  const [keys, requests, costs, prices] = stored;
+  const documents = byCollection(stored.flatMap(({ docs }) => docs));
+
+  const records = keys.docs.map((document) => {
+    const record = keyRecord.parse(document.data());
+    assert.equal(document.id, keyId(record.boq_list_id), 'a key is stored under its own hash');
+    return record;
+  });
+  const attempts = records.flatMap((record) => [record, ...record.history]);
+  const creations = attempts.flatMap(({ creation }) => creation ?? []);
+  const sameIds = ({ docs }: QuerySnapshot, ids: string[], what: string) =>
+    assert.deepEqual(docs.map(({ id }) => id).sort(), ids.sort(), what);
+  sameIds(
+    requests,
+    attempts.map((a) => a.document_id),
+    'one request record for each accepted attempt',
+  );
+  sameIds(
+    costs,
+    creations.map((c) => c.expected_forward_cost_id),
+    'one cost list for each attempt with a market',
+  );
+  sameIds(
+    prices,
+    creations.map((c) => c.price_list_id),
+    'one price list for each attempt with a market',
+  );
+
+  for (const record of records) {
+    for (const attempt of [record, ...record.history]) {
+      const status = attempt === record ? record.status : 'released';
+      const submission = submissions.get(attempt.fingerprint);
+      assert(submission, 'only what was posted is accepted');
+      assert.equal(submission.info.boq_list_id, record.boq_list_id, 'an attempt is of its own key');
+      await checkPayload(documents, attempt, submission, status);
+      const { creation } = attempt;
+      for (const list of creation === null ? [] : LISTS) {
+        const id = creation?.[list.id] ?? '';
+        const parent = documents.get(list.collection)?.get(id);
+        const found = String(parent?.['status']);
+        const allowed = statusesOf(status, record);
+        assert(allowed.includes(found), `the lists of a ${status} attempt are ${allowed.join(' or ')}, not ${found}`);
+        checkEntries(documents, list, id, submission, status === 'completed');
+        if (status === 'completed') checkShown(record, list.collection, id, parent);
+      }
+    }
+  }
+  return new Map(records.map((record) => [record.boq_list_id, record]));
+}
+
+type Documents = Map<string, Map<string, DocumentData>>;
+
+/** Documents by the path of their collection, then by id, in the order of ids. */
+function byCollection(docs: readonly QueryDocumentSnapshot[]): Documents {
+  const documents: Documents = new Map();
+  for (const document of docs) {
+    const { path } = document.ref.parent;
+    const collection = documents.get(path) ?? new Map<string, DocumentData>();
+    documents.set(path, collection.set(document.id, document.data()));
+  }
+  return documents;
+}
+
+/** The statuses that the parents of an attempt may have. While a resume is under way they are still failed. */
+function statusesOf(status: KeyRecord['status'], { actions }: KeyRecord): string[] {
+  switch (status) {
+    case 'processing':
+      return actions.some(({ action }) => action === 'resume') ? ['processing', 'failed'] : ['processing'];
+    case 'completed':
+      return ['ready'];
+    case 'requires_review':
+    case 'released':
+      return ['failed'];
+  }
+}
+
+async function checkPayload(
+  documents: Documents,
+  { document_id, payload_chunks }: KeyRecord | SettledAttempt,
+  submission: PriceListSubmission,
+  status: KeyRecord['status'],
+): Promise<void> {
+  const chunks = [...(documents.get(`price_list_requests/${document_id}/payload`)?.values() ?? [])];
+  if (chunks.length < payload_chunks) {
+    assert.notEqual(status, 'completed', 'a completed attempt has its whole payload stored');
+    return;
+  }
+  const text = await unpack(chunks.map((chunk) => chunk['data'] as Buffer));
+  assert.equal(text.toString(), [...normalised(submission)].join(''), 'a payload is recoverable byte for byte');
+}
+
+function checkEntries(
+  documents: Documents,
+  { collection, price }: (typeof LISTS)[number],
+  id: string,
+  { products }: PriceListSubmission,
+  ready: boolean,
+): void {
+  const entries = documents.get(`${collection}/${id}/products`) ?? new Map<string, DocumentData>();
+  const wanted = new Map<string, unknown>(products.map(([product, prices]) => [product, { [price]: prices[price] }]));
+  for (const [product, entry] of entries) assert.deepEqual(entry, wanted.get(product), 'an entry has its price');
+  if (ready) assert.equal(entries.size, wanted.size, 'a ready list has every entry');
+}
+
+/** What the caller was shown is what is stored. */
+function checkShown({ response }: KeyRecord, collection: string, id: string, parent: DocumentData | undefined): void {
+  const shown = JSON.parse(response ?? '{}') as Record<string, unknown>;
+  const list = collection === 'price_lists' ? 'price_list' : 'expected_forward_cost';
+  assert.deepEqual(shown[list], { id, ...parent }, `the answer shows ${list} as it is stored`);
+}

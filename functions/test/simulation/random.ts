@@ -1,0 +1,34 @@
+/** Chance from a seed: the same seed, the same chances. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+    // Seeds that are close to each other shall not begin alike.
+    for (let i = 0; i < 8; i += 1) this.next();
+  }
+
+  /** Uniform in [0, 1). Mulberry32. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let t = this.#state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  /** An integer from `least` to `most`, both included. */
+  integer(least: number, most: number): number {
+    return least + Math.floor(this.next() * (most - least + 1));
+  }
+
+  pick<T>(values: readonly T[]): T {
+    const picked = values[Math.floor(this.next() * values.length)];
+    if (picked === undefined) throw new Error('nothing to pick from');
+    return picked;
+  }
+}

@@ -1,0 +1,296 @@
+import type { Firestore } from 'firebase-admin/firestore';
+import type { Clock } from '../../src/lib/clock';
+import { databaseOf, type Database } from '../../src/lib/repositories/database';
+import type { Random } from './random';
+
+/**
+ * A world in which processes run one step at a time, in an order that a seed decides.
+ *
+ * Every call of a process to Firestore stops at a gate, and every sleep waits for a virtual clock. Once all processes
+ * stand still, one of them is let on: its call is carried out, by the real client against the embedded Firestore, alone; or
+ * it fails before or after it was carried out, or is carried out later, or its process dies of it. So a schedule is one
+ * order of calls out of all that could be, with what can go wrong at each, and the same seed makes the same one again.
+ */
+
+/** How likely each mishap is, at every call. */
+export interface Weather {
+  /** An error instead of the call. */
+  before: number;
+  /** An error after the call took effect. */
+  after: number;
+  /** An error now; the call takes effect at some later time. */
+  late: number;
+  /** The process dies, before or after the call takes effect. */
+  crash: number;
+  /** The process stands still for a time: often short, sometimes past every lease. */
+  freeze: number;
+  /** An error that no repetition helps against. */
+  permanent: number;
+}
+
+export const CALM: Weather = { before: 0, after: 0, late: 0, crash: 0, freeze: 0, permanent: 0 };
+
+const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
+const DEADLINE_EXCEEDED = 4;
+const PERMISSION_DENIED = 7;
+
+/** A process that serves one request. */
+export interface Process {
+  readonly name: string;
+  /** Errors that it has met at its calls. */
+  mishaps: number;
+  /** Refusals that it has met at its calls: somebody else had been first. */
+  conflicts: number;
+  /** Milliseconds for which it has been held up. */
+  frozenMs: number;
+  /** Whether one of them was such that no repetition helps. */
+  permanent: boolean;
+  state: 'running' | 'answered' | 'dead';
+  /** Rejects with {@link Crashed} when the process dies. */
+  readonly died: Promise<never>;
+  readonly die: () => void;
+  readonly db: Database;
+  readonly clock: Clock;
+}
+
+interface Waiting {
+  process: Process;
+  /** When it may go on. */
+  at: number;
+  /** Whether the process stands still for it: not for its budget, which runs beside. */
+  stands: boolean;
+  /** What it waits for: its turn at a call, or the end of a sleep. */
+  go: (weather: Weather) => Promise<void>;
+}
+
+/** The process that was waited for has died. */
+export class Crashed extends Error {}
+
+const MINUTE = 60_000;
+
+export class World {
+  /** Virtual Unix milliseconds. */
+  now = Date.UTC(2026, 0, 1);
+  /** How many calls were carried out. */
+  calls = 0;
+  readonly trace: string[] = [];
+  #waiting: Waiting[] = [];
+  /** Calls that are still on their way though their sender was told that they failed. */
+  #late: { process: Process; at: number; apply: () => Promise<unknown> }[] = [];
+  /** What is at work between two gates. */
+  readonly #running = new Set<object>();
+  #stopped = false;
+
+  constructor(
+    readonly random: Random,
+    readonly firestore: Firestore,
+    /** Called after each commit that took effect. */
+    readonly changed: () => Promise<void>,
+    /** Called with what no process may do. */
+    readonly violated: (error: Error) => void,
+  ) {}
+
+  /** A process whose calls and sleeps are the world's; its clock is off by up to a few seconds. */
+  process(name: string): Process {
+    const skew = this.random.integer(-10_000, 10_000);
+    const real = databaseOf(this.firestore, new AbortController().signal);
+    const { promise: died, reject } = Promise.withResolvers<never>();
+    died.catch(() => undefined);
+    const process: Process = {
+      name,
+      state: 'running',
+      died,
+      die: () => {
+        process.state = 'dead';
+        reject(new Crashed());
+      },
+      mishaps: 0,
+      conflicts: 0,
+      frozenMs: 0,
+      permanent: false,
+      clock: {
+        now: () => this.now + skew,
+        sleep: (ms, signal) => {
+          signal.throwIfAborted();
+          return new Promise((resolve, reject) => {
+            const wake = () => {
+              resolve();
+              return Promise.resolve();
+            };
+            this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go: wake });
+            signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+          });
+        },
+      },
+      db: {
+        firestore: this.firestore,
+        signal: real.signal,
+        calls: 0,
+        documents: 0,
+        read: (...documents) => this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.read(...documents)),
+        commit: (fill) =>
+          this.#gate(process, 'commit', async () => {
+            await real.commit(fill);
+            await this.changed();
+          }),
+      },
+    };
+    return process;
+  }
+
+  /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link Crashed} when it dies. */
+  async run<T>(process: Process, budgetMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const timeUp = new AbortController();
+    const abort = () => {
+      timeUp.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
+      return Promise.resolve();
+    };
+    const budget = { process, at: this.now + budgetMs, stands: false, go: abort };
+    this.#waiting.push(budget);
+    this.#running.add(process);
+    try {
+      return await Promise.race([work(timeUp.signal), process.died]);
+    } finally {
+      if (process.state === 'running') process.state = 'answered';
+      this.#running.delete(process);
+      this.#waiting = this.#waiting.filter((waiting) => waiting !== budget);
+    }
+  }
+
+  /** Has the world stand still while something is looked at. */
+  async aside<T>(look: () => Promise<T>): Promise<T> {
+    const looking = {};
+    this.#running.add(looking);
+    try {
+      return await look();
+    } finally {
+      this.#running.delete(looking);
+    }
+  }
+
+  /** Ends {@link World.proceed}, and leaves everything where it stands. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Lets processes on, one after another, until all have ended. */
+  async proceed(weather: Weather): Promise<void> {
+    while (!this.#stopped) {
+      await this.#standstill();
+      const due = this.#waiting.filter(({ at }) => at <= this.now);
+      const late = this.#late.filter(({ at }) => at <= this.now);
+      if (due.length + late.length === 0) {
+        const next = Math.min(...[...this.#waiting, ...this.#late].map(({ at }) => at));
+        if (next === Infinity) return;
+        this.now = next;
+        continue;
+      }
+      const chosen = this.random.integer(0, due.length + late.length - 1);
+      const waiting = due[chosen];
+      const landing = late[chosen - due.length];
+      if (waiting !== undefined) {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        await waiting.go(weather);
+      } else if (landing !== undefined) {
+        this.#late.splice(this.#late.indexOf(landing), 1);
+        await landing.apply().catch((error: unknown) => this.#note(landing.process, `late, refused ${codeOf(error)}`));
+      }
+    }
+  }
+
+  /** Waits until every process that runs has come to a gate or a sleep. */
+  async #standstill(): Promise<void> {
+    do {
+      for (let turns = 0; turns < 2; turns += 1) await turn();
+    } while (
+      [...this.#running].some(
+        (process) => !this.#waiting.some((waiting) => waiting.stands && waiting.process === process),
+      )
+    );
+  }
+
+  #gate<T>(process: Process, what: string, call: () => Promise<T>): Promise<T> {
+    process.db.calls += 1;
+    if (process.state === 'dead') return new Promise<never>(() => undefined);
+    if (process.state === 'answered')
+      this.violated(new Error(`${process.name} goes on after it has answered: ${what}`));
+    return new Promise<T>((resolve, reject) => {
+      const fail = (code: number, note: string) => {
+        this.#note(process, `${what}: ${note} ${code}`);
+        process.mishaps += 1;
+        reject(Object.assign(new Error(`simulated ${note}`), { code }));
+      };
+      const apply = async () => {
+        this.calls += 1;
+        return call();
+      };
+      const go = async (weather: Weather): Promise<void> => {
+        const { random } = this;
+        if (random.chance(weather.freeze)) {
+          const ms = random.pick([1_000, 10_000, 2 * MINUTE, 25 * MINUTE]);
+          this.#note(process, `${what}: frozen for ${ms / 1000} s`);
+          process.frozenMs += ms;
+          const until = this.now + ms;
+          this.#waiting.push({ process, at: until, stands: true, go });
+          for (const waiting of this.#waiting)
+            if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
+        } else if (random.chance(weather.crash)) {
+          const applied = random.chance(0.5);
+          if (applied) await apply().catch(() => undefined);
+          this.#note(process, `${what}: crash ${applied ? 'after' : 'before'}`);
+          this.#waiting = this.#waiting.filter((waiting) => waiting.process !== process);
+          process.die();
+        } else if (random.chance(weather.permanent)) {
+          process.permanent = true;
+          fail(PERMISSION_DENIED, 'refused');
+        } else if (random.chance(weather.before)) fail(random.pick(TRANSIENT), 'error before');
+        else if (random.chance(weather.late)) {
+          const at = this.now + random.pick([10, 1_000, MINUTE, 30 * MINUTE]);
+          this.#late.push({ process, at, apply });
+          fail(DEADLINE_EXCEEDED, 'late');
+        } else
+          await this.#carryOut(process, what, apply, random.chance(weather.after) ? fail : undefined, resolve, reject);
+      };
+      this.#waiting.push({ process, at: this.now, stands: true, go });
+    });
+  }
+
+  async #carryOut<T>(
+    process: Process,
+    what: string,
+    apply: () => Promise<T>,
+    fail: ((code: number, note: string) => void) | undefined,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> {
+    let value: T;
+    try {
+      value = await apply();
+    } catch (error) {
+      this.#note(process, `${what}: refused ${codeOf(error)}`);
+      process.conflicts += 1;
+      reject(error);
+      return;
+    }
+    if (fail !== undefined) {
+      fail(this.random.pick(TRANSIENT), 'error after');
+      return;
+    }
+    this.#note(process, what);
+    resolve(value);
+  }
+
+  #note(process: Process, text: string): void {
+    this.trace.push(`${new Date(this.now).toISOString().slice(11, 23)} ${process.name.padEnd(12)} ${text}`);
+  }
+
+  note(process: Process, text: string): void {
+    this.#note(process, text);
+  }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+const short = (path = '') => path.replace(/\/(.{6})[^/]*$/, '/$1');
+
+const codeOf = (error: unknown): string => String((error as { code?: number }).code ?? error);
