@@ -47,7 +47,8 @@ export async function embedFirestore(where: { port: number; dataDir: string }): 
   const thread = new Worker(resolve('local/host/firestore-thread.ts'), { workerData });
   const [started] = (await once(thread, 'message')) as [Started];
   if ('refusal' in started) {
-    throw new StartError(`Firestore cannot start: ${started.refusal} The settings are FIRESTORE_PORT and DATA_DIR.`);
+    const settings = `FIRESTORE_PORT ${where.port}, DATA_DIR ${where.dataDir}`;
+    throw new StartError(`Firestore cannot start (${settings}): ${started.refusal}`);
   }
   return {
     address: started.address,

@@ -21,8 +21,7 @@ export function greeting({ settings, functions, firestoreAddress, seeded }: Star
         ? 'data in memory only'
         : `data in ${firestore.dataDir}`;
   const facts = {
-    Functions: functions.origin,
-    Reference: `${functions.origin}/`,
+    Functions: `${functions.origin} (in a browser: the reference, where each can be tried)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
     'API key': firstKey(apiKey) || 'not configured: every call answers 500',
     Origins: corsAllowedOrigins || 'none',

@@ -75,7 +75,9 @@ describe('with free ports and all else as it comes', () => {
   test('a second one on the same data is refused in one line', async () => {
     const { code, stdout, stderr } = await startRefused({ DATA_DIR: dataDir });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^Firestore cannot start: The data folder .* is in use by another server\..*\n$/);
+    expect(stderr).toMatch(
+      /^Firestore cannot start \(.*DATA_DIR.*\): The data folder .* is in use by another server\..*\n$/,
+    );
   });
 
   test.each([
@@ -84,7 +86,8 @@ describe('with free ports and all else as it comes', () => {
   ])('%s taken: one line that says so', async (name, port) => {
     const { code, stdout, stderr } = await startRefused({ [name]: port() });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(new RegExp(`^.*[Pp]ort ${port()} is taken.*${name}.*\\n$`));
+    expect(stderr).toMatch(new RegExp(`^.*port ${port()} is taken.*\\n$`, 'i'));
+    expect(stderr).toContain(name);
   });
 
   test('stops when asked, exits with 0, and finds its data when it starts again, seeding nothing twice', async () => {
@@ -190,7 +193,7 @@ test('a damaged data folder is refused in one line that says what to do', async 
   const { code, stdout, stderr } = await startRefused({ DATA_DIR: dataDir });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^Firestore cannot start: The data folder .* is damaged: .* Move the folder away, or choose another.*\n$/,
+    /^Firestore cannot start \(.*DATA_DIR.*\): The data folder .* is damaged: .* Move the folder away, or choose another.*\n$/,
   );
 });
 
