@@ -12,3 +12,14 @@ export const systemClock: Clock = {
   now: Date.now,
   sleep: (ms, signal) => timeout(ms, undefined, { signal }),
 };
+
+/**
+ * A signal that aborts after `ms` milliseconds, unless it is called off first, and it must be: what a timer holds, it
+ * holds until then, and through the domain that the Functions Framework runs a handler in, it holds the whole request.
+ * That is what `AbortSignal.timeout` cannot do.
+ */
+export function deadline(ms: number): { signal: AbortSignal; cancel: () => void } {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(new Error('the time for the request is up')), ms);
+  return { signal: controller.signal, cancel: () => clearTimeout(timer) };
+}

@@ -19,6 +19,9 @@ export function keepBodiesUnparsed(): void {
   channel('http.server.request.start').subscribe((message) => {
     const { request } = message as { request: IncomingMessage };
     delete request.headers['content-type'];
+    // No address has a path of its own. The framework refuses one that is none, such as `*`, or cannot be decoded, in HTML.
+    const { url = '' } = request;
+    request.url = url.startsWith('/') ? url.replaceAll('%', '%25') : '/';
   });
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
+import { deadline } from '../clock';
 import { allowedOrigins, apiKeys, apiKeySecret } from '../config';
 import { logRequest } from '../logging';
 import { openDatabase, type Database } from '../repositories/database';
@@ -86,7 +87,7 @@ async function handle<Body>(
 ): Promise<void> {
   const started_at = performance.now();
   const { settings, reserveMs = RESERVE_MS } = operation;
-  const signal = AbortSignal.timeout(settings.timeoutSeconds * 1000 - reserveMs);
+  const { signal, cancel } = deadline(settings.timeoutSeconds * 1000 - reserveMs);
   const context: Context = { db: openDatabase(signal), requestId: requestId(request), signal };
   response.setHeader('X-Request-Id', context.requestId);
   response.setHeader('Cache-Control', 'no-store');
@@ -99,6 +100,8 @@ async function handle<Body>(
   } catch (cause) {
     error = asServiceError(cause);
     await refuse(request, response, error);
+  } finally {
+    cancel();
   }
   logRequest({
     operation: operation.name,
@@ -158,7 +161,8 @@ async function work<Body>(operation: Get | Post<Body>, request: IncomingRequest,
     case 'GET':
       return operation.work(context);
     case 'POST': {
-      const body = await readJson(request, AbortSignal.timeout(operation.bodyMs));
+      const { signal, cancel } = deadline(operation.bodyMs);
+      const body = await readJson(request, signal).finally(cancel);
       return operation.work(context, operation.judge(body));
     }
   }

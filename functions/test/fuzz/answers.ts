@@ -1,0 +1,79 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+
+/** What came back over one connection. */
+export interface Verdict {
+  /** The status of each answer, with what it was, such as `200 JSON` or `400 bare`. */
+  answers: string[];
+  /** Why this must not be, if so. */
+  fault: string | undefined;
+}
+
+/** Statuses that Node's own server or the framework answers with, without any body, before the service is asked. */
+const BARE = new Set([
+  400, // not HTTP
+  404, // the framework: /favicon.ico and /robots.txt
+  408, // a head that did not arrive in time
+  413, // extensions of a chunk
+  417, // an expectation that is not 100-continue
+  431, // a head of more than 16 KiB
+]);
+
+/** Every status that the service has a use for in answer to any request (contract, section 7, and its silences). */
+const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
+
+/** Judges the bytes that came back: answers one after another, each JSON or one of the named bare ones. */
+export function judge(bytes: Buffer, toHead: boolean): Verdict {
+  const answers: string[] = [];
+  let rest = bytes;
+  while (rest.length > 0) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end === -1) return { answers, fault: `half a head: ${excerpt(rest)}` };
+    const [line = '', ...fields] = rest.subarray(0, end).toString('latin1').split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
+    const headers = new Map(
+      fields.map((field) => [
+        field.slice(0, field.indexOf(':')).toLowerCase(),
+        field.slice(field.indexOf(':') + 1).trim(),
+      ]),
+    );
+    rest = rest.subarray(end + 4);
+    if (status === 100) continue;
+    const bodyless = toHead || status === 204;
+    // Only Node's own bare answers come in chunks, with nothing in them; the service's would be longer than any asked for here.
+    const chunked = headers.get('transfer-encoding') === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
+    const body = rest.subarray(0, bodyless || chunked ? 0 : Number(headers.get('content-length') ?? 0));
+    rest = rest.subarray(chunked ? 5 : body.length);
+    if (!headers.has('content-type') && body.length === 0 && (BARE.has(status) || status === 204)) {
+      answers.push(status === 204 ? '204' : `${status} bare`);
+      continue;
+    }
+    const fault = faultOf(status, headers, body, bodyless);
+    if (fault !== undefined) return { answers, fault: `${fault}: ${line} ${excerpt(body)}` };
+    answers.push(`${status} JSON`);
+  }
+  return { answers, fault: undefined };
+}
+
+function faultOf(status: number, headers: Map<string, string>, body: Buffer, bodyless: boolean): string | undefined {
+  if (!STATUSES.has(status)) return 'a status that no request may have';
+  if (headers.get('content-type') !== 'application/json; charset=utf-8') return 'not JSON';
+  if (headers.get('cache-control') !== 'no-store' || headers.get('x-content-type-options') !== 'nosniff') {
+    return 'a security header is missing';
+  }
+  if (bodyless) return undefined;
+  if (body.length !== Number(headers.get('content-length'))) return 'a body that is not whole';
+  try {
+    const value = JSON.parse(decoded(body, headers.get('content-encoding')).toString()) as Record<string, unknown>;
+    if (status === 200) return undefined;
+    return typeof value['error'] === 'string' || Array.isArray(value['errors']) ? undefined : 'no error in an error';
+  } catch {
+    return 'a body that is not JSON';
+  }
+}
+
+function decoded(body: Buffer, encoding: string | undefined): Buffer {
+  if (encoding === 'gzip') return gunzipSync(body);
+  return encoding === 'br' ? brotliDecompressSync(body) : body;
+}
+
+const excerpt = (bytes: Buffer) => JSON.stringify(bytes.subarray(0, 200).toString('latin1'));

@@ -1,0 +1,101 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { DEPLOY_PACKAGE, serve, type Served } from '../production/deployed';
+import { exchange } from '../support/http';
+import { operationNames, operations, type OperationName } from '../support/operations';
+import { declaredIndexes } from '../support/service';
+import { fuzz } from './fuzz';
+import { FUZZ_KEY } from './requests';
+
+/**
+ * Hostile requests against the six functions, each in a process of its own as in production. `FUZZ_REQUESTS` says how many,
+ * `FUZZ_SEED` where to begin: with the seed of a fault and one request, that fault alone is repeated.
+ */
+
+const count = Number(process.env['FUZZ_REQUESTS'] ?? 4_000);
+const seed = Number(process.env['FUZZ_SEED'] ?? 1 + Math.floor(Math.random() * 1e9));
+
+/** What a process may hold more afterwards than before: caches that have filled, and code that has been compiled. */
+const MORE_MEMORY = 12 * 1024 * 1024;
+
+let firestore: EmbeddedFirestore;
+const served = new Map<OperationName, Served>();
+
+beforeAll(async () => {
+  firestore = await startFirestore({ indexes: declaredIndexes() });
+  const env = {
+    API_KEY: FUZZ_KEY,
+    CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com',
+    FIRESTORE_EMULATOR_HOST: firestore.address,
+    METADATA_SERVER_DETECTION: 'none',
+    NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
+  };
+  for (const name of operationNames) served.set(name, await serve(DEPLOY_PACKAGE, name, env));
+}, 120_000);
+
+afterAll(async () => {
+  for (const { stop } of served.values()) await stop();
+  await firestore.close();
+});
+
+const processOf = (name: OperationName): Served => {
+  const found = served.get(name);
+  if (found === undefined) throw new Error(`${name} is not served`);
+  return found;
+};
+
+/** The answer's status to a request that is as it should be. */
+async function askWell(name: OperationName): Promise<number> {
+  const good = operations[name];
+  const headers = { 'x-api-key': FUZZ_KEY, 'content-type': 'application/json' };
+  const body = 'body' in good ? JSON.stringify(good.body) : '';
+  return (await exchange(processOf(name).port, { method: good.method, headers, body })).status;
+}
+
+/** The bytes that a process holds once it has collected its garbage. */
+async function memoryOf(name: OperationName): Promise<number> {
+  const { pid, output } = processOf(name);
+  const said = output.length;
+  process.kill(pid, 'SIGUSR2');
+  for (;;) {
+    const line = output.slice(said).find((each) => each.startsWith('{"memory"'));
+    if (line !== undefined) return (JSON.parse(line) as { memory: number }).memory;
+    await delay(20);
+  }
+}
+
+/** Whether a process comes to hold less than so many bytes within 20 seconds: buffers are freed some time after what held them. */
+async function settles(name: OperationName, bytes: number): Promise<boolean> {
+  for (let tries = 0; tries < 20; tries += 1) {
+    if ((await memoryOf(name)) < bytes) return true;
+    await delay(1_000);
+  }
+  return false;
+}
+
+test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, nothing but JSON, memory back to idle`, async () => {
+  // Warmed up, so that what is compared is not a process that has never done anything.
+  await fuzz(({ operation }) => processOf(operation).port, { count: 600, seed: 1 });
+  const before = new Map<OperationName, number>();
+  for (const name of operationNames) before.set(name, await memoryOf(name));
+
+  const report = await fuzz(({ operation }) => processOf(operation).port, { count, seed });
+
+  const { answers, faults, worstMs } = report;
+  const table = [...answers].sort(([, a], [, b]) => b - a).map(([answer, times]) => `${answer}: ${times}`);
+  process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(worstMs)} ms; ${table.join(', ')}\n`);
+  expect(faults).toEqual([]);
+  // Most requests must have reached the service, and each of its refusals must have been met.
+  for (const answer of ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
+    expect(answers.get(answer)).toBeGreaterThan(0);
+
+  for (const name of operationNames) {
+    expect([name, processOf(name).alive()]).toEqual([name, true]);
+    expect([name, await askWell(name)]).toEqual([name, 200]);
+    const unforeseen = processOf(name).output.filter((line) => line.includes('"severity":"ERROR"'));
+    expect(unforeseen).toEqual([]);
+    expect([name, await settles(name, (before.get(name) ?? 0) + MORE_MEMORY)]).toEqual([name, true]);
+  }
+}, 600_000);

@@ -1,0 +1,89 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { seeded } from '../../../local/sample/random';
+import { judge } from './answers';
+import { hostileRequest, type HostileRequest } from './requests';
+
+/** No request may keep its connection longer, all its own pauses included. */
+export const BOUND_MS = 10_000;
+
+const CONNECTIONS = 16;
+
+/** How long an answer is waited for in silence before the connection is half-closed: a request that is not whole has none. */
+const PATIENCE_MS = 1_000;
+
+/** What a run of hostile requests came to. */
+export interface FuzzReport {
+  requests: number;
+  /** How often each kind of answer came; `none` where the connection was closed without one. */
+  answers: Map<string, number>;
+  worstMs: number;
+  /** What must not be, each with the seed that repeats it. */
+  faults: string[];
+}
+
+/** Sends hostile requests, the i-th from its own seed, so that one that finds a fault is repeated alone: `count` 1, `seed` its own. */
+export async function fuzz(
+  port: (request: HostileRequest) => number,
+  { count, seed, progress }: { count: number; seed: number; progress?: (done: number) => void },
+): Promise<FuzzReport> {
+  const report: FuzzReport = { requests: 0, answers: new Map(), worstMs: 0, faults: [] };
+  let next = 0;
+  const worker = async () => {
+    while (next < count) {
+      const own = seed + next++;
+      const request = hostileRequest(seeded(scattered(own)));
+      const started_at = performance.now();
+      const { bytes, hung } = await exchangeBytes(port(request), request);
+      report.worstMs = Math.max(report.worstMs, performance.now() - started_at);
+      const sentHead = request.pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
+      // A connection that we destroy may end anywhere.
+      const { answers, fault } =
+        request.end === 'destroy' ? { answers: ['destroyed'], fault: undefined } : judge(bytes, sentHead);
+      for (const answer of answers.length > 0 ? answers : ['none']) {
+        report.answers.set(answer, (report.answers.get(answer) ?? 0) + 1);
+      }
+      if (hung) report.faults.push(`seed ${own}, ${request.operation}, ${request.kind}: no end within ${BOUND_MS} ms`);
+      if (fault !== undefined) report.faults.push(`seed ${own}, ${request.operation}, ${request.kind}: ${fault}`);
+      report.requests += 1;
+      if (report.requests % 1_000 === 0) progress?.(report.requests);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+  return report;
+}
+
+/** Neighbouring seeds, far apart: the first numbers of a generator are close for seeds that are close. */
+const scattered = (seed: number): number => 1 + Number((BigInt(seed) * 2_654_435_761n) % 2_147_483_646n);
+
+/** Sends a request's pieces and takes what comes, until the connection ends. */
+async function exchangeBytes(
+  port: number,
+  { pieces, paceMs, end }: HostileRequest,
+): Promise<{ bytes: Buffer; hung: boolean }> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const received: Buffer[] = [];
+  let hung = false;
+  const closed = new Promise<void>((resolve) => {
+    socket.on('data', (chunk: Buffer) => received.push(chunk));
+    // The other side may well end the connection while a request is still being sent.
+    socket.on('error', () => undefined);
+    socket.on('end', () => socket.destroy());
+    socket.on('close', () => resolve());
+  });
+  const bound = setTimeout(() => {
+    hung = true;
+    socket.destroy();
+  }, BOUND_MS);
+  for (const piece of pieces) {
+    if (socket.destroyed) break;
+    socket.write(piece);
+    await delay(paceMs);
+  }
+  if (end === 'wait') await Promise.race([closed, delay(PATIENCE_MS)]);
+  if (end === 'destroy') socket.destroy();
+  else if (!socket.destroyed) socket.end();
+  await closed;
+  clearTimeout(bound);
+  return { bytes: Buffer.concat(received), hung };
+}

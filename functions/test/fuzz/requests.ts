@@ -1,0 +1,270 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import type { Random } from '../../../local/sample/random';
+import { operationNames, operations, type OperationName } from '../support/operations';
+
+/** One hostile request: the bytes, in the pieces and at the pace in which they are sent. */
+export interface HostileRequest {
+  operation: OperationName;
+  /** What was done to a good request. */
+  kind: string;
+  pieces: Buffer[];
+  /** Milliseconds between pieces. */
+  paceMs: number;
+  /** After the last piece: the answer is waited for, the sending side is closed, or the connection is destroyed. */
+  end: 'wait' | 'half-close' | 'destroy';
+}
+
+export const FUZZ_KEY = 'fuzz-key';
+
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+type Headers = [name: string, value: string][];
+
+/** A request that the service might well accept, before anything is done to it. */
+interface Draft {
+  method: string;
+  path: string;
+  headers: Headers;
+  body: Buffer;
+}
+
+type Mutation = (draft: Draft, random: Random) => void;
+
+/** A request out of a good one, by one to three mutations, then perhaps broken as bytes. */
+export function hostileRequest(random: Random): HostileRequest {
+  const operation = random.pick(operationNames as [OperationName, ...OperationName[]]);
+  const draft = goodRequest(operation);
+  const kinds = Array.from({ length: random.int(1, 3) }, () => random.pick(mutationNames));
+  for (const kind of kinds) mutations[kind](draft, random);
+  const [spoiling, bytes] = spoiled(wire(draft), random);
+  const slow = random.next() < 0.02;
+  return {
+    operation,
+    kind: [...kinds, spoiling, slow ? 'slow' : ''].filter(Boolean).join(' + '),
+    pieces: slow ? cut(bytes, random.int(2, 6)) : random.next() < 0.3 ? cut(bytes, 2) : [bytes],
+    paceMs: slow ? random.int(20, 200) : 0,
+    end: random.pick([...waits, 'half-close', 'destroy']),
+  };
+}
+
+const waits = Array.from({ length: 18 }, () => 'wait' as const) as ['wait', ...'wait'[]];
+
+function goodRequest(operation: OperationName): Draft {
+  const good = operations[operation];
+  const body = 'body' in good ? JSON.stringify(good.body) : '';
+  const headers: Headers = [
+    ['Host', '127.0.0.1'],
+    ['Connection', 'close'],
+    ['x-api-key', FUZZ_KEY],
+  ];
+  if (body !== '') headers.push(['Content-Type', 'application/json']);
+  return { method: good.method, path: '/', headers, body: Buffer.from(body) };
+}
+
+const mutations = {
+  'another value': ({ body }, random) => replaceBody(body, random, oddValue(random)),
+  'another number': ({ body }, random) => replaceBody(body, random, random.int(-9, 9)),
+  'body of anything': (draft, random) => {
+    draft.body = random.pick([
+      Buffer.from(JSON.stringify(oddValue(random))),
+      randomBytes(random, random.int(0, 2_000)),
+      Buffer.from('['.repeat(random.int(1, 50_000))),
+      Buffer.from(`{"a":${'[{"a":'.repeat(random.int(1, 10_000))}`),
+      Buffer.from(`"${'\\ud800'.repeat(random.int(1, 100))}"`),
+    ]);
+  },
+  'content type': ({ headers }, random) => {
+    const types = [
+      'text/plain',
+      'application/json; charset=utf-16',
+      'application/cloudevents+json',
+      'multipart/form-data',
+    ];
+    const more = ['application/x-www-form-urlencoded', 'application/json;;;', '/', ''] as const;
+    set(headers, 'Content-Type', random.pick([...more, ...types]));
+  },
+  'content encoding': (draft, random) => {
+    const encoding = random.pick(['gzip', 'deflate', 'br', 'x-gzip', 'gzip, gzip', 'identity', '\u0001']);
+    set(draft.headers, 'Content-Encoding', encoding);
+    const packed = random.pick([gzipSync, deflateSync, (bytes: Buffer) => bytes])(draft.body);
+    draft.body = random.next() < 0.3 ? packed.subarray(0, random.int(0, packed.length)) : packed;
+  },
+  key: ({ headers }, random) =>
+    set(
+      headers,
+      'x-api-key',
+      random.pick(['', ' ', 'wrong', `${FUZZ_KEY} `, FUZZ_KEY.slice(1), 'é', '\u0000', 'k'.repeat(9_000)]),
+    ),
+  'key twice': ({ headers }) => void headers.push(['X-API-KEY', FUZZ_KEY]),
+  header: ({ headers }, random) => {
+    const name = random.pick([
+      'Accept-Encoding',
+      'Expect',
+      'Origin',
+      'Range',
+      'X-Request-Id',
+      'Upgrade',
+      'Cookie',
+      'x y',
+      '__proto__',
+      'TE',
+    ]);
+    const value = random.pick([
+      '*',
+      'br;q=2',
+      '100-continue',
+      'null',
+      'h2c',
+      'a'.repeat(random.int(1, 30_000)),
+      '\t',
+      '"',
+      '0, 0',
+      'é😀',
+    ]);
+    set(headers, name, value);
+  },
+  'many headers': ({ headers }, random) => {
+    for (let i = random.int(1, 3_000); i > 0; i -= 1) headers.push([`x-${i}`, '']);
+  },
+  method: (draft, random) => {
+    draft.method = random.pick([
+      'GET',
+      'HEAD',
+      'POST',
+      'PUT',
+      'OPTIONS',
+      'DELETE',
+      'TRACE',
+      'CONNECT',
+      'PROPFIND',
+      'get',
+      'G@T',
+      '',
+    ]);
+  },
+  path: (draft, random) => {
+    draft.path = random.pick([
+      '/%',
+      '/%ff%fe',
+      '//',
+      '/..;/',
+      '*',
+      'http://x/%zz',
+      '/?%',
+      '/favicon.ico',
+      '/robots.txt',
+      `/${'a'.repeat(9_000)}`,
+      '',
+      ' ',
+      '/\u0000',
+      '/%00',
+      '/é',
+      '/_ah/health',
+    ]);
+  },
+  framing: ({ headers, body }, random) => {
+    const length = String(body.length);
+    const wrong = random.pick([
+      `${body.length + random.int(1, 100)}`,
+      '0',
+      '-1',
+      '1e9',
+      `${length}, ${length}`,
+      '99999999999999999999',
+      'x',
+    ]);
+    if (random.next() < 0.5) set(headers, 'Content-Length', wrong);
+    else
+      set(
+        headers,
+        'Transfer-Encoding',
+        random.pick(['chunked', 'chunked, chunked', 'gzip, chunked', 'xchunked', ' chunked']),
+      );
+  },
+  'a large body': (draft, random) => {
+    const large = random.next() < 0.02 ? MAX_BODY_BYTES + random.int(-2, 2) : random.int(10_000, 300_000);
+    draft.body = Buffer.concat([
+      draft.body.subarray(0, -1),
+      Buffer.alloc(Math.max(0, large - draft.body.length), ' '),
+      draft.body.subarray(-1),
+    ]);
+  },
+  'a bomb': (draft, random) => {
+    set(draft.headers, 'Content-Encoding', 'gzip');
+    draft.body = random.next() < 0.1 ? BOMB : gzipSync(Buffer.alloc(random.int(1, 1_000_000), ' '));
+  },
+} satisfies Record<string, Mutation>;
+
+/** Forty megabytes in forty kilobytes. */
+const BOMB = gzipSync(Buffer.alloc(40 * 1024 * 1024, ' '));
+
+const mutationNames = Object.keys(mutations) as [keyof typeof mutations, ...(keyof typeof mutations)[]];
+
+function set(headers: Headers, name: string, value: string): void {
+  const at = headers.findIndex(([each]) => each.toLowerCase() === name.toLowerCase());
+  if (at === -1) headers.push([name, value]);
+  else headers[at] = [name, value];
+}
+
+/** Writes a value over one that the body has. */
+function replaceBody(body: Buffer, random: Random, value: unknown): void {
+  // In place: a body keeps its length, so that what is cut off or left over is part of the mutation.
+  const text = body.toString();
+  const fields = [...text.matchAll(/:(?:"[^"]*"|[\d.]+|null)/g)];
+  const field = fields[random.int(0, Math.max(0, fields.length - 1))];
+  if (field === undefined) return;
+  body.write(`:${JSON.stringify(value)}`, field.index);
+}
+
+const oddValue = (random: Random): unknown =>
+  random.pick<unknown>([
+    null,
+    true,
+    -1,
+    0,
+    1e308,
+    '',
+    'ALL',
+    ' ',
+    '\ud800',
+    '__proto__',
+    '2024-02-30',
+    '13/2026',
+    '😀'.repeat(random.int(1, 3_000)),
+    [],
+    {},
+    [[[]]],
+    { __proto__: null, constructor: 1 },
+    { toString: 1, length: -1 },
+    Object.fromEntries(Array.from({ length: random.int(1, 300) }, (_, i) => [`p${i}`, i])),
+  ]);
+
+/** The request as bytes, with a true length of its body unless something else is said of it. */
+function wire({ method, path, headers, body }: Draft): Buffer {
+  const framed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
+  const all: Headers = framed || body.length === 0 ? headers : [...headers, ['Content-Length', String(body.length)]];
+  const head = [`${method} ${path} HTTP/1.1`, ...all.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
+  return Buffer.concat([Buffer.from(head), body]);
+}
+
+/** Now and then the bytes themselves are broken; most requests stay HTTP, so that the service is what they reach. */
+function spoiled(bytes: Buffer, random: Random): [kind: string, bytes: Buffer] {
+  const chance = random.next();
+  if (chance > 0.12) return ['', bytes];
+  if (chance > 0.08) return ['cut off', bytes.subarray(0, random.int(0, bytes.length))];
+  if (chance > 0.06) return ['noise', randomBytes(random, random.int(1, 500))];
+  const flipped = Buffer.from(bytes);
+  for (let i = random.int(1, 5); i > 0; i -= 1)
+    flipped[random.int(0, Math.min(bytes.length, 400) - 1)] = random.int(0, 255);
+  return ['flipped bytes', flipped];
+}
+
+const randomBytes = (random: Random, length: number): Buffer =>
+  Buffer.from(Array.from({ length }, () => random.int(0, 255)));
+
+function cut(bytes: Buffer, pieces: number): Buffer[] {
+  const size = Math.ceil(bytes.length / pieces);
+  return Array.from({ length: pieces }, (_, i) => bytes.subarray(i * size, (i + 1) * size)).filter(
+    ({ length }) => length > 0,
+  );
+}
