@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../src/lib/clock';
+import { databaseOf } from '../src/lib/repositories/database';
+import type { KeyRecord } from '../src/lib/schemas/key-record';
+import { LEASE_MS } from '../src/lib/settings';
+import { RESERVE_MS, type Run } from '../src/price-lists/workflow';
+import { detailText, fullReport, HELP, listText, ProgressBar, report, type KeyReport } from './present';
+import { clientOf, readKeys } from './records';
+import { find, Refusal, release, resume, storedPayload, unresumable } from './review';
+
+/** `npm run price-lists`: what an operator sees and does of the keys of add price lists (docs/runbook.md). */
+
+const options = {
+  project: { type: 'string' },
+  status: { type: 'string', multiple: true },
+  'older-than': { type: 'string' },
+  json: { type: 'boolean' },
+  payload: { type: 'string' },
+  reason: { type: 'string' },
+  by: { type: 'string' },
+  yes: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** Which options go with which verb, besides those that go with all. */
+const verbs = {
+  list: ['status', 'older-than', 'json'],
+  show: ['payload', 'json'],
+  resume: ['reason', 'by', 'yes', 'json'],
+  release: ['reason', 'by', 'yes', 'json'],
+} as const;
+
+const everyVerb = ['project', 'help'];
+
+type Verb = keyof typeof verbs;
+type Options = ReturnType<typeof parse>['values'];
+
+/** What was typed is not a command; the help says what is. */
+class Misuse extends Error {}
+
+const parse = (args: string[]) => parseArgs({ args, options, allowPositionals: true });
+
+/** Runs one command. @returns the exit code: 0 done, 1 refused or failed, 2 misused */
+async function main(args: string[]): Promise<number> {
+  try {
+    const { verb, key, values } = command(args);
+    if (verb === undefined) {
+      print(HELP);
+      return 0;
+    }
+    const target = targetOf(values);
+    const signal = AbortSignal.timeout(LEASE_MS - RESERVE_MS);
+    const firestore = clientOf(target.project);
+    const run: Run = {
+      db: databaseOf(firestore, signal),
+      clock: systemClock,
+      random: Math.random,
+      newToken: randomUUID,
+      signal,
+      leaseMs: LEASE_MS,
+      log: { claimed: ignore, finished: ignore, failed: ignore, superseded: ignore },
+    };
+    process.stderr.write(`${target.name}\n\n`);
+    try {
+      return await carryOut(verb, key, values, run);
+    } finally {
+      await firestore.terminate();
+    }
+  } catch (error) {
+    if (error instanceof Misuse) return complain(`${error.message}\n\n${HELP}`, 2);
+    if (error instanceof Refusal) return complain(`${error.message}\n`, 1);
+    return complain(`Failed: ${error instanceof Error ? error.message : String(error)}\n`, 1);
+  }
+}
+
+async function carryOut(verb: Verb, key: string, values: Options, run: Run): Promise<number> {
+  switch (verb) {
+    case 'list':
+      return list(values, run);
+    case 'show':
+      return show(await find(key, run), values, run);
+    case 'resume':
+      return resumeKey(await find(key, run), values, run);
+    case 'release':
+      return releaseKey(await find(key, run), values, run);
+  }
+}
+
+async function list(values: Options, run: Run): Promise<number> {
+  const statuses = statusesOf(values.status);
+  const olderThanMs = values['older-than'] === undefined ? 0 : duration(values['older-than']);
+  const { records, unreadable } = await readKeys(run.db, statuses ?? ['processing', 'requires_review']);
+  const now = run.clock.now();
+  const wanted = records
+    .filter((record) => now - record.updated_at >= olderThanMs)
+    .filter((record) => statuses !== undefined || !isLive(record, now))
+    .sort((a, b) => a.updated_at - b.updated_at);
+  const reports: KeyReport[] = [];
+  for (const record of wanted) reports.push(await report(record, run));
+  print(values.json === true ? json(reports) : listText(reports, statuses === undefined, now));
+  for (const path of unreadable) process.stderr.write(`${path} cannot be read: it is left out.\n`);
+  return 0;
+}
+
+async function show(record: KeyRecord, { payload: file, json: asJson }: Options, run: Run): Promise<number> {
+  const payload = await storedPayload(run.db, record);
+  if (file !== undefined) {
+    if (payload.is === 'unusable') throw new Refusal(unresumable(payload.reason));
+    if (file === '-') process.stdout.write(payload.text);
+    else writeFileSync(file, payload.text);
+    if (file !== '-') print(`The accepted payload, ${payload.text.length} bytes, is in ${file}.\n`);
+    return 0;
+  }
+  const full = await fullReport(record, payload, run);
+  print(asJson === true ? json(full) : detailText(full, run.clock.now()));
+  return 0;
+}
+
+async function resumeKey(record: KeyRecord, values: Options, run: Run): Promise<number> {
+  const told = await report(record, run);
+  await agree(
+    `Resume ${told.boq_list_id}: write what is missing of ${told.products_count} products into both lists, turn them ready, ` +
+      'and store the answer that its caller gets.',
+    values,
+  );
+  const bar = new ProgressBar(process.stderr);
+  const decision = { by: operatorOf(values), reason: values.reason ?? null };
+  const { response } = await resume(record, decision, run, {
+    lacking: (entries) => bar.start(entries),
+    wrote: (entries) => bar.advance(entries),
+  });
+  bar.end();
+  print(values.json === true ? `${response}\n` : `Ready. The caller is answered from now on:\n\n  ${response}\n`);
+  return 0;
+}
+
+async function releaseKey(record: KeyRecord, values: Options, run: Run): Promise<number> {
+  if (values.reason === undefined) throw new Misuse('release needs --reason: it is kept with the key.');
+  await agree(
+    `Release ${JSON.stringify(record.boq_list_id)}: its lists are failed for good, and the next request for it is a new attempt, ` +
+      'with whatever payload it brings. What was stored stays for the audit.',
+    values,
+  );
+  await release(record, { by: operatorOf(values), reason: values.reason }, run);
+  print(values.json === true ? json({ released: record.boq_list_id }) : 'Released. Its caller may post again.\n');
+  return 0;
+}
+
+/** Asks before anything is written. @throws Refusal unless the answer is yes */
+async function agree(what: string, { yes }: Options): Promise<void> {
+  if (yes === true) return;
+  if (!process.stdin.isTTY) throw new Refusal(`${what}\nNobody is there to agree: say --yes.`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`${what}\nGo on? [y/N] `);
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('Nothing was changed.');
+}
+
+function command(args: string[]): { verb: Verb | undefined; key: string; values: Options } {
+  const { values, positionals } = parsed(args);
+  const [verb, key = '', ...more] = positionals;
+  if (values.help === true || verb === undefined) return { verb: undefined, key, values };
+  if (!isVerb(verb)) throw new Misuse(`"${verb}" is not a command.`);
+  if (verb === 'list' ? key !== '' : key === '') {
+    throw new Misuse(verb === 'list' ? 'list takes no key.' : `${verb} needs the boq_list_id of a price list.`);
+  }
+  if (more.length > 0) throw new Misuse(`${verb} takes one boq_list_id; quote one that holds spaces.`);
+  const allowed: readonly string[] = [...verbs[verb], ...everyVerb];
+  const stray = Object.keys(values).find((option) => !allowed.includes(option));
+  if (stray !== undefined) throw new Misuse(`--${stray} does not go with ${verb}.`);
+  return { verb, key, values };
+}
+
+function parsed(args: string[]) {
+  try {
+    return parse(args);
+  } catch (error) {
+    throw new Misuse(error instanceof Error ? error.message : 'The options could not be read.');
+  }
+}
+
+const isVerb = (word: string): word is Verb => Object.hasOwn(verbs, word);
+
+/** Where the database is: a project whose id begins with `demo-` is a local one, by Firebase's convention. */
+function targetOf({ project: given }: Options): { project: string; name: string } {
+  const project = given ?? process.env['GOOGLE_CLOUD_PROJECT'] ?? process.env['GCLOUD_PROJECT'] ?? defaultProject();
+  if (project.startsWith('demo-')) process.env['FIRESTORE_EMULATOR_HOST'] ??= '127.0.0.1:8080';
+  const address = process.env['FIRESTORE_EMULATOR_HOST'];
+  // Google's libraries would ask around whether this is one of Google's machines.
+  if (address !== undefined) process.env['METADATA_SERVER_DETECTION'] = 'none';
+  return { project, name: `Project ${project}, ${address === undefined ? 'in production' : `at ${address}`}` };
+}
+
+function defaultProject(): string {
+  const { projects } = JSON.parse(readFileSync('.firebaserc', 'utf8')) as { projects: { default: string } };
+  return projects.default;
+}
+
+/** An attempt whose lease has not run out is nobody's business but its owner's. */
+const isLive = ({ status, lease_expires_at }: KeyRecord, now: number) =>
+  status === 'processing' && now < lease_expires_at;
+
+const allStatuses = ['processing', 'completed', 'requires_review', 'released'] as const;
+
+function statusesOf(given: string[] | undefined): KeyRecord['status'][] | undefined {
+  return given?.map((text) => {
+    const status = allStatuses.find((known) => known === text);
+    if (status === undefined) throw new Misuse(`--status is one of ${allStatuses.join(', ')}, not "${text}".`);
+    return status;
+  });
+}
+
+const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function duration(text: string): number {
+  const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  if (amount === undefined) throw new Misuse(`--older-than is a number of s, m, h or d, such as 30m, not "${text}".`);
+  return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
+}
+
+const operatorOf = ({ by }: Options): string => by ?? userInfo().username;
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const print = (text: string): void => void process.stdout.write(text);
+
+function complain(text: string, code: number): number {
+  process.stderr.write(text);
+  return code;
+}
+
+const ignore = (): void => undefined;
+
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});
