@@ -4,7 +4,7 @@ import { getFirestore, type Firestore, type Query, type QueryDocumentSnapshot } 
 import { collections, fields, subcollections } from '../src/lib/repositories/collections';
 import { connect, type Database, type Deadlines } from '../src/lib/repositories/database';
 import { entriesOf, keyId, lists, parentOf, type ListKind } from '../src/lib/repositories/price-lists';
-import { keyRecord, type Attempt, type Creation, type KeyRecord } from '../src/lib/schemas/key-record';
+import { keyRecord, readKeyRecord, type Attempt, type Creation, type KeyRecord } from '../src/lib/schemas/key-record';
 import { storedText } from '../src/lib/schemas/stored';
 
 /** What an operator reads of the records of add price lists; what he changes goes through the service's own steps. */
@@ -35,7 +35,7 @@ export async function readKeys(
 /** The record of a key, if the key was ever posted. */
 export async function readKey(db: Database, boq_list_id: string): Promise<KeyRecord | undefined> {
   const [key] = await db.read(db.firestore.collection(collections.priceListIdempotency).doc(keyId(boq_list_id)));
-  return key?.exists === true ? keyRecord.parse(key.data()) : undefined;
+  return key?.exists === true ? readKeyRecord(key.data()) : undefined;
 }
 
 /** The chunks of an attempt's payload that are stored, in their order. */

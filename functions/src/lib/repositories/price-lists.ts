@@ -4,7 +4,7 @@ import { parentsOf } from '../../price-lists/records';
 import { transition, type KeyEvent, type Verdict } from '../../price-lists/state-machine';
 import { MAX_TEXT_BYTES } from '../schemas/requests';
 import type { PriceListInfo, PriceListSubmission } from '../schemas/add-price-lists';
-import { keyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
+import { readKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { collections, fields, subcollections } from './collections';
 import type { Database, Writes } from './database';
 import { marketOf } from './organisation';
@@ -196,7 +196,7 @@ async function readKeyAndMarket(db: Database, { boq_list_id, market_id }: PriceL
 
 function keyOf(document: DocumentSnapshot | undefined): Key {
   if (document === undefined) throw new Error('Firestore answered fewer documents than it was asked for');
-  const record = document.exists ? keyRecord.parse(document.data()) : undefined;
+  const record = document.exists ? readKeyRecord(document.data()) : undefined;
   return { reference: document.ref, record, version: document.updateTime };
 }
 

@@ -67,3 +67,15 @@ export type Attempt = z.output<typeof attempt>;
 export type SettledAttempt = z.output<typeof settledAttempt>;
 export type OperatorAction = z.output<typeof operatorAction>;
 export type KeyRecord = z.output<typeof keyRecord>;
+
+/**
+ * The record of a key as it is stored.
+ *
+ * @throws Error for one that was not written by this version of the service or an older one; it names fields, never a value
+ */
+export function readKeyRecord(stored: unknown): KeyRecord {
+  const read = keyRecord.safeParse(stored);
+  if (read.success) return read.data;
+  const fields = read.error.issues.map(({ path }) => path.join('.')).join(', ');
+  throw new Error(`the record of the key cannot be read as schema version 1, because of: ${fields}`);
+}
