@@ -473,6 +473,27 @@ describe('a request that fails', () => {
     expect((await keyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
   });
 
+  test('because its lease ran out does not finish after all, though all it lacked was its last commit', async () => {
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    const finish = service.firestore.faults.inject({
+      rpc: 'Commit',
+      // The claim turns no parent.
+      match: ({ request }) => request.writes.length === 3,
+      action: { kind: 'call', run: () => held },
+    });
+    const first = post(bodyOf(2));
+    await finish.fired;
+    const { path } = await keyRecord(service.db);
+    await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
+    expectConflict(await post(bodyOf(2)), UNSETTLED);
+    goOn();
+    expectConflict(await first, UNSETTLED);
+    expect((await keyRecord(service.db)).data).toMatchObject({ status: 'requires_review', response: null });
+    const parents = await service.db.collection('price_lists').get();
+    expect(parents.docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
+  });
+
   test.each([body, bodyOf(2)])('and is released is claimed afresh, with any payload, and remembered', async (next) => {
     await failed();
     const { path, data } = await keyRecord(service.db);

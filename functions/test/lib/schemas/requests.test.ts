@@ -103,6 +103,11 @@ describe('status', () => {
   );
 });
 
+test('the status -0 of supply orders is 0', () => {
+  const { status } = judgeBy(supplyOrdersInvoicesRequest)({ ...operations.supplyOrdersInvoices.body, status: -0 });
+  expect(status).toBe(0);
+});
+
 describe('a day', () => {
   const judge = judgeBy(ordersByTeamRequest);
   const startOf = (start_date: string) => judge({ ...operations.getOrdersByTeam.body, start_date }).start_date;
