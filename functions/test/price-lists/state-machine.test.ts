@@ -4,31 +4,37 @@ import { LEASE_RAN_OUT, transition, type KeyEvent } from '../../src/price-lists/
 
 const LEASE_MS = 100;
 
+/** Something that happens to a key after a while, perhaps to the attempt that holds it. */
 interface Step {
-  event: KeyEvent;
-  now: number;
+  passed: number;
+  event: (now: number, held: KeyRecord | undefined) => KeyEvent;
 }
 
 /** An attempt by one of a few owners with one of a few payloads, so that attempts meet their own and each other's. */
 const attempts = fc.record({
   owner: fc.constantFrom('owner-1', 'owner-2', 'owner-3'),
   fingerprint: fc.constantFrom('fingerprint-1', 'fingerprint-1', 'fingerprint-2'),
-  document_id: fc.constantFrom('document-1', 'document-2', 'document-3'),
+  document_id: fc.constantFrom('document-1', 'document-2', 'document-3', 'document-4', 'document-5'),
 });
 
-function attemptOf(chosen: Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>, claimed_at: number): Attempt {
+function attemptOf(
+  { owner, fingerprint, document_id }: Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>,
+  claimed_at: number,
+): Attempt {
   const rest = { products_count: 1, payload_chunks: 1, market_id: 'market-1', creation: null };
-  return { ...chosen, ...rest, claimed_at, lease_expires_at: claimed_at + LEASE_MS };
+  return { owner, fingerprint, document_id, ...rest, claimed_at, lease_expires_at: claimed_at + LEASE_MS };
 }
 
-const events: fc.Arbitrary<(now: number) => KeyEvent> = fc
+const events: fc.Arbitrary<Step['event']> = fc
   .record({
     type: fc.constantFrom<KeyEvent['type']>('posted', 'posted', 'finished', 'failed', 'met', 'resumed', 'released'),
     chosen: attempts,
+    // Mostly, a step is of the attempt that holds the key; otherwise of any, so that strangers come along too.
+    ofHolder: fc.constantFrom(true, true, false),
     response: fc.constantFrom(null, null, '{"success":true}'),
   })
-  .map(({ type, chosen, response }) => (now) => {
-    const attempt = attemptOf(chosen, now);
+  .map(({ type, chosen, ofHolder, response }) => (now, held) => {
+    const attempt = attemptOf(ofHolder && type !== 'posted' && held !== undefined ? held : chosen, now);
     const { owner, document_id } = attempt;
     const operation = { document_id, by: 'operator', reason: 'checked' };
     switch (type) {
@@ -47,26 +53,25 @@ const events: fc.Arbitrary<(now: number) => KeyEvent> = fc
     }
   });
 
-/** A life of a key: events, and the time that passes before each, often none and sometimes more than a lease. */
-const lives: fc.Arbitrary<Step[]> = fc
-  .array(
-    fc.tuple(events, fc.oneof(fc.constant(0), fc.nat(LEASE_MS / 2), fc.constantFrom(LEASE_MS - 1, LEASE_MS, 300))),
-    {
-      maxLength: 25,
-    },
-  )
-  .map((steps) => {
-    let now = 1_000;
-    return steps.map(([event, passed]) => ({ now: (now += passed), event: event(now) }));
-  });
+/** A life of a key: what happens to it, often at once and sometimes after more than a lease. */
+const lives: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    event: events,
+    passed: fc.oneof(fc.constant(0), fc.nat(LEASE_MS / 2), fc.constantFrom(LEASE_MS - 1, LEASE_MS, 300)),
+  }),
+  { maxLength: 25 },
+);
 
 /** Walks a life, and shows each step with the record before it, which the step cannot change, and after it. */
 function* walk(life: readonly Step[]) {
   let record: KeyRecord | undefined;
+  let now = 1_000;
   for (const step of life) {
+    now += step.passed;
     const before = deepFrozen(record);
-    const { record: after, verdict } = transition(before, step.event, step.now);
-    yield { ...step, before, after, verdict };
+    const event = step.event(now, before);
+    const { record: after, verdict } = transition(before, event, now);
+    yield { event, now, before, after, verdict };
     record = after;
   }
 }
@@ -211,17 +216,20 @@ describe('a verdict', () => {
     }));
 });
 
-test('the lives that are tried reach every state and every verdict', () => {
+test('the lives that are tried reach every state and every verdict, and more than one release', () => {
   const seen = new Set<string>();
+  let longest = 0;
   for (const life of fc.sample(lives, { numRuns: 1000, seed: 1 })) {
     for (const { before, event, after, verdict } of walk(life)) {
       seen.add(`${before?.status ?? 'none'} ${event.type}`);
       seen.add(after?.status ?? 'none').add(verdict.is);
+      longest = Math.max(longest, after?.history.length ?? 0);
     }
   }
   const states = ['none', 'processing', 'completed', 'requires_review', 'released'];
   const types = ['posted', 'finished', 'failed', 'met', 'resumed', 'released'];
   const verdicts = ['owned', 'completed', 'failed', 'payload_differs', 'unsettled', 'free'];
+  expect(longest).toBeGreaterThan(1);
   const all = [...states, ...states.flatMap((state) => types.map((type) => `${state} ${type}`)), ...verdicts];
   expect([...seen]).toEqual(expect.arrayContaining(all));
 });
