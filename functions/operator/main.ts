@@ -9,7 +9,7 @@ import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { LEASE_MS } from '../src/lib/settings';
 import { RESERVE_MS, type Run } from '../src/price-lists/workflow';
 import { detailText, fullReport, HELP, listText, ProgressBar, report, type KeyReport } from './present';
-import { clientOf, readKeys } from './records';
+import { clientOf, DEADLINES, readKeys } from './records';
 import { find, Refusal, release, resume, storedPayload, unresumable } from './review';
 
 /** `npm run price-lists`: what an operator sees and does of the keys of add price lists (docs/runbook.md). */
@@ -56,7 +56,7 @@ async function main(args: string[]): Promise<number> {
     const signal = AbortSignal.timeout(LEASE_MS - RESERVE_MS);
     const firestore = clientOf(target.project);
     const run: Run = {
-      db: databaseOf(firestore, signal),
+      db: databaseOf(firestore, signal, DEADLINES),
       clock: systemClock,
       random: Math.random,
       newToken: randomUUID,

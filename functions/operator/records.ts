@@ -10,7 +10,7 @@ import { storedText } from '../src/lib/schemas/stored';
 /** What an operator reads of the records of add price lists; what he changes goes through the service's own steps. */
 
 /** An operator may be far from the database, and a payload is up to 30 MB. */
-const DEADLINES: Deadlines = { read: 60_000, commit: 60_000, query: 600_000 };
+export const DEADLINES: Deadlines = { read: 60_000, commit: 60_000, query: 600_000 };
 
 /** A client of the project's database, or of the emulator that FIRESTORE_EMULATOR_HOST names. */
 export const clientOf = (projectId: string): Firestore =>

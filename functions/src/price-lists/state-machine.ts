@@ -36,7 +36,7 @@ export interface Operation {
 }
 
 /** Who asks, and with what: nothing is known of an operator. */
-export type Asker = Partial<Pick<Attempt, 'owner' | 'fingerprint'>>;
+export type Asker = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
 
 export type Verdict =
   /** The attempt is the caller's own and live: go on. */
@@ -68,11 +68,8 @@ export function transition(given: KeyRecord | undefined, event: KeyEvent, now: n
   const record = given === undefined ? undefined : lapse(given, now);
   switch (event.type) {
     case 'posted': {
-      if (record !== undefined && record.status !== 'released')
-        return { record, verdict: judge(record, event.attempt, now) };
-      // A claim that landed and was told otherwise, and comes again after an operator has released what it had claimed.
-      if (record !== undefined && hadClaimed(record, event.attempt))
-        return { record, verdict: { is: 'unsettled', retry_after_ms: null } };
+      const verdict = judge(record, event.attempt, now);
+      if (verdict.is !== 'free') return { record, verdict };
       const claimed = claim(record, event, now);
       return { record: claimed, verdict: judge(claimed, event.attempt, now) };
     }
@@ -127,9 +124,6 @@ function claim(
   };
 }
 
-const hadClaimed = (released: KeyRecord, { document_id }: Attempt): boolean =>
-  [released, ...released.history].some((attempt) => attempt.document_id === document_id);
-
 function settled(record: KeyRecord): SettledAttempt {
   const { schema_version, boq_list_id, status, response, history, actions, updated_at, ...attempt } = record;
   return { ...attempt, settled_at: updated_at };
@@ -156,7 +150,12 @@ const act = (
 
 /** What a record means for someone with this token and this payload. */
 function judge(record: KeyRecord | undefined, who: Asker, now: number): Verdict {
-  if (record === undefined || record.status === 'released') return { is: 'free' };
+  if (record === undefined) return { is: 'free' };
+  if (record.status === 'released') {
+    // What was settled is not taken up again: neither by a zombie, nor by a claim that landed and was told otherwise.
+    const own = [record, ...record.history].some(({ document_id }) => document_id === who.document_id);
+    return own ? { is: 'unsettled', retry_after_ms: null } : { is: 'free' };
+  }
   if (who.fingerprint !== undefined && who.fingerprint !== record.fingerprint) return { is: 'payload_differs' };
   switch (record.status) {
     case 'processing':

@@ -28,14 +28,14 @@ export type Writes = Pick<Transaction, 'create' | 'set' | 'update'>;
 
 /** Milliseconds that one call to Firestore may take before it fails with DEADLINE_EXCEEDED. */
 export interface Deadlines {
-  /** A read of known documents. The library tries one up to five times before it reports that it failed. */
+  /** A read of known documents, with the repetitions that the library makes of it; each of them has half of this. */
   read: number;
   commit: number;
   /** A query, from its start to its last document: a slow caller of a large answer slows its query down. */
   query: number;
 }
 
-export const DEADLINES: Deadlines = { read: 5_000, commit: 20_000, query: 240_000 };
+export const DEADLINES: Deadlines = { read: 10_000, commit: 20_000, query: 240_000 };
 
 let shared: Firestore | undefined;
 
@@ -46,7 +46,7 @@ export function openDatabase(signal: AbortSignal): Database {
 }
 
 /** The database that a client reaches. */
-export function databaseOf(firestore: Firestore, signal: AbortSignal): Database {
+export function databaseOf(firestore: Firestore, signal: AbortSignal, deadlines: Deadlines = DEADLINES): Database {
   return {
     firestore,
     signal,
@@ -54,7 +54,7 @@ export function databaseOf(firestore: Firestore, signal: AbortSignal): Database 
     documents: 0,
     read(...documents) {
       this.calls += 1;
-      return firestore.getAll(...documents);
+      return within(deadlines.read, firestore.getAll(...documents));
     },
     commit(fill) {
       this.calls += 1;
@@ -76,7 +76,7 @@ export function databaseOf(firestore: Firestore, signal: AbortSignal): Database 
 export function connect(firestore: Firestore, { read, commit, query }: Deadlines): Firestore {
   const once = (timeout_millis: number) => ({ timeout_millis, retry_codes_name: 'none', retry_params_name: 'default' });
   const methods = {
-    BatchGetDocuments: once(read),
+    BatchGetDocuments: once(read / 2),
     Commit: once(commit),
     RunQuery: once(query),
     RunAggregationQuery: once(query),
@@ -84,4 +84,19 @@ export function connect(firestore: Firestore, { read, commit, query }: Deadlines
   const interfaces = { 'google.firestore.v1.Firestore': { retry_codes: { none: [] }, methods } };
   firestore.settings({ clientConfig: { interfaces } });
   return firestore;
+}
+
+/**
+ * What is awaited, unless it takes longer. The library tries a silent read up to fifteen times, each for its whole deadline;
+ * those that are left then go on by themselves, and being reads, do no harm.
+ */
+async function within<T>(ms: number, awaited: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const error = Object.assign(new Error(`4 DEADLINE_EXCEEDED: no answer within ${ms} ms`), { code: 4 });
+  const timer = setTimeout(() => reject(error), ms);
+  try {
+    return await Promise.race([awaited, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import { startService, type Service } from '../support/service';
+import { bodyOf } from '../support/submissions';
+import { checkInvariants } from './invariants';
+
+/** How many calls a creation makes, and what becomes of many at once. */
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(() => service.close());
+
+beforeEach(async () => {
+  service.reset();
+  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+
+test.each([1, 500, 501, 1203])('a creation of %i products makes 2 + 2·⌈N/500⌉ + 2 calls', async (count) => {
+  const calls = service.observe();
+  const body = bodyOf(count);
+  expect((await service.call('addPriceLists', { json: body })).status).toBe(200);
+  expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => 'OK'));
+  expect(calls).toHaveLength(2 + 2 * Math.ceil(count / 500) + 2);
+
+  const before = calls.length;
+  expect((await service.call('addPriceLists', { json: body })).headers['idempotent-replayed']).toBe('true');
+  expect(calls.slice(before).map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments']);
+  await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+});
+
+test('a market that does not exist takes two calls', async () => {
+  const calls = service.observe();
+  const body = bodyOf(1203, { market_id: 'nowhere' });
+  const { status, json } = await service.call('addPriceLists', { json: body });
+  expect([status, json]).toEqual([200, expect.objectContaining({ market: null, price_list: null })]);
+  expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
+  await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+});
+
+/** A body whose payload does not fit one commit, for its ids hardly compress: about 11 MB of them. */
+function largeBody(market_id: string) {
+  const body = bodyOf(0, { market_id });
+  for (let i = 0; i < 15_000; i += 1) {
+    const id = randomBytes(750).toString('hex');
+    body.products[id] = { price_list_price: i, expected_forward_cost_price: 0.5 };
+  }
+  return body;
+}
+
+describe('a payload of more than one commit', () => {
+  test('is stored whole before the first entry', async () => {
+    const calls = service.observe();
+    const body = largeBody('market-1');
+    const answer = await service.call('addPriceLists', { json: body });
+    const made = [...calls];
+    expect(answer.status).toBe(200);
+    const commits = made.filter(({ rpc, request }) => rpc === 'Commit' && 'writes' in request);
+    const chunkCommits = commits.filter(({ request }) => 'writes' in request && request.writes.length === 1);
+    expect(chunkCommits.length).toBeGreaterThan(0);
+    expect(made.length).toBe(2 + 2 * 30 + 2 + chunkCommits.length);
+    expect((await service.call('addPriceLists', { json: body })).text).toBe(answer.text);
+    await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+  }, 120_000);
+
+  test('completes with the commit of its last chunk when its market does not exist', async () => {
+    const body = largeBody('nowhere');
+    const calls = service.observe();
+    const answer = await service.call('addPriceLists', { json: body });
+    const last = calls.at(-1)?.request;
+    expect([answer.status, answer.json]).toEqual([200, expect.objectContaining({ market: null, price_list: null })]);
+    const { payload_chunks: chunks } = (await service.db.collection('price_list_requests').get()).docs[0]?.data() as {
+      payload_chunks: number;
+    };
+    const written = last !== undefined && 'writes' in last ? last.writes.map(({ name }) => name) : [];
+    expect(written.map((name) => name.split('/').at(-1))).toContain(String(chunks - 1).padStart(4, '0'));
+    expect(written.filter((name) => name.includes('/price_list_idempotency/'))).toHaveLength(1);
+    await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+  }, 120_000);
+
+  test('that was not stored whole leaves what can only be released', async () => {
+    const body = largeBody('market-1');
+    service.firestore.faults.inject({ rpc: 'Commit', nth: 2, action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+    expect((await service.call('addPriceLists', { json: body })).status).toBe(500);
+    const records = await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+    expect(records.get('boq-1')?.status).toBe('requires_review');
+  }, 120_000);
+});
+
+test('of fifty at once one creates, and nobody is answered anything but 200 or 409', async () => {
+  const body = bodyOf(501);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => service.call('addPriceLists', { json: body })));
+  const stored = answers.filter(({ status }) => status === 200);
+  expect(stored.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
+  expect(new Set(stored.map(({ text }) => text)).size).toBe(1);
+  for (const { json, headers } of answers.filter(({ status }) => status !== 200)) {
+    expect(json).toEqual({ error: 'Request is already being processed or requires review' });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+  }
+  const refused = answers.filter(({ status }) => status === 409);
+  expect(stored.length + refused.length).toBe(50);
+  await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+}, 60_000);
+
+test('of fifty at once with a payload each, one creates and the others are told so', async () => {
+  const bodies = Array.from({ length: 50 }, (_, i) => bodyOf(3, { name: `payload ${i}` }));
+  const answers = await Promise.all(bodies.map((json) => service.call('addPriceLists', { json })));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  for (const { status, json } of answers.filter(({ status }) => status !== 200)) {
+    expect([status, json]).toEqual([409, { error: 'Idempotency key already used with a different payload' }]);
+  }
+  await checkInvariants(service.db, bodies.map(judgePriceListSubmission));
+});

@@ -1,0 +1,66 @@
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore, type EndedCall, type Rpc } from '../../../local/firestore';
+import { connect, databaseOf, type Deadlines } from '../../src/lib/repositories/database';
+
+/** That every call has a deadline which holds, against real silence, and that no call is repeated behind its caller's back. */
+
+const deadlines: Deadlines = { read: 600, commit: 300, query: 300 };
+
+let embedded: EmbeddedFirestore;
+let db: Firestore;
+
+beforeAll(async () => {
+  embedded = await startFirestore();
+  // The library need not ask around for credentials that nobody asks for.
+  process.env['METADATA_SERVER_DETECTION'] = 'none';
+  db = new Firestore({ projectId: 'deadlines', host: embedded.address, ssl: false });
+  connect(db, deadlines);
+});
+
+afterAll(async () => {
+  await db.terminate();
+  await embedded.close();
+});
+
+const database = () => databaseOf(db, new AbortController().signal, deadlines);
+
+const calls = {
+  BatchGetDocuments: { call: () => database().read(db.doc('a/b')), deadlineMs: deadlines.read },
+  Commit: {
+    call: () => database().commit((writes) => writes.set(db.doc('a/b'), { c: 1 })),
+    deadlineMs: deadlines.commit,
+  },
+};
+
+test.each(Object.entries(calls))('a silent %s fails within its deadline', async (rpc, { call, deadlineMs }) => {
+  await db.getAll(db.doc('a/b'));
+  embedded.faults.inject({ rpc: rpc as Rpc, times: 100, action: { kind: 'silence' } });
+  const started_at = performance.now();
+  await expect(call()).rejects.toMatchObject({ code: 4 });
+  const tookMs = performance.now() - started_at;
+  embedded.faults.clear();
+  expect(tookMs).toBeGreaterThan(deadlineMs * 0.9);
+  expect(tookMs).toBeLessThan(deadlineMs + 1_000);
+});
+
+test('a silent Commit is not sent again', async () => {
+  const before = embedded.counts().Commit;
+  embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'silence' } });
+  await expect(calls.Commit.call()).rejects.toMatchObject({ code: 4 });
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  embedded.faults.clear();
+  expect(embedded.counts().Commit - before).toBe(1);
+});
+
+test.each(['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const)(
+  'a commit that fails with %s is sent once',
+  async (code) => {
+    const ended: EndedCall[] = [];
+    const stop = embedded.observe((call) => ended.push(call));
+    embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'error', code } });
+    await expect(calls.Commit.call()).rejects.toThrow(code);
+    embedded.faults.clear();
+    stop();
+    expect(ended.map(({ rpc, outcome }) => [rpc, outcome])).toEqual([['Commit', code]]);
+  },
+);
