@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { join } from 'node:path';
+import { bundle, bundleEnvironment } from '../faults/bundle';
 
 /**
  * Tests of the tests: the service is broken on purpose, one line at a time, and the simulation must catch it. A break is
@@ -84,47 +84,21 @@ describe.each(Object.entries(breaks))('%s', (name, { file, line, broken, caught 
   test('is caught', async () => {
     const source = readFileSync(file, 'utf8');
     expect(source.split(line)).toHaveLength(2);
-    const bundle = join(folder, `${name.replaceAll(' ', '-')}.cjs`);
-    await bundled(
-      bundle,
-      file,
-      source.replace(line, () => broken),
-    );
-    const { code, said } = await run(bundle);
+    const program = join(folder, `${name.replaceAll(' ', '-')}.cjs`);
+    await bundle('functions/test/simulation/main.ts', program, { file, contents: source.replace(line, () => broken) });
+    const { code, said } = await run(program);
     expect(said).toMatch(/^seed \d+: /m);
     expect(said).toMatch(caught);
     expect(code).toBe(1);
   }, 120_000);
 });
 
-/** Bundles the simulation with one file of the service replaced. */
-function bundled(outfile: string, file: string, contents: string): Promise<unknown> {
-  const replaced: Plugin = {
-    name: 'break',
-    setup: (bundler) =>
-      bundler.onLoad({ filter: /\.ts$/ }, ({ path }) =>
-        path === resolve(file) ? { contents, loader: 'ts' } : undefined,
-      ),
-  };
-  return build({
-    entryPoints: ['functions/test/simulation/main.ts'],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    packages: 'external',
-    plugins: [replaced],
-    logLevel: 'error',
-  });
-}
-
-function run(bundle: string): Promise<{ code: number; said: string }> {
-  const NODE_PATH = [resolve('functions/node_modules'), resolve('node_modules')].join(':');
+function run(program: string): Promise<{ code: number; said: string }> {
   return new Promise((done) => {
     execFile(
       process.execPath,
-      [bundle, '--schedules', '300', '--seed', '1'],
-      { env: { ...process.env, NODE_PATH }, maxBuffer: 64 * 1024 * 1024 },
+      [program, '--schedules', '300', '--seed', '1'],
+      { env: bundleEnvironment(), maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), said: stdout + stderr }),
     );
   });
