@@ -3,6 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Answer } from '../../support/answers';
 import { operations, postNames, type PostName } from '../../support/operations';
 import { startService, type Request, type Service } from '../../support/service';
+import { until } from '../../support/until';
 
 const MAX_BODY_BYTES = 33_554_432;
 const WRONG_KEY = { 'x-api-key': 'wrong' };
@@ -220,11 +221,11 @@ describe.each(postNames)('%s', (name) => {
     const { request, answer } = service.open(name, {
       headers: { 'content-type': 'application/json', 'content-length': '1000' },
     });
-    request.write('{"team_id":');
+    await new Promise((resolve) => request.write('{"team_id":', resolve));
     await delay(50);
     request.destroy();
     await expect(answer).rejects.toThrow();
-    await delay(50);
+    await until(() => service.log.length > 0);
     expect(service.log).toMatchObject([{ operation: name, status: 400 }]);
     expect((await service.call(name, { json: operations[name].body })).status).toBe(200);
   });

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { operations } from '../../support/operations';
 import { startService, type Service } from '../../support/service';
 import { store } from '../../support/stored';
+import { until } from '../../support/until';
 
 let service: Service;
 beforeAll(async () => {
@@ -17,11 +17,6 @@ async function storeLargeTeams(count: number): Promise<void> {
     const ids = Array.from({ length: Math.min(10, count - start) }, (_, i) => `team-${start + i}`);
     await store(service.db, 'teams', Object.fromEntries(ids.map((id) => [id, { name: NAME }])));
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let waited = 0; !condition() && waited < 5_000; waited += 20) await delay(20);
-  expect(condition()).toBe(true);
 }
 
 describe('an answer of less than 30 MB', () => {
