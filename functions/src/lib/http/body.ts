@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
-import { MIMEType } from 'node:util';
+import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { InvalidPayload, ServiceError } from './errors';
 
@@ -36,9 +36,11 @@ export function keepBodiesUnparsed(): void {
  */
 export async function readJson(request: IncomingRequest, signal: AbortSignal): Promise<unknown> {
   judgeContentType(contentType(request));
-  const bytes = request.rawBody ?? (await read(request, contentEncoding(request), signal));
-  if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
-  return parse(decode(bytes));
+  const { rawBody } = request;
+  if (rawBody === undefined) return parse(await read(request, contentEncoding(request), signal));
+  if (rawBody.length > MAX_BODY_BYTES) throw tooLarge();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return parse(decoded(rawBody, decoder) + decoded(undefined, decoder));
 }
 
 const refused = (message: string) => new InvalidPayload([{ path: 'body', message }]);
@@ -73,36 +75,57 @@ function contentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
 }
 
 /**
- * The bytes of a body. Whatever goes wrong, the request's stream is left flowing into nothing rather than destroyed,
- * since its socket still has to carry the answer.
+ * The text of a body, decoded as it arrives, so that its bytes need not be held. Whatever goes wrong, the request's
+ * stream is left flowing into nothing rather than destroyed, since its socket still has to carry the answer.
  */
-function read(request: IncomingMessage, encoding: 'identity' | 'gzip', signal: AbortSignal): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+async function read(request: IncomingMessage, encoding: 'identity' | 'gzip', signal: AbortSignal): Promise<string> {
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
 
   const gunzip = encoding === 'gzip' ? createGunzip() : undefined;
-  return new Promise<Buffer>((resolve, reject) => {
-    const fail = (error: ServiceError) => () => reject(error);
-    request.on('data', bounded(fail(tooLarge())));
-    const cutShort = fail(refused('The body ended before it was complete'));
-    request.on('error', cutShort);
-    // A request that has been read to its end closes too, perhaps before the last of it is inflated.
-    request.on('close', () => {
-      if (!request.readableEnded) cutShort();
-    });
-    signal.addEventListener('abort', fail(timedOut()), { once: true });
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const texts: string[] = [];
+  const { promise: whole, resolve, reject } = Promise.withResolvers<undefined>();
+  const fail = (error: () => ServiceError) => () => reject(error());
+  const timeOut = fail(timedOut);
+  signal.addEventListener('abort', timeOut);
+  request.on('data', bounded(fail(tooLarge)));
+  const cutShort = fail(() => refused('The body ended before it was complete'));
+  request.on('error', cutShort);
+  // A request that has been read to its end closes too, perhaps before the last of it is inflated.
+  request.on('close', () => {
+    if (!request.readableEnded) cutShort();
+  });
+  gunzip?.on('data', bounded(fail(tooLarge)));
+  gunzip?.on(
+    'error',
+    fail(() => refused('Expected a valid gzip body')),
+  );
 
-    const chunks: Buffer[] = [];
-    const source = gunzip === undefined ? request : request.pipe(gunzip);
-    gunzip?.on('data', bounded(fail(tooLarge())));
-    gunzip?.on('error', fail(refused('Expected a valid gzip body')));
-    source.on('data', (chunk: Buffer) => chunks.push(chunk));
-    source.on('end', () => resolve(Buffer.concat(chunks)));
-  }).finally(() => {
+  const decode = (chunk?: Buffer) => {
+    try {
+      texts.push(decoded(chunk, decoder));
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const source = gunzip === undefined ? request : request.pipe(gunzip);
+  source.on('data', decode);
+  source.on('end', () => {
+    decode();
+    resolve(undefined);
+  });
+  try {
+    await whole;
+    return texts.join('');
+  } finally {
+    // The listeners that stay live as long as the request, and must not hold its body for so long.
+    texts.length = 0;
+    signal.removeEventListener('abort', timeOut);
     gunzip?.destroy();
     request.unpipe();
     request.removeAllListeners('data');
     request.resume();
-  });
+  }
 }
 
 /** A listener that counts the bytes that pass, and calls `exceeded` once they are more than a body may have. */
@@ -117,9 +140,10 @@ function bounded(exceeded: () => void): (chunk: Buffer) => void {
 const timedOut = () =>
   new ServiceError('body_timed_out', { internal: 'the body did not arrive in time', headers: { Connection: 'close' } });
 
-function decode(bytes: Buffer): string {
+/** The text of the next bytes, or, without any, the end of it. @throws InvalidPayload for what is not UTF-8 */
+function decoded(bytes: Buffer | undefined, decoder: TextDecoder): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decoder.decode(bytes, { stream: bytes !== undefined });
   } catch {
     throw refused('Expected UTF-8, received other bytes');
   }
