@@ -53,7 +53,7 @@ async function main(args: string[]): Promise<number> {
       return 0;
     }
     const target = targetOf(values);
-    const signal = AbortSignal.timeout(LEASE_MS - RESERVE_MS);
+    const signal = AbortSignal.any([AbortSignal.timeout(LEASE_MS - RESERVE_MS), interrupted()]);
     const firestore = clientOf(target.project);
     const run: Run = {
       db: databaseOf(firestore, signal, DEADLINES),
@@ -121,6 +121,9 @@ async function show(record: KeyRecord, { payload: file, json: asJson }: Options,
 }
 
 async function resumeKey(record: KeyRecord, values: Options, run: Run): Promise<number> {
+  refuseLive(record, run);
+  const payload = await storedPayload(run.db, record);
+  if (payload.is === 'unusable') throw new Refusal(unresumable(payload.reason));
   const told = await report(record, run);
   await agree(
     `Resume ${told.boq_list_id}: write what is missing of ${told.products_count} products into both lists, turn them ready, ` +
@@ -140,6 +143,7 @@ async function resumeKey(record: KeyRecord, values: Options, run: Run): Promise<
 
 async function releaseKey(record: KeyRecord, values: Options, run: Run): Promise<number> {
   if (values.reason === undefined) throw new Misuse('release needs --reason: it is kept with the key.');
+  refuseLive(record, run);
   await agree(
     `Release ${JSON.stringify(record.boq_list_id)}: its lists are failed for good, and the next request for it is a new attempt, ` +
       'with whatever payload it brings. What was stored stays for the audit.',
@@ -148,6 +152,15 @@ async function releaseKey(record: KeyRecord, values: Options, run: Run): Promise
   await release(record, { by: operatorOf(values), reason: values.reason }, run);
   print(values.json === true ? json({ released: record.boq_list_id }) : 'Released. Its caller may post again.\n');
   return 0;
+}
+
+/** Aborts at the first Ctrl-C, so that an attempt that was taken over is given back at once; the second one ends the process. */
+function interrupted(): AbortSignal {
+  const stop = new AbortController();
+  process.once('SIGINT', () =>
+    stop.abort(new Error('interrupted; what was written stays, and resume goes on from there')),
+  );
+  return stop.signal;
 }
 
 /** Asks before anything is written. @throws Refusal unless the answer is yes */
@@ -203,6 +216,13 @@ function defaultProject(): string {
 /** An attempt whose lease has not run out is nobody's business but its owner's. */
 const isLive = ({ status, lease_expires_at }: KeyRecord, now: number) =>
   status === 'processing' && now < lease_expires_at;
+
+/** Says so before anything is asked; the step itself would refuse it too. @throws Refusal */
+function refuseLive(record: KeyRecord, { clock }: Run): void {
+  if (!isLive(record, clock.now())) return;
+  const until = new Date(record.lease_expires_at).toISOString();
+  throw new Refusal(`An attempt on the key is live, until ${until} at the latest. Wait for it.`);
+}
 
 const allStatuses = ['processing', 'completed', 'requires_review', 'released'] as const;
 

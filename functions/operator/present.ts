@@ -1,3 +1,4 @@
+import { styleText } from 'node:util';
 import type { Attempt, KeyRecord } from '../src/lib/schemas/key-record';
 import type { Run } from '../src/price-lists/workflow';
 import { readProgress, type Progress } from './records';
@@ -130,7 +131,8 @@ export function detailText(key: FullReport, now: number): string {
 
 function facts(title: string, lines: Readonly<Record<string, string | null>>): string {
   const shown = Object.entries(lines).filter(([, text]) => text !== null);
-  return [`  ${title}`, ...shown.map(([label, text]) => `    ${label.padEnd(12)}${text ?? ''}`), ''].join('\n');
+  const body = shown.map(([label, text]) => `    ${styleText('dim', label.padEnd(12))}${text ?? ''}`);
+  return [`  ${styleText('bold', title)}`, ...body, ''].join('\n');
 }
 
 const joined = (lines: readonly string[]): string | null =>
@@ -138,7 +140,9 @@ const joined = (lines: readonly string[]): string | null =>
 
 function statusText({ status, since, lease_expires_at }: KeyReport, now: number): string {
   const lease = now < lease_expires_at ? `, at work until ${at(lease_expires_at)} at the latest` : ', past its lease';
-  return `${status} since ${at(since)} (${ago(now - since)} ago)${status === 'processing' ? lease : ''}`;
+  const awaits = status === 'requires_review' || (status === 'processing' && now >= lease_expires_at);
+  const styled = styleText(awaits ? 'red' : status === 'completed' ? 'green' : 'yellow', status);
+  return `${styled} since ${at(since)} (${ago(now - since)} ago)${status === 'processing' ? lease : ''}`;
 }
 
 function written({ expected_forward_cost, price_list, products_count }: KeyReport): string {
