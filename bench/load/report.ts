@@ -11,7 +11,7 @@ export function percentile(values: readonly number[], q: number): number {
 }
 
 /** A table of latencies by kind, and what else there is to say. */
-export function text({ options, answers, outages, memory, keys, faults }: SoakReport): string {
+export function text({ options, answers, outages, memory, held, keys, faults }: SoakReport): string {
   const row = (cells: readonly (string | number)[]) =>
     `| ${cells.map((cell) => String(cell).padStart(8)).join(' | ')} |`;
   const rows = KINDS.map((kind) => {
@@ -32,6 +32,9 @@ export function text({ options, answers, outages, memory, keys, faults }: SoakRe
         `Firestore ${what} from ${seconds(from)} to ${seconds(to)} s; ${recovery({ answers, to })}.`,
     ),
     `Memory of the six processes together: ${Math.round(total[0] ?? 0)} MB at first, ${Math.round(Math.max(...total))} MB at most, ${Math.round(total.at(-1) ?? 0)} MB at last.`,
+    `Held after garbage collection, before and after, MB: ${Object.entries(held)
+      .map(([name, { before, after }]) => `${name} ${Math.round(before)} and ${Math.round(after)}`)
+      .join(', ')}.`,
     `Keys: ${keys.completed} completed, ${keys.unsettled} left to an operator. Nothing lost, nothing twice: ${faults.length === 0 ? 'holds' : 'DOES NOT HOLD'}.`,
     ...faults.slice(0, 20).map((fault) => `- ${fault}`),
   ].join('\n');

@@ -9,7 +9,7 @@ import { Firestore } from '@google-cloud/firestore';
 import { RPCS } from '../../local/firestore/schema';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../local/firestore';
 import { seeded, type Random } from '../../local/sample/random';
-import { DEPLOY_PACKAGE, PROJECT, serve, type Served } from '../../functions/test/production/deployed';
+import { DEPLOY_PACKAGE, MEASURED, PROJECT, serve, type Served } from '../../functions/test/production/deployed';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
 import { bodyOf } from '../../functions/test/support/submissions';
 
@@ -50,6 +50,8 @@ export interface SoakReport {
   outages: Outage[];
   /** Resident megabytes of the six processes together, and of each, by milliseconds since the start. */
   memory: { at: number; megabytes: Record<OperationName, number> }[];
+  /** Megabytes that each process held once its garbage was collected, before the traffic and after it. */
+  held: Record<OperationName, { before: number; after: number }>;
   /** Keys whose creation was answered 200, and keys that an outage left to an operator. */
   keys: { completed: number; unsettled: number };
   /** What must not be. */
@@ -60,6 +62,10 @@ const KEY = 'soak-key';
 const ORDERS = 3_000;
 /** An answer may be late by what an outage held it up for, and by this much: the tries of a call and the delays between. */
 const GRACE_MS = 20_000;
+
+/** What a process may hold more after the traffic than before it, once it has been idle for so long. */
+const MORE_MEGABYTES = 15;
+const IDLE_MS = 30_000;
 
 interface Created {
   boq_list_id: string;
@@ -84,6 +90,7 @@ export async function soak(
     CORS_ALLOWED_ORIGINS: '',
     FIRESTORE_EMULATOR_HOST: address,
     METADATA_SERVER_DETECTION: 'none',
+    ...MEASURED,
   };
   const served = new Map<OperationName, Served>();
   const agent = new Agent({ keepAlive: true });
@@ -92,6 +99,7 @@ export async function soak(
     answers: [],
     outages: [],
     memory: [],
+    held: {} as SoakReport['held'],
     keys: { completed: 0, unsettled: 0 },
     faults: [],
   };
@@ -104,6 +112,14 @@ export async function soak(
     const first = { boq_list_id: randomUUID(), products: 10 };
     const created: Created[] = [{ ...first, text: (await ask(submit(first))).text }];
     const attempted = [first.boq_list_id];
+
+    const held = async () => {
+      const megabytes = await Promise.all(
+        [...served].map(async ([name, process]) => [name, (await process.held()) / 2 ** 20]),
+      );
+      return Object.fromEntries(megabytes) as Record<OperationName, number>;
+    };
+    const before = await held();
 
     const started_at = performance.now();
     const now = () => performance.now() - started_at;
@@ -143,6 +159,16 @@ export async function soak(
     await Promise.all([...workers, watch(), disturb()]);
 
     for (const [name, { alive }] of served) if (!alive()) report.faults.push(`${name} has died`);
+    const tooMuch = (after: typeof before) =>
+      operationNames.filter((name) => after[name] - before[name] > MORE_MEGABYTES);
+    let after = await held();
+    for (const until = now() + IDLE_MS; tooMuch(after).length > 0 && now() < until; after = await held())
+      await delay(1_000);
+    for (const name of operationNames) {
+      report.held[name] = { before: before[name], after: after[name] };
+    }
+    for (const name of tooMuch(after))
+      report.faults.push(`${name} holds more than ${MORE_MEGABYTES} MB more than before`);
     report.keys = await checkDatabase(db, created, attempted, report.faults);
   } finally {
     agent.destroy();

@@ -1,8 +1,6 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
-import { DEPLOY_PACKAGE, serve, type Served } from '../production/deployed';
+import { DEPLOY_PACKAGE, MEASURED, serve, type Served } from '../production/deployed';
 import { exchange } from '../support/http';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import { declaredIndexes } from '../support/service';
@@ -30,7 +28,7 @@ beforeAll(async () => {
     CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com',
     FIRESTORE_EMULATOR_HOST: firestore.address,
     METADATA_SERVER_DETECTION: 'none',
-    NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
+    ...MEASURED,
   };
   for (const name of operationNames) served.set(name, await serve(DEPLOY_PACKAGE, name, env));
 }, 120_000);
@@ -54,22 +52,10 @@ async function askWell(name: OperationName): Promise<number> {
   return (await exchange(processOf(name).port, { method: good.method, headers, body })).status;
 }
 
-/** The bytes that a process holds once it has collected its garbage. */
-async function memoryOf(name: OperationName): Promise<number> {
-  const { pid, output } = processOf(name);
-  const said = output.length;
-  process.kill(pid, 'SIGUSR2');
-  for (;;) {
-    const line = output.slice(said).find((each) => each.startsWith('{"memory"'));
-    if (line !== undefined) return (JSON.parse(line) as { memory: number }).memory;
-    await delay(20);
-  }
-}
-
 /** Whether a process comes to hold less than so many bytes within 20 seconds: buffers are freed some time after what held them. */
 async function settles(name: OperationName, bytes: number): Promise<boolean> {
   for (let tries = 0; tries < 20; tries += 1) {
-    if ((await memoryOf(name)) < bytes) return true;
+    if ((await processOf(name).held()) < bytes) return true;
     await delay(1_000);
   }
   return false;
@@ -79,7 +65,7 @@ test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, no
   // Warmed up, so that what is compared is not a process that has never done anything.
   await fuzz(({ operation }) => processOf(operation).port, { count: 600, seed: 1 });
   const before = new Map<OperationName, number>();
-  for (const name of operationNames) before.set(name, await memoryOf(name));
+  for (const name of operationNames) before.set(name, await processOf(name).held());
 
   const report = await fuzz(({ operation }) => processOf(operation).port, { count, seed });
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 /** What `npm run build` makes: the folder that a deployment uploads. */
@@ -26,6 +27,9 @@ export async function install(): Promise<string> {
   return folder;
 }
 
+/** Lets a process tell what memory it holds. */
+export const MEASURED = { NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}` };
+
 /** A function's process, as it runs in production. */
 export interface Served {
   port: number;
@@ -36,6 +40,8 @@ export interface Served {
   alive: () => boolean;
   /** The service's own lines of the output about requests, once there are so many: a line may come after its answer. */
   requestLines: (count: number) => Promise<Record<string, unknown>[]>;
+  /** The bytes that the process holds once it has collected its garbage; only with {@link MEASURED} in its environment. */
+  held: () => Promise<number>;
   /** Ends the process with the signal that the platform sends; resolves with its exit code, null if it had to be killed. */
   stop: () => Promise<number | null>;
 }
@@ -84,6 +90,16 @@ export async function serve(folder: string, target: string, env: Record<string, 
         const lines = output.filter((line) => line.includes('"event":"request"'));
         if (lines.length >= count || tries === 250)
           return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+        await delay(20);
+      }
+    },
+    held: async () => {
+      const said = output.length;
+      child.kill('SIGUSR2');
+      for (;;) {
+        const line = output.slice(said).find((each) => each.startsWith('{"memory"'));
+        if (line !== undefined) return (JSON.parse(line) as { memory: number }).memory;
+        if (!alive()) throw new Error(`${target} has died`);
         await delay(20);
       }
     },
