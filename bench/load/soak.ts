@@ -60,8 +60,10 @@ export interface SoakReport {
 
 const KEY = 'soak-key';
 const ORDERS = 3_000;
-/** An answer may be late by what an outage held it up for, and by this much: the tries of a call and the delays between. */
-const GRACE_MS = 20_000;
+/** An answer may be late by what an outage held it up for, and by this much: a call is tried again for a minute. */
+const GRACE_MS = 60_000;
+/** How long after an outage a request may still fail of it: connections are made again after a delay. */
+const AFTERMATH_MS = 20_000;
 
 /** What a process may hold more after the traffic than before it, once it has been idle for so long. */
 const MORE_MEGABYTES = 15;
@@ -290,7 +292,7 @@ function judge(
   from: number,
   to: number,
 ): string | undefined {
-  const disturbed = outages.some((outage) => from < outage.to + GRACE_MS && to > outage.from);
+  const disturbed = outages.some((outage) => from < outage.to + AFTERMATH_MS && to > outage.from);
   const longest = disturbed ? Math.max(...outages.map((outage) => outage.to - outage.from)) + GRACE_MS : GRACE_MS;
   if (to - from > longest) return `${kind} was answered after ${Math.round(to - from)} ms`;
   if (kind === 'replay' && status === 200 && text !== list.text)
