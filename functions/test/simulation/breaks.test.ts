@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundle, bundleEnvironment } from '../faults/bundle';
+import { bundleSimulation, runSimulation } from './program';
 
 /**
  * Tests of the tests: the service is broken on purpose, one line at a time, and the simulation must catch it. A break is
@@ -72,34 +71,21 @@ const breaks: Record<string, Break> = {
   },
 };
 
-let folder = '';
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'breaks-'));
-});
+const folder = mkdtempSync(join(tmpdir(), 'breaks-'));
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.each(Object.entries(breaks))('%s', (name, { file, line, broken, caught }) => {
-  test('is caught', async () => {
+test.concurrent.each(Object.entries(breaks))(
+  '%s is caught',
+  async (name, { file, line, broken, caught }) => {
     const source = readFileSync(file, 'utf8');
     expect(source.split(line)).toHaveLength(2);
     const program = join(folder, `${name.replaceAll(' ', '-')}.cjs`);
-    await bundle('functions/test/simulation/main.ts', program, { file, contents: source.replace(line, () => broken) });
-    const { code, said } = await run(program);
-    expect(said).toMatch(/^seed \d+: /m);
-    expect(said).toMatch(caught);
+    await bundleSimulation(program, { file, contents: source.replace(line, () => broken) });
+    const { code, text } = await runSimulation(program, 1, 300);
+    expect(text).toMatch(/^seed \d+: /m);
+    expect(text).toMatch(caught);
     expect(code).toBe(1);
-  }, 120_000);
-});
-
-function run(program: string): Promise<{ code: number; said: string }> {
-  return new Promise((done) => {
-    execFile(
-      process.execPath,
-      [program, '--schedules', '300', '--seed', '1'],
-      { env: bundleEnvironment(), maxBuffer: 64 * 1024 * 1024 },
-      (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), said: stdout + stderr }),
-    );
-  });
-}
+  },
+  120_000,
+);

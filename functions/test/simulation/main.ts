@@ -17,13 +17,15 @@ async function main(): Promise<void> {
   console.log(`${schedules} schedules from seed ${first}`);
   let told_at = 0;
   try {
-    const { calls, answers } = await simulate(first, schedules, (done) => {
+    const { calls, answers, digest } = await simulate(first, schedules, (done) => {
       if (seconds() < told_at + 5) return;
       told_at = seconds();
       console.log(`${done} of ${schedules} in ${told_at} s`);
     });
     const counted = [...answers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([answer, count]) => `${answer} ${count}`);
-    console.log(`${schedules} schedules, ${calls} calls, in ${seconds()} s; answers: ${counted.join(', ')}`);
+    console.log(
+      `${schedules} schedules, ${calls} calls, in ${seconds()} s; answers: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
+    );
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     console.error(error.trace.join('\n'));

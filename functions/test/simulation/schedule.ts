@@ -23,6 +23,8 @@ export interface Outcome {
   calls: number;
   /** How often each answer was given. */
   answers: Map<string, number>;
+  /** All that happened, line by line. */
+  trace: readonly string[];
 }
 
 /** A schedule in which something that must hold did not. */
@@ -54,7 +56,8 @@ export async function runSchedule(seed: number, db: Firestore): Promise<Outcome>
   } catch (cause) {
     throw new Violation(seed, schedule.trace ?? schedule.world.trace, cause);
   }
-  return { calls: schedule.world.calls, answers: schedule.answers };
+  const { calls, trace } = schedule.world;
+  return { calls, trace, answers: schedule.answers };
 }
 
 class Schedule {

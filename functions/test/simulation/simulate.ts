@@ -1,6 +1,15 @@
+import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../local/firestore';
-import { runSchedule, type Outcome } from './schedule';
+import { runSchedule } from './schedule';
+
+/** What many schedules came to. */
+export interface Simulated {
+  calls: number;
+  answers: Map<string, number>;
+  /** The same for the same schedules: a hash of all that happened. */
+  digest: string;
+}
 
 /**
  * Runs schedules one after another, each against an empty embedded Firestore.
@@ -11,23 +20,26 @@ export async function simulate(
   first: number,
   schedules: number,
   progress: (done: number) => void = () => undefined,
-): Promise<Outcome> {
+): Promise<Simulated> {
   const embedded = await startFirestore();
   // The library need not ask around for credentials that nobody asks for.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
   const db = new Firestore({ projectId: 'simulation', host: embedded.address, ssl: false });
-  const total: Outcome = { calls: 0, answers: new Map() };
+  const answered = new Map<string, number>();
+  const hash = createHash('sha256');
+  let total = 0;
   try {
     for (let done = 0; done < schedules; done += 1) {
       progress(done);
-      const { calls, answers } = await runSchedule(first + done, db);
+      const { calls, answers, trace } = await runSchedule(first + done, db);
       embedded.clear();
-      total.calls += calls;
-      for (const [answer, count] of answers) total.answers.set(answer, (total.answers.get(answer) ?? 0) + count);
+      total += calls;
+      for (const line of trace) hash.update(line);
+      for (const [answer, count] of answers) answered.set(answer, (answered.get(answer) ?? 0) + count);
     }
   } finally {
     await db.terminate();
     await embedded.close();
   }
-  return total;
+  return { calls: total, answers: answered, digest: hash.digest('hex') };
 }
