@@ -6,6 +6,7 @@ import {
   type Firestore,
   type Transaction,
 } from 'firebase-admin/firestore';
+import { outsideDomain } from './domain';
 
 /** The database as one request sees it. */
 export interface Database {
@@ -54,7 +55,10 @@ export function databaseOf(firestore: Firestore, signal: AbortSignal, deadlines:
     documents: 0,
     read(...documents) {
       this.calls += 1;
-      return within(deadlines.read, firestore.getAll(...documents));
+      return within(
+        deadlines.read,
+        outsideDomain(() => firestore.getAll(...documents)),
+      );
     },
     commit(fill) {
       this.calls += 1;
@@ -64,7 +68,7 @@ export function databaseOf(firestore: Firestore, signal: AbortSignal, deadlines:
         fill(writes);
         return Promise.resolve();
       };
-      return firestore.runTransaction(filled, { maxAttempts: 1 });
+      return outsideDomain(() => firestore.runTransaction(filled, { maxAttempts: 1 }));
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { Domain } from 'node:domain';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   credentials,
@@ -11,6 +10,7 @@ import {
 import { getApps } from 'firebase-admin/app';
 import { v1 } from 'firebase-admin/firestore';
 import { DEADLINES, type Database } from './database';
+import { outsideDomain } from './domain';
 import { decodeDocument, type StoredDocument } from './wire';
 
 /**
@@ -131,20 +131,6 @@ async function* arrivals(call: ClientReadableStream<Buffer>): AsyncGenerator<rea
     outsideDomain(() => call.resume());
   }
   if (end.error !== undefined) throw end.error;
-}
-
-/**
- * Runs work that belongs to no request. The Functions Framework handles each request in a domain (`node:domain`), and what
- * that adds to every promise and tick, a dozen for each message of a call, is ten times what all else costs.
- */
-function outsideDomain<T>(work: () => T): T {
-  const { domain } = process as { domain?: Domain | null };
-  domain?.exit();
-  try {
-    return work();
-  } finally {
-    domain?.enter();
-  }
 }
 
 /** A `google.firestore.v1.RunQueryRequest`. */
