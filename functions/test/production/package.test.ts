@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
@@ -93,12 +94,15 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     return exchange(port, { method: operation.method, headers, body });
   };
 
-  test('brings the framework and what it needs, and none of the libraries that are in the bundle', async () => {
-    const packages = await readdir(join(folder, 'node_modules'));
-    expect(packages).toContain('express');
-    for (const bundled of ['firebase-admin', 'firebase-functions', 'zod', '@grpc']) {
-      expect(packages).not.toContain(bundled);
-    }
+  test.each([
+    ['@google-cloud/functions-framework', true],
+    ['express', true],
+    ['firebase-admin', false],
+    ['firebase-functions', false],
+    ['zod', false],
+    ['@grpc/grpc-js', false],
+  ])('node_modules has %s: %s, since what is in the bundle is not installed', (name, installed) => {
+    expect(existsSync(join(folder, 'node_modules', name, 'package.json'))).toBe(installed);
   });
 
   test.each(operationNames)(
