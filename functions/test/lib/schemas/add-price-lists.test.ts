@@ -261,11 +261,16 @@ describe('a hundred errors', () => {
     expect((answer.json as { message: string }).message).toBe('Payload is invalid');
   });
 
-  test('end the judging: 100,000 bad products cost no more than their parsing', () => {
-    const many = { ...body, products: badProducts(100_000) };
-    const started_at = performance.now();
-    expect(() => judgePriceListSubmission(many)).toThrow(InvalidPayload);
-    expect(performance.now() - started_at).toBeLessThan(250);
+  test('end the judging: of 100,000 bad products no more are looked at than there are errors', () => {
+    let read = 0;
+    const products = new Proxy(badProducts(100_000), {
+      get: (target, id) => {
+        read += 1;
+        return Reflect.get(target, id) as unknown;
+      },
+    });
+    expect(() => judgePriceListSubmission({ ...body, products })).toThrow(InvalidPayload);
+    expect(read).toBeLessThanOrEqual(100);
   });
 
   test('of products stand in the order in which JSON.parse has them: numbers first', async () => {
