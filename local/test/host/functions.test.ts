@@ -51,16 +51,6 @@ test('a function is at the root of its address, and gets the query', async () =>
   expect(JSON.parse(text)).toMatchObject({ url: '/?a=1&b=?' });
 });
 
-test("the framework's own HTTP layer stands before it: a body arrives parsed where nothing hides it", async () => {
-  const functions = await host();
-  const { text } = await call(addressOf(functions, 'echo'), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-  });
-  expect(JSON.parse(text)).toMatchObject({ host: true });
-});
-
 test.each([
   '/',
   '/demo/us-central1',
