@@ -111,7 +111,8 @@ export async function startFunction(
 ): Promise<Running> {
   const child = fork('bench/child.mjs', [bundles[variant], name], {
     env: environment(address),
-    execArgv,
+    // What the libraries of the first version warn of is not ours to mend.
+    execArgv: ['--no-deprecation', ...execArgv],
     // The log goes nowhere, as fast as to anywhere.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

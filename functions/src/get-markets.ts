@@ -1,12 +1,12 @@
 import { endpoint } from './lib/http/endpoint';
 import { keyedList } from './lib/http/lists';
 import { readMarkets } from './lib/repositories/organisation';
-import { readSettings } from './lib/settings';
+import { listSettings } from './lib/settings';
 
 /** Get markets (contract, section 4.3). */
 export const getMarkets = endpoint({
   name: 'getMarkets',
   method: 'GET',
-  settings: readSettings,
+  settings: listSettings,
   work: ({ db }) => ({ body: keyedList('markets', readMarkets(db)) }),
 });

@@ -2,13 +2,13 @@ import { endpoint } from './lib/http/endpoint';
 import { keyedList } from './lib/http/lists';
 import { readOrders } from './lib/repositories/organisation';
 import { judgeBy, ordersByTeamRequest } from './lib/schemas/requests';
-import { READ_BODY_MS, readSettings } from './lib/settings';
+import { READ_BODY_MS, rangeSettings } from './lib/settings';
 
 /** Get orders by team (contract, section 4.1). */
 export const getOrdersByTeam = endpoint({
   name: 'getOrdersByTeam',
   method: 'POST',
-  settings: readSettings,
+  settings: rangeSettings,
   bodyMs: READ_BODY_MS,
   judge: judgeBy(ordersByTeamRequest),
   work: ({ db }, request) => ({ body: keyedList('orders', readOrders(db, request)) }),

@@ -1,12 +1,12 @@
 import { endpoint } from './lib/http/endpoint';
 import { keyedList } from './lib/http/lists';
 import { readTeams } from './lib/repositories/organisation';
-import { readSettings } from './lib/settings';
+import { listSettings } from './lib/settings';
 
 /** Get teams (contract, section 4.4). */
 export const getTeams = endpoint({
   name: 'getTeams',
   method: 'GET',
-  settings: readSettings,
+  settings: listSettings,
   work: ({ db }) => ({ body: keyedList('teams', readTeams(db)) }),
 });

@@ -1,13 +1,13 @@
 import { endpoint } from './lib/http/endpoint';
 import { keyedList } from './lib/http/lists';
 import { readWarehouses } from './lib/repositories/organisation';
-import { readSettings } from './lib/settings';
+import { listSettings } from './lib/settings';
 
 /** Get warehouses (contract, section 4.2). */
 export const getWarehouses = endpoint({
   name: 'getWarehouses',
   method: 'GET',
-  settings: readSettings,
+  settings: listSettings,
   browsers: true,
   work: ({ db }) => ({ body: keyedList('warehouses', readWarehouses(db)) }),
 });

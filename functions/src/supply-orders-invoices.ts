@@ -2,13 +2,13 @@ import { endpoint } from './lib/http/endpoint';
 import { plainList } from './lib/http/lists';
 import { readSupplyOrders } from './lib/repositories/organisation';
 import { judgeBy, supplyOrdersInvoicesRequest } from './lib/schemas/requests';
-import { READ_BODY_MS, readSettings } from './lib/settings';
+import { READ_BODY_MS, rangeSettings } from './lib/settings';
 
 /** Supply orders invoices (contract, section 4.5). */
 export const supplyOrdersInvoices = endpoint({
   name: 'supplyOrdersInvoices',
   method: 'POST',
-  settings: readSettings,
+  settings: rangeSettings,
   bodyMs: READ_BODY_MS,
   judge: judgeBy(supplyOrdersInvoicesRequest),
   work: ({ db }, request) => ({ body: plainList('supply_orders', readSupplyOrders(db, request)) }),

@@ -3,7 +3,7 @@ import { MAX_BODY_BYTES } from '../../functions/src/lib/http/body';
 import { addPriceListsRequest, MAX_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
 import { ordersByTeamRequest, supplyOrdersInvoicesRequest } from '../../functions/src/lib/schemas/requests';
 import * as responses from '../../functions/src/lib/schemas/responses';
-import { READ_BODY_MS, readSettings, WRITE_BODY_MS, writeSettings } from '../../functions/src/lib/settings';
+import { READ_BODY_MS, rangeSettings, WRITE_BODY_MS, writeSettings } from '../../functions/src/lib/settings';
 import { version } from '../../functions/package.json';
 import * as examples from './examples';
 import { Components, type Json, type JsonObject, type ZodSchema } from './schemas';
@@ -427,7 +427,7 @@ function introduction(): string {
   const limits = {
     'Body of a request, as sent and inflated': `${MAX_BODY_BYTES / 1024 ** 2} MiB (${MAX_BODY_BYTES} bytes)`,
     'Time to send the body': `${READ_BODY_MS / 1000} s; add price lists ${WRITE_BODY_MS / 1000} s`,
-    'Time for the answer': `${readSettings.timeoutSeconds} s; add price lists ${writeSettings.timeoutSeconds} s`,
+    'Time for the answer': `${rangeSettings.timeoutSeconds} s; add price lists ${writeSettings.timeoutSeconds} s`,
     'Products of a price list': 'at least 1, and as many as fit into the body',
     'Errors listed of a refused price list': `${MAX_ERRORS}; the message then says that there may be more`,
   };

@@ -1,4 +1,4 @@
-import { defineSecret, defineString } from 'firebase-functions/params';
+import { defineInt, defineSecret, defineString } from 'firebase-functions/params';
 
 /**
  * The parameters and secrets of the service, and the only place that reads them.
@@ -13,6 +13,20 @@ const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   label: 'Origins whose pages may call warehouses',
   description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
 });
+
+/** How many instances each function keeps, and how many it may have: a choice of cost, so made at deployment. */
+export const instances = {
+  minInstances: defineInt('MIN_INSTANCES', {
+    default: 0,
+    label: 'Instances that each function keeps waiting',
+    description: 'With 0 the first request after a pause waits for a cold start.',
+  }),
+  maxInstances: defineInt('MAX_INSTANCES', {
+    default: 20,
+    label: 'Instances that each function has at most',
+    description: 'Bounds the cost; requests beyond what so many can take are refused by the platform with 429.',
+  }),
+};
 
 /** The configured keys, none when the setting is unset or blank. */
 export const apiKeys = (): string[] => nonBlank(apiKeySecret.value(), '\n');

@@ -1,23 +1,30 @@
-/** The platform's settings of the functions, and what follows from them. */
+import { instances } from './config';
+
+/** The platform's settings of the functions, and what follows from them. The figures behind them: docs/performance.md. */
 
 const REGION = 'us-central1';
 
-/** The five operations that only read, under an account that may do nothing else (docs/security.md). */
-export const readSettings = {
+const reads = {
   region: REGION,
+  // An account that may do nothing else (docs/security.md).
   serviceAccount: 'organisation-data-reader@',
-  memory: '512MiB',
   cpu: 1,
-  concurrency: 40,
   timeoutSeconds: 120,
+  ...instances,
 } as const;
+
+/** The three full lists: small, so that many of them are answered beside each other. */
+export const listSettings = { ...reads, memory: '512MiB', concurrency: 40 } as const;
+
+/** The two reads whose size the caller chooses. An answer holds up to 45 MB until it is sent: so many fit beside each other. */
+export const rangeSettings = { ...reads, memory: '1GiB', concurrency: 16 } as const;
 
 /** Milliseconds that a caller may take to send the body of a read. */
 export const READ_BODY_MS = 30_000;
 
 /**
- * Add price lists. The largest request, 364,000 products in 728 batches at 0.8 s each, takes ten minutes of writing; the time-out is
- * twice that.
+ * Add price lists. Four bodies of 32 MB at once take half of the memory. The largest request, 364,000 products in 728
+ * batches at 0.8 s each, takes ten minutes of writing; the time-out is twice that.
  */
 export const writeSettings = {
   region: REGION,
@@ -26,6 +33,7 @@ export const writeSettings = {
   cpu: 1,
   concurrency: 4,
   timeoutSeconds: 1_200,
+  ...instances,
 } as const;
 
 /** Milliseconds that a caller may take to send a price list: 32 MiB at 1.2 Mbit/s. */

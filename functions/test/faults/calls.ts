@@ -22,10 +22,10 @@ export const rpcOf = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchG
 /** One product more than a batch holds. */
 const PRODUCTS = 501;
 
-/** A body of two batches a list, whose key and products are not those of any other label. */
+/** A body of two batches a list, whose key and products are not those of any other label, also where one label begins with another. */
 export function labelledBody(label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody {
   const { info: rest, products } = bodyOf(PRODUCTS, { boq_list_id: label, ...info });
-  const labelled = Object.entries(products).map(([, prices], i) => [`${label}-${String(i).padStart(4, '0')}`, prices]);
+  const labelled = Object.entries(products).map(([, prices], i) => [`${label}.${String(i).padStart(4, '0')}`, prices]);
   return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
 }
 
@@ -43,7 +43,7 @@ export function nameOf(label: string, call: Call): CallName | undefined {
     if (call.rpc === 'Commit') return has('/price_list_requests/') ? 'claim' : 'finish';
     return has('/markets/') ? 'read the key and the market' : 'read the key';
   }
-  if (!has(`/products/${label}-`)) return undefined;
-  const batch = has(`/products/${label}-0000`) ? 1 : 2;
+  if (!has(`/products/${label}.`)) return undefined;
+  const batch = has(`/products/${label}.0000`) ? 1 : 2;
   return `${has('/price_lists/') ? 'price' : 'cost'} entries, batch ${batch}`;
 }

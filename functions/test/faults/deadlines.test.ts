@@ -6,6 +6,8 @@ import { connect, databaseOf, type Deadlines } from '../../src/lib/repositories/
 
 const deadlines: Deadlines = { read: 600, commit: 300, query: 300 };
 
+const PROJECT = 'deadlines';
+
 let embedded: EmbeddedFirestore;
 let db: Firestore;
 
@@ -13,7 +15,9 @@ beforeAll(async () => {
   embedded = await startFirestore();
   // The library need not ask around for credentials that nobody asks for.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
-  db = new Firestore({ projectId: 'deadlines', host: embedded.address, ssl: false });
+  process.env['FIRESTORE_EMULATOR_HOST'] = embedded.address;
+  process.env['GCLOUD_PROJECT'] = PROJECT;
+  db = new Firestore({ projectId: PROJECT });
   connect(db, deadlines);
 });
 
@@ -24,17 +28,33 @@ afterAll(async () => {
 
 const database = () => databaseOf(db, new AbortController().signal, deadlines);
 
-const calls = {
-  BatchGetDocuments: { call: () => database().read(db.doc('a/b')), deadlineMs: deadlines.read },
-  Commit: {
+interface Tried {
+  rpc: Rpc;
+  call: () => Promise<unknown>;
+  deadlineMs: number;
+}
+
+const commits: Record<string, Tried> = {
+  commit: {
+    rpc: 'Commit',
     call: () => database().commit((writes) => writes.set(db.doc('a/b'), { c: 1 })),
     deadlineMs: deadlines.commit,
   },
+  'commit of entries': {
+    rpc: 'Commit',
+    call: () => database().setNumbers({ collection: 'a', field: 'c', values: [['b', 1]] }),
+    deadlineMs: deadlines.commit,
+  },
+};
+const calls: Record<string, Tried> = {
+  read: { rpc: 'BatchGetDocuments', call: () => database().read(db.doc('a/b')), deadlineMs: deadlines.read },
+  ...commits,
 };
 
-test.each(Object.entries(calls))('a silent %s fails within its deadline', async (rpc, { call, deadlineMs }) => {
+test.each(Object.entries(calls))('a silent %s fails within its deadline', async (_, { rpc, call, deadlineMs }) => {
+  await commits['commit of entries']?.call();
   await db.getAll(db.doc('a/b'));
-  embedded.faults.inject({ rpc: rpc as Rpc, times: 100, action: { kind: 'silence' } });
+  embedded.faults.inject({ rpc, times: 100, action: { kind: 'silence' } });
   const started_at = performance.now();
   await expect(call()).rejects.toMatchObject({ code: 4 });
   const tookMs = performance.now() - started_at;
@@ -43,22 +63,24 @@ test.each(Object.entries(calls))('a silent %s fails within its deadline', async 
   expect(tookMs).toBeLessThan(deadlineMs + 1_000);
 });
 
-test('a silent Commit is not sent again', async () => {
+test.each(Object.entries(commits))('a silent %s is not sent again', async (_, { call }) => {
   const before = embedded.counts().Commit;
   embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'silence' } });
-  await expect(calls.Commit.call()).rejects.toMatchObject({ code: 4 });
+  await expect(call()).rejects.toMatchObject({ code: 4 });
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   embedded.faults.clear();
   expect(embedded.counts().Commit - before).toBe(1);
 });
 
-test.each(['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const)(
-  'a commit that fails with %s is sent once',
-  async (code) => {
+const codes = ['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const;
+
+test.each(Object.entries(commits).flatMap(([name, { call }]) => codes.map((code) => [name, code, call] as const)))(
+  'a %s that fails with %s is sent once',
+  async (_, code, call) => {
     const ended: EndedCall[] = [];
     const stop = embedded.observe((call) => ended.push(call));
     embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'error', code } });
-    await expect(calls.Commit.call()).rejects.toThrow(code);
+    await expect(call()).rejects.toThrow(code);
     embedded.faults.clear();
     stop();
     expect(ended.map(({ rpc, outcome }) => [rpc, outcome])).toEqual([['Commit', code]]);

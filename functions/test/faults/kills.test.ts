@@ -37,6 +37,7 @@ beforeAll(async () => {
   await bundle('functions/test/faults/host.ts', join(folder, 'host.cjs'));
   firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+  process.env['GCLOUD_PROJECT'] = PROJECT;
   db = new Firestore({ projectId: PROJECT });
   host = await startHost();
 }, 60_000);

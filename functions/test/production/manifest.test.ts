@@ -30,12 +30,14 @@ async function manifest(): Promise<Manifest> {
   return found;
 }
 
-const read = {
+const list = {
   availableMemoryMb: 512,
   concurrency: 40,
   timeoutSeconds: 120,
   serviceAccountEmail: 'organisation-data-reader@',
 };
+
+const range = { ...list, availableMemoryMb: 1024, concurrency: 16 };
 
 const write = {
   availableMemoryMb: 2048,
@@ -46,11 +48,11 @@ const write = {
 
 const optionsOf: Record<string, object> = {
   addPriceLists: write,
-  getMarkets: read,
-  getOrdersByTeam: read,
-  getTeams: read,
-  getWarehouses: read,
-  supplyOrdersInvoices: read,
+  getMarkets: list,
+  getOrdersByTeam: range,
+  getTeams: list,
+  getWarehouses: list,
+  supplyOrdersInvoices: range,
 };
 
 let found: Manifest;
@@ -73,18 +75,20 @@ test.each(operationNames)('%s: its options, its account, its secret, its region'
     httpsTrigger: { invoker: ['public'] },
     secretEnvironmentVariables: [{ key: 'API_KEY' }],
     labels: {},
-    minInstances: null,
-    maxInstances: null,
+    minInstances: '{{ params.MIN_INSTANCES }}',
+    maxInstances: '{{ params.MAX_INSTANCES }}',
     ingressSettings: null,
     vpc: null,
     ...optionsOf[name],
   });
 });
 
-test('the deploy manifest asks for one secret and one parameter, which has a default', () => {
+test('the deploy manifest asks for one secret, and for parameters that have defaults', () => {
   expect(found.params).toEqual([
     { type: 'secret', name: 'API_KEY' },
     expect.objectContaining({ type: 'string', name: 'CORS_ALLOWED_ORIGINS', default: '' }),
+    expect.objectContaining({ type: 'int', name: 'MIN_INSTANCES', default: 0 }),
+    expect.objectContaining({ type: 'int', name: 'MAX_INSTANCES', default: 20 }),
   ]);
   expect(found.requiredAPIs).toEqual([]);
 });

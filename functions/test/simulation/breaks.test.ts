@@ -17,6 +17,7 @@ interface Break {
 }
 
 const REPOSITORY = 'functions/src/lib/repositories/price-lists.ts';
+const ENTRIES = 'functions/src/lib/repositories/commit.ts';
 const STATES = 'functions/src/price-lists/state-machine.ts';
 const WORKFLOW = 'functions/src/price-lists/workflow.ts';
 
@@ -34,9 +35,11 @@ const breaks: Record<string, Break> = {
     caught: /only a live attempt (fails|is finished)/,
   },
   'entries that are created': {
-    file: REPOSITORY,
-    line: 'for (const [id, prices] of products) writes.set(entries.doc(id), { [stored]: prices[price] });',
-    broken: 'for (const [id, prices] of products) writes.create(entries.doc(id), { [stored]: prices[price] });',
+    file: ENTRIES,
+    line: 'writer.open(COMMIT_WRITE, 1 + sizeOf(documentSize) + documentSize);',
+    // A precondition: there is no such document.
+    broken: `writer.open(COMMIT_WRITE, 5 + sizeOf(documentSize) + documentSize);
+      writer.raw(Buffer.from([0x22, 2, 8, 0]));`,
     caught: /somebody else was first/,
   },
   'a failure that is written without a condition': {

@@ -3,6 +3,8 @@ import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../local/firestore';
 import { runSchedule } from './schedule';
 
+const PROJECT = 'simulation';
+
 /** What many schedules came to. */
 export interface Simulated {
   calls: number;
@@ -12,7 +14,7 @@ export interface Simulated {
 }
 
 /**
- * Runs schedules one after another, each against an empty embedded Firestore.
+ * Runs schedules one after another, each against an empty embedded Firestore. Once to a process: its connection is kept.
  *
  * @throws Violation at the first in which something that must hold did not
  */
@@ -24,7 +26,9 @@ export async function simulate(
   const embedded = await startFirestore();
   // The library need not ask around for credentials that nobody asks for.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
-  const db = new Firestore({ projectId: 'simulation', host: embedded.address, ssl: false });
+  process.env['FIRESTORE_EMULATOR_HOST'] = embedded.address;
+  process.env['GCLOUD_PROJECT'] = PROJECT;
+  const db = new Firestore({ projectId: PROJECT });
   const answered = new Map<string, number>();
   const hash = createHash('sha256');
   let total = 0;

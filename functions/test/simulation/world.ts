@@ -133,6 +133,11 @@ export class World {
             await real.commit(fill);
             await this.changed();
           }),
+        setNumbers: (numbers) =>
+          this.#gate(process, `${numbers.field} of entries`, async () => {
+            await real.setNumbers(numbers);
+            await this.changed();
+          }),
       },
     };
     return process;

@@ -6,6 +6,7 @@ import {
   type Firestore,
   type Transaction,
 } from 'firebase-admin/firestore';
+import { setNumbers, type Numbers } from './commit';
 import { outsideDomain } from './domain';
 
 /** The database as one request sees it. */
@@ -22,6 +23,8 @@ export interface Database {
   read(...documents: DocumentReference[]): Promise<DocumentSnapshot[]>;
   /** Applies what `fill` puts in: all of it, or nothing if one of its preconditions does not hold. One call, tried once. */
   commit(fill: (writes: Writes) => void): Promise<void>;
+  /** Sets documents of one number each: all of them, or none. One call, tried once. */
+  setNumbers(numbers: Numbers): Promise<void>;
 }
 
 /** What one commit is to do. */
@@ -69,6 +72,10 @@ export function databaseOf(firestore: Firestore, signal: AbortSignal, deadlines:
         return Promise.resolve();
       };
       return outsideDomain(() => firestore.runTransaction(filled, { maxAttempts: 1 }));
+    },
+    setNumbers(numbers) {
+      this.calls += 1;
+      return setNumbers(numbers, deadlines.commit);
     },
   };
 }

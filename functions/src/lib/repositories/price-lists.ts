@@ -130,10 +130,8 @@ export function writeEntries(
   products: PriceListSubmission['products'],
 ): Promise<void> {
   const { price, stored } = lists[kind];
-  const entries = entriesOf(db, kind, creation);
-  return db.commit((writes) => {
-    for (const [id, prices] of products) writes.set(entries.doc(id), { [stored]: prices[price] });
-  });
+  const values = products.map(([id, prices]) => [id, prices[price]] as const);
+  return db.setNumbers({ collection: entriesOf(db, kind, creation).path, field: stored, values });
 }
 
 /** A key's record as it was read. */

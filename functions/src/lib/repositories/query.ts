@@ -1,22 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  credentials,
-  Metadata,
-  type Client,
-  type ClientReadableStream,
-  type MethodDefinition,
-  type ServiceClientConstructor,
-} from '@grpc/grpc-js';
-import { getApps } from 'firebase-admin/app';
-import { v1 } from 'firebase-admin/firestore';
+import type { ClientReadableStream } from '@grpc/grpc-js';
+import { asItIs, connected, within } from './connection';
 import { DEADLINES, type Database } from './database';
 import { outsideDomain } from './domain';
 import { decodeDocument, type StoredDocument } from './wire';
 
 /**
- * Queries, at a fifth of what the library's `Query` costs (docs/performance.md). The call is made on the gRPC client that
- * the library makes and hands out (`FirestoreClient.initialize`), so with its channel and credentials, and a document
- * is read straight from the bytes of its message.
+ * Queries, at a fifth of what the library's `Query` costs (docs/performance.md): a document is read straight from the
+ * bytes of its message.
  *
  * The guarantees are those of `Query.stream`: documents come in the query's order, each once; after a transient error in
  * the middle, the query goes on behind the last document that came, and reads at the same moment as before.
@@ -56,15 +47,16 @@ const FIRST_DELAY_MS = 250;
  * @throws the reason of the database's signal as soon as that aborts
  */
 export async function* select(db: Database, selection: Selection): AsyncGenerator<readonly StoredDocument[]> {
-  const { client, method, documents, headers } = await connected();
+  const { client, documents, ...connection } = await connected();
+  const { path, requestSerialize, responseDeserialize } = connection.method<Request, Response>('RunQuery');
+  const headers = connection.headers(`parent=${encodeURIComponent(documents)}`);
   const parentBytes = Buffer.byteLength(`${documents}/${selection.collection}/`);
   let request = requestFor(documents, selection);
   for (let tries = 1; ; tries += 1) {
     db.signal.throwIfAborted();
     db.calls += 1;
-    const options = { deadline: Date.now() + DEADLINES.query };
     const call = outsideDomain(() =>
-      client.makeServerStreamRequest(method.path, method.requestSerialize, asItIs, request, headers, options),
+      client.makeServerStreamRequest(path, requestSerialize, asItIs, request, headers, within(DEADLINES.query)),
     );
     const cancel = () => call.cancel();
     db.signal.addEventListener('abort', cancel);
@@ -86,7 +78,7 @@ export async function* select(db: Database, selection: Selection): AsyncGenerato
       db.signal.throwIfAborted();
       if (last !== undefined) {
         tries = 0;
-        request = resumed(request, method.responseDeserialize(last));
+        request = resumed(request, responseDeserialize(last));
       }
       if (tries === MAX_TRIES || !isTransient(error)) throw error;
     } finally {
@@ -96,8 +88,6 @@ export async function* select(db: Database, selection: Selection): AsyncGenerato
     await sleep(FIRST_DELAY_MS * 2 ** tries * Math.random(), undefined, { signal: db.signal });
   }
 }
-
-const asItIs = (message: Buffer): Buffer => message;
 
 /** The messages of a call in groups, read at the pace at which these are taken. @throws the call's error, after the last */
 async function* arrivals(call: ClientReadableStream<Buffer>): AsyncGenerator<readonly Buffer[]> {
@@ -191,47 +181,3 @@ function resumed({ parent, structuredQuery }: Request, { document, readTime }: R
 
 const isTransient = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && transientCodes.has(error.code);
-
-/** What every query needs: a client, the method that it calls, and the name that those of all documents begin with. */
-interface Connection {
-  client: Client;
-  method: MethodDefinition<Request, Response>;
-  documents: string;
-  headers: Metadata;
-}
-
-let connection: Promise<Connection> | undefined;
-
-/** The process's one connection; made anew if it could not be made. */
-function connected(): Promise<Connection> {
-  connection ??= outsideDomain(connect).catch((error: unknown) => {
-    connection = undefined;
-    throw error;
-  });
-  return connection;
-}
-
-/** Connects as the library does: to FIRESTORE_EMULATOR_HOST where that is set, else with the default credentials. */
-async function connect(): Promise<Connection> {
-  const emulator = process.env['FIRESTORE_EMULATOR_HOST'];
-  const library = new v1.FirestoreClient(emulator === undefined ? {} : emulatorAt(emulator));
-  const client = (await library.initialize()) as unknown as Client;
-  const { service } = client.constructor as ServiceClientConstructor;
-  const { RunQuery: method } = service as unknown as { RunQuery: Connection['method'] };
-  const project = getApps()[0]?.options.projectId ?? (await library.getProjectId());
-  const database = `projects/${project}/databases/(default)`;
-  const documents = `${database}/documents`;
-  const headers = new Metadata();
-  headers.set('google-cloud-resource-prefix', database);
-  headers.set('x-goog-request-params', `parent=${encodeURIComponent(documents)}`);
-  // An emulator would judge a call without this by the rules, which keep every client out.
-  if (emulator !== undefined) headers.set('authorization', 'Bearer owner');
-  return { client, method, documents, headers };
-}
-
-function emulatorAt(address: string) {
-  const { hostname, port } = new URL(`http://${address}`);
-  const sslCreds = credentials.createInsecure();
-  // Named, because the library would otherwise look for credentials, up to the network's metadata server, to ask them.
-  return { servicePath: hostname, port: Number(port), sslCreds, universeDomain: 'googleapis.com' };
-}

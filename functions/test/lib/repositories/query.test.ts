@@ -24,6 +24,8 @@ beforeAll(async () => {
   firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['GCLOUD_PROJECT'] = PROJECT;
+  // The library need not ask around for credentials that nobody asks for.
+  process.env['METADATA_SERVER_DETECTION'] = 'none';
   library = new Firestore({ projectId: PROJECT });
   const orders = ids.map((id, i) => ({
     team_id: TEAM,
