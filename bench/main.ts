@@ -36,11 +36,14 @@ async function main(): Promise<void> {
       add: (figure) => void figures.push(figure),
       plot: (point) => void points.push(point),
     });
+    at('done\n');
+  } catch (error) {
+    // What was measured until then is worth its minutes.
+    console.error(error);
+    process.exitCode = 1;
   } finally {
     await database.stop();
   }
-  at('done\n');
-
   console.log(tableOf(figures));
   console.log(machine());
   if (values.json !== undefined) {

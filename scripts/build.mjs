@@ -27,7 +27,7 @@ const TOOLING = ['firebase-admin', 'firebase-functions'];
 const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
 const { outputFiles } = await build({
-  entryPoints: [`${SOURCE}/src/index.ts`],
+  stdin: { contents: lazily(await readFile(`${SOURCE}/src/index.ts`, 'utf8')), resolveDir: `${SOURCE}/src` },
   outfile: `${DIST}/${BUNDLE}`,
   bundle: true,
   write: false,
@@ -61,6 +61,13 @@ await mkdir(DIST, { recursive: true });
 for (const [file, contents] of files) await replace(`${DIST}/${file}`, contents);
 for (const file of await readdir(DIST)) {
   if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
+}
+
+/** The functions that a module exports, each loaded when it is asked for: a deployed function asks for one of the six. */
+function lazily(index) {
+  const exported = [...index.matchAll(/^export \{ (\w+) \} from '(.+)';$/gm)];
+  const getters = exported.map(([, name, file]) => `get ${name}() { return require('${file}').${name}; }`);
+  return `module.exports = { ${getters.join(',')} };`;
 }
 
 /** The lock file, pruned to what the manifest needs, under the manifest's own `dev` marks. */

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/lib/clock';
 import { databaseOf } from '../src/lib/repositories/database';
+import { usageUntil } from '../src/lib/repositories/usage';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { LEASE_MS } from '../src/lib/settings';
 import { RESERVE_MS, type Run } from '../src/price-lists/workflow';
@@ -56,7 +57,7 @@ async function main(args: string[]): Promise<number> {
     const signal = AbortSignal.any([AbortSignal.timeout(LEASE_MS - RESERVE_MS), interrupted()]);
     const firestore = clientOf(target.project);
     const run: Run = {
-      db: databaseOf(firestore, signal, DEADLINES),
+      db: databaseOf(firestore, usageUntil(signal), DEADLINES),
       clock: systemClock,
       random: Math.random,
       newToken: randomUUID,
@@ -202,6 +203,8 @@ const isVerb = (word: string): word is Verb => Object.hasOwn(verbs, word);
 function targetOf({ project: given }: Options): { project: string; name: string } {
   const project = given ?? process.env['GOOGLE_CLOUD_PROJECT'] ?? process.env['GCLOUD_PROJECT'] ?? defaultProject();
   if (project.startsWith('demo-')) process.env['FIRESTORE_EMULATOR_HOST'] ??= '127.0.0.1:8080';
+  // Where the connection of entries looks for it (functions/src/lib/repositories/connection.ts).
+  process.env['GOOGLE_CLOUD_PROJECT'] = project;
   const address = process.env['FIRESTORE_EMULATOR_HOST'];
   // Google's libraries would ask around whether this is one of Google's machines.
   if (address !== undefined) process.env['METADATA_SERVER_DETECTION'] = 'none';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from './lib/clock';
 import { endpoint } from './lib/http/endpoint';
 import { priceListLog } from './lib/logging';
+import { openDatabase } from './lib/repositories/database';
 import { judgePriceListSubmission } from './lib/schemas/add-price-lists';
 import { LEASE_MS, WRITE_BODY_MS, writeSettings } from './lib/settings';
 import { addPriceLists as create, RESERVE_MS } from './price-lists/workflow';
@@ -17,9 +18,9 @@ export const addPriceLists = endpoint({
   bodyMs: WRITE_BODY_MS,
   reserveMs: RESERVE_MS + ANSWER_MS,
   judge: judgePriceListSubmission,
-  work: async ({ db, requestId, signal }, submission) => {
+  work: async ({ usage, requestId, signal }, submission) => {
     const { response, replayed } = await create(submission, {
-      db,
+      db: openDatabase(usage),
       clock: systemClock,
       random: Math.random,
       newToken: randomUUID,

@@ -8,5 +8,5 @@ export const getMarkets = endpoint({
   name: 'getMarkets',
   method: 'GET',
   settings: listSettings,
-  work: ({ db }) => ({ body: keyedList('markets', readMarkets(db)) }),
+  work: ({ usage }) => ({ body: keyedList('markets', readMarkets(usage)) }),
 });

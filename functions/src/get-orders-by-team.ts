@@ -11,5 +11,5 @@ export const getOrdersByTeam = endpoint({
   settings: rangeSettings,
   bodyMs: READ_BODY_MS,
   judge: judgeBy(ordersByTeamRequest),
-  work: ({ db }, request) => ({ body: keyedList('orders', readOrders(db, request)) }),
+  work: ({ usage }, request) => ({ body: keyedList('orders', readOrders(usage, request)) }),
 });

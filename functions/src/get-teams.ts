@@ -8,5 +8,5 @@ export const getTeams = endpoint({
   name: 'getTeams',
   method: 'GET',
   settings: listSettings,
-  work: ({ db }) => ({ body: keyedList('teams', readTeams(db)) }),
+  work: ({ usage }) => ({ body: keyedList('teams', readTeams(usage)) }),
 });

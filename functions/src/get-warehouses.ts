@@ -9,5 +9,5 @@ export const getWarehouses = endpoint({
   method: 'GET',
   settings: listSettings,
   browsers: true,
-  work: ({ db }) => ({ body: keyedList('warehouses', readWarehouses(db)) }),
+  work: ({ usage }) => ({ body: keyedList('warehouses', readWarehouses(usage)) }),
 });

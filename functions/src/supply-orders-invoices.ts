@@ -11,5 +11,5 @@ export const supplyOrdersInvoices = endpoint({
   settings: rangeSettings,
   bodyMs: READ_BODY_MS,
   judge: judgeBy(supplyOrdersInvoicesRequest),
-  work: ({ db }, request) => ({ body: plainList('supply_orders', readSupplyOrders(db, request)) }),
+  work: ({ usage }, request) => ({ body: plainList('supply_orders', readSupplyOrders(usage, request)) }),
 });

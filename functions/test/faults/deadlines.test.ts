@@ -1,6 +1,8 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type EndedCall, type Rpc } from '../../../local/firestore';
-import { connect, databaseOf, type Deadlines } from '../../src/lib/repositories/database';
+import type { Deadlines } from '../../src/lib/repositories/connection';
+import { connect, databaseOf } from '../../src/lib/repositories/database';
+import { usageUntil } from '../../src/lib/repositories/usage';
 
 /** That every call has a deadline which holds, against real silence, and that no call is repeated behind its caller's back. */
 
@@ -26,7 +28,7 @@ afterAll(async () => {
   await embedded.close();
 });
 
-const database = () => databaseOf(db, new AbortController().signal, deadlines);
+const database = () => databaseOf(db, usageUntil(new AbortController().signal), deadlines);
 
 interface Tried {
   rpc: Rpc;

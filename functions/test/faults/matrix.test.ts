@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Call, Code, Fault, FaultAction } from '../../../local/firestore';
 import { setTimeoutHandler } from '../../node_modules/@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
-import { DEADLINES } from '../../src/lib/repositories/database';
+import { DEADLINES } from '../../src/lib/repositories/connection';
 import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { startService, type Service } from '../support/service';
 import { CALLS, labelledBody, nameOf, rpcOf, type CallName } from './calls';

@@ -1,6 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock } from '../../src/lib/clock';
 import { databaseOf } from '../../src/lib/repositories/database';
+import { usageUntil } from '../../src/lib/repositories/usage';
 import { LEASE_MS } from '../../src/lib/settings';
 import type { Run } from '../../src/price-lists/workflow';
 import { find, release, resume } from '../../operator/review';
@@ -12,7 +13,7 @@ export function operatorRun(db: Firestore, afterMs = 0): Run {
   const { signal } = new AbortController();
   let tokens = 0;
   return {
-    db: databaseOf(db, signal),
+    db: databaseOf(db, usageUntil(signal)),
     clock: { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) },
     random: Math.random,
     newToken: () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`,

@@ -3,6 +3,7 @@ import { readChunks, readEntries, readKey, readKeys, readProgress } from '../../
 import { release } from '../../operator/review';
 import { systemClock } from '../../src/lib/clock';
 import { openDatabase } from '../../src/lib/repositories/database';
+import { usageUntil } from '../../src/lib/repositories/usage';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { Indexes, type IndexDefinitions } from '../../../local/firestore/indexes';
 import type { Filter, Requests } from '../../../local/firestore/schema';
@@ -69,7 +70,7 @@ async function recordOf(boq_list_id: string): Promise<KeyRecord> {
   return record;
 }
 
-const database = () => openDatabase(AbortSignal.timeout(20_000));
+const database = () => openDatabase(usageUntil(AbortSignal.timeout(20_000)));
 
 /** A price list's life with all that may happen: it fails, is released, is posted again; and one without a market. */
 async function liveThroughEverything(products: number): Promise<void> {

@@ -3,6 +3,7 @@ import { readKey } from '../../operator/records';
 import { resume } from '../../operator/review';
 import { systemClock } from '../../src/lib/clock';
 import { openDatabase } from '../../src/lib/repositories/database';
+import { usageUntil } from '../../src/lib/repositories/usage';
 import { keyId } from '../../src/lib/repositories/price-lists';
 import { startService, type Service } from '../support/service';
 import { bodyOf } from '../support/submissions';
@@ -72,7 +73,7 @@ describe.each(versions)('records of %s', (file) => {
 
   test.each(['requires-review', 'processing'])('the attempt %s is resumed from its stored payload', async (key) => {
     const signal = AbortSignal.timeout(20_000);
-    const db = openDatabase(signal);
+    const db = openDatabase(usageUntil(signal));
     const record = await readKey(db, key);
     if (record?.creation == null) throw new Error(`${key} is not among the records`);
     const run = {

@@ -36,9 +36,9 @@ const breaks: Record<string, Break> = {
   },
   'entries that are created': {
     file: ENTRIES,
-    line: 'writer.open(COMMIT_WRITE, 1 + sizeOf(documentSize) + documentSize);',
+    line: 'writer.open(COMMIT_WRITE, 1 + varintSize(documentSize) + documentSize);',
     // A precondition: there is no such document.
-    broken: `writer.open(COMMIT_WRITE, 5 + sizeOf(documentSize) + documentSize);
+    broken: `writer.open(COMMIT_WRITE, 5 + varintSize(documentSize) + documentSize);
       writer.raw(Buffer.from([0x22, 2, 8, 0]));`,
     caught: /somebody else was first/,
   },

@@ -1,6 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
 import { databaseOf, type Database } from '../../src/lib/repositories/database';
+import { usageUntil } from '../../src/lib/repositories/usage';
 import type { Random } from './random';
 
 /**
@@ -93,7 +94,7 @@ export class World {
   /** A process whose calls and sleeps are the world's; its clock is off by up to a few seconds. */
   process(name: string): Process {
     const skew = this.random.integer(-10_000, 10_000);
-    const real = databaseOf(this.firestore, new AbortController().signal);
+    const real = databaseOf(this.firestore, usageUntil(new AbortController().signal));
     const { promise: died, reject } = Promise.withResolvers<never>();
     died.catch(() => undefined);
     const process: Process = {

@@ -4,7 +4,7 @@ import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-funct
 import { deadline } from '../clock';
 import { allowedOrigins, apiKeys, apiKeySecret } from '../config';
 import { logRequest } from '../logging';
-import { openDatabase, type Database } from '../repositories/database';
+import { usageUntil, type Usage } from '../repositories/usage';
 import { isValidKey } from './api-key';
 import { keepBodiesUnparsed, readJson, type IncomingRequest } from './body';
 import { applyCors } from './cors';
@@ -26,7 +26,8 @@ import { send, type Answer } from './response';
 
 /** What an operation's work is given besides the body. */
 export interface Context {
-  db: Database;
+  /** What the request asks of Firestore is counted here. */
+  usage: Usage;
   requestId: string;
   /** Aborts when the time for the work is up. */
   signal: AbortSignal;
@@ -88,7 +89,7 @@ async function handle<Body>(
   const started_at = performance.now();
   const { settings, reserveMs = RESERVE_MS } = operation;
   const { signal, cancel } = deadline(settings.timeoutSeconds * 1000 - reserveMs);
-  const context: Context = { db: openDatabase(signal), requestId: requestId(request), signal };
+  const context: Context = { usage: usageUntil(signal), requestId: requestId(request), signal };
   response.setHeader('X-Request-Id', context.requestId);
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
@@ -110,8 +111,8 @@ async function handle<Body>(
     // An error may have come too late to be answered, or to a caller who has gone away: the log has it as it is.
     status: error === undefined ? response.statusCode : errorTable[error.code].status,
     duration_ms: Math.round(performance.now() - started_at),
-    firestore_calls: context.db.calls,
-    count: done && (done.count ?? context.db.documents),
+    firestore_calls: context.usage.calls,
+    count: done && (done.count ?? context.usage.documents),
     replayed: done?.replayed,
     error,
   });

@@ -1,5 +1,6 @@
-import { asItIs, connected, within } from './connection';
+import { asItIs, connected, pathOf, within } from './connection';
 import { outsideDomain } from './domain';
+import { varintSize, writeVarint } from './encoding';
 
 /**
  * Sets many small documents in one call, at a fraction of what the library's batch costs (docs/performance.md): the bytes
@@ -22,13 +23,12 @@ export interface Numbers {
  * @throws the call's error; after {@link ms} milliseconds DEADLINE_EXCEEDED
  */
 export async function setNumbers(numbers: Numbers, ms: number): Promise<void> {
-  const { client, database, documents, ...connection } = await connected();
-  const { path } = connection.method('Commit');
-  const headers = connection.headers(`database=${encodeURIComponent(database)}`);
+  const { client, database, documents, headers } = await connected();
+  const resource = headers(`database=${encodeURIComponent(database)}`);
   const request = encodeCommit(database, documents, numbers);
   await new Promise<void>((resolve, reject) => {
     outsideDomain(() =>
-      client.makeUnaryRequest(path, asItIs, asItIs, request, headers, within(ms), (error) => {
+      client.makeUnaryRequest(pathOf('Commit'), asItIs, asItIs, request, resource, within(ms), (error) => {
         if (error === null) resolve();
         else reject(error);
       }),
@@ -62,10 +62,10 @@ function encodeCommit(database: string, documents: string, { collection, field, 
     const nameSize = sizes[i] ?? 0;
     // As the library has it: an integer that JavaScript holds exactly is one, every other number is a double.
     const isInteger = Number.isSafeInteger(value);
-    const valueSize = isInteger ? 1 + sizeOf(value) : 9;
-    const entrySize = 1 + sizeOf(key.length) + key.length + 1 + sizeOf(valueSize) + valueSize;
-    const documentSize = 1 + sizeOf(nameSize) + nameSize + 1 + sizeOf(entrySize) + entrySize;
-    writer.open(COMMIT_WRITE, 1 + sizeOf(documentSize) + documentSize);
+    const valueSize = isInteger ? 1 + varintSize(value) : 9;
+    const entrySize = 1 + varintSize(key.length) + key.length + 1 + varintSize(valueSize) + valueSize;
+    const documentSize = 1 + varintSize(nameSize) + nameSize + 1 + varintSize(entrySize) + entrySize;
+    writer.open(COMMIT_WRITE, 1 + varintSize(documentSize) + documentSize);
     writer.open(WRITE_UPDATE, documentSize);
     writer.open(DOCUMENT_NAME, nameSize);
     writer.raw(prefix);
@@ -79,13 +79,6 @@ function encodeCommit(database: string, documents: string, { collection, field, 
   return writer.written();
 }
 
-/** How many bytes an integer from nought on takes as a varint. */
-function sizeOf(integer: number): number {
-  let size = 1;
-  for (let rest = integer; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
-  return size;
-}
-
 /** A message that is being written, into bytes that are enough for it. */
 class Writer {
   #at = 0;
@@ -95,9 +88,7 @@ class Writer {
   /** A tag with a varint: an integer, or the length of what comes next. */
   open(tag: number, integer: number): void {
     this.buffer[this.#at++] = tag;
-    let rest = integer;
-    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.buffer[this.#at++] = (rest % 0x80) + 0x80;
-    this.buffer[this.#at++] = rest;
+    this.#at = writeVarint(this.buffer, this.#at, integer);
   }
 
   bytes(tag: number, bytes: Buffer): void {

@@ -1,19 +1,9 @@
-import {
-  credentials,
-  Metadata,
-  type CallOptions,
-  type Client,
-  type MethodDefinition,
-  type ServiceClientConstructor,
-} from '@grpc/grpc-js';
-import { getApps } from 'firebase-admin/app';
-import { v1 } from 'firebase-admin/firestore';
+import { Client, credentials, Metadata, type CallOptions, type ChannelCredentials } from '@grpc/grpc-js';
 import { outsideDomain } from './domain';
 
 /**
- * The gRPC client that the library makes and hands out (`FirestoreClient.initialize`), with its channel and its
- * credentials: for the two calls that carry nearly all there is, queries and batches of entries, of whose time the
- * library's own objects would be the most (docs/performance.md).
+ * A gRPC channel to Firestore for the two calls that carry nearly all there is, queries and batches of entries. Of their
+ * time the library's own objects would be the most, and of a cold start its loading (docs/decisions/0009-past-the-library.md).
  */
 export interface Connection {
   client: Client;
@@ -21,11 +11,29 @@ export interface Connection {
   database: string;
   /** What the names of all documents begin with, without the slash. */
   documents: string;
-  /** The description of a call. */
-  method: <Request, Response>(name: 'RunQuery' | 'Commit') => MethodDefinition<Request, Response>;
   /** What a call says of itself beside its request; `resource` is what of the request Google routes it by. */
   headers: (resource: string) => Metadata;
 }
+
+/** Milliseconds that one call to Firestore may take before it fails with DEADLINE_EXCEEDED. */
+export interface Deadlines {
+  /** A read of known documents, with the repetitions that the library makes of it; each of them has half of this. */
+  read: number;
+  commit: number;
+  /** A query, from its start to its last document: a slow caller of a large answer slows its query down. */
+  query: number;
+}
+
+export const DEADLINES: Deadlines = { read: 10_000, commit: 20_000, query: 240_000 };
+
+/** The path of a call. */
+export const pathOf = (name: 'RunQuery' | 'Commit'): string => `/google.firestore.v1.Firestore/${name}`;
+
+/** The options of a call that may take so many milliseconds. */
+export const within = (ms: number): CallOptions => ({ deadline: Date.now() + ms });
+
+/** Leaves the bytes of a message as they are: written, or read, elsewhere. */
+export const asItIs = (message: Buffer): Buffer => message;
 
 let connection: Promise<Connection> | undefined;
 
@@ -38,25 +46,20 @@ export function connected(): Promise<Connection> {
   return connection;
 }
 
-/** The options of a call that may take so many milliseconds. */
-export const within = (ms: number): CallOptions => ({ deadline: Date.now() + ms });
-
-/** Leaves the bytes of a message as they are: written, or read, elsewhere. */
-export const asItIs = (message: Buffer): Buffer => message;
+const GOOGLE = 'firestore.googleapis.com:443';
 
 /** Connects as the library does: to FIRESTORE_EMULATOR_HOST where that is set, else with the default credentials. */
 async function connect(): Promise<Connection> {
   const emulator = process.env['FIRESTORE_EMULATOR_HOST'];
-  const library = new v1.FirestoreClient(emulator === undefined ? {} : emulatorAt(emulator));
-  const client = (await library.initialize()) as unknown as Client;
-  const { service } = client.constructor as ServiceClientConstructor;
-  const project = getApps()[0]?.options.projectId ?? (await library.getProjectId());
-  const database = `projects/${project}/databases/(default)`;
+  const database = `projects/${await projectId()}/databases/(default)`;
+  const client =
+    emulator === undefined
+      ? new Client(GOOGLE, await defaultCredentials())
+      : new Client(emulator, credentials.createInsecure());
   return {
     client,
     database,
     documents: `${database}/documents`,
-    method: <Request, Response>(name: string) => service[name] as unknown as MethodDefinition<Request, Response>,
     headers: (resource) => {
       const headers = new Metadata();
       headers.set('google-cloud-resource-prefix', database);
@@ -68,9 +71,24 @@ async function connect(): Promise<Connection> {
   };
 }
 
-function emulatorAt(address: string) {
-  const { hostname, port } = new URL(`http://${address}`);
-  const sslCreds = credentials.createInsecure();
-  // Named, because the library would otherwise look for credentials, up to the network's metadata server, to ask them.
-  return { servicePath: hostname, port: Number(port), sslCreds, universeDomain: 'googleapis.com' };
+/** The project that the environment names, as it does in a deployed function; else the one that the library finds. */
+async function projectId(): Promise<string> {
+  const named = process.env['GOOGLE_CLOUD_PROJECT'] ?? process.env['GCLOUD_PROJECT'];
+  if (named !== undefined) return named;
+  const { v1 } = await import('firebase-admin/firestore');
+  return new v1.FirestoreClient().getProjectId();
+}
+
+/** TLS, and with each call the token of the account that the function runs under; renewed by the library. */
+async function defaultCredentials(): Promise<ChannelCredentials> {
+  const { applicationDefault } = await import('firebase-admin/app');
+  const account = applicationDefault();
+  const token = credentials.createFromMetadataGenerator((_, done) => {
+    account.getAccessToken().then(({ access_token }) => {
+      const headers = new Metadata();
+      headers.set('authorization', `Bearer ${access_token}`);
+      done(null, headers);
+    }, done);
+  });
+  return credentials.combineChannelCredentials(credentials.createSsl(), token);
 }

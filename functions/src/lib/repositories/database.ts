@@ -7,18 +7,14 @@ import {
   type Transaction,
 } from 'firebase-admin/firestore';
 import { setNumbers, type Numbers } from './commit';
+import { DEADLINES, type Deadlines } from './connection';
 import { outsideDomain } from './domain';
+import type { Usage } from './usage';
 
-/** The database as one request sees it. */
-export interface Database {
+/** The database as a request sees it that writes. */
+export interface Database extends Usage {
   /** The process's one client. */
   readonly firestore: Firestore;
-  /** Calls to Firestore that this request has made. */
-  calls: number;
-  /** Documents that its queries have brought. */
-  documents: number;
-  /** Ends the reading of a query when the request's time is up. */
-  readonly signal: AbortSignal;
   /** Documents as they are now, in the order in which they are asked for. One call. */
   read(...documents: DocumentReference[]): Promise<DocumentSnapshot[]>;
   /** Applies what `fill` puts in: all of it, or nothing if one of its preconditions does not hold. One call, tried once. */
@@ -30,32 +26,18 @@ export interface Database {
 /** What one commit is to do. */
 export type Writes = Pick<Transaction, 'create' | 'set' | 'update'>;
 
-/** Milliseconds that one call to Firestore may take before it fails with DEADLINE_EXCEEDED. */
-export interface Deadlines {
-  /** A read of known documents, with the repetitions that the library makes of it; each of them has half of this. */
-  read: number;
-  commit: number;
-  /** A query, from its start to its last document: a slow caller of a large answer slows its query down. */
-  query: number;
-}
-
-export const DEADLINES: Deadlines = { read: 10_000, commit: 20_000, query: 240_000 };
-
 let shared: Firestore | undefined;
 
 /** Opens the database for one request. The client is made at the first, and kept: it holds the connections. */
-export function openDatabase(signal: AbortSignal): Database {
+export function openDatabase(usage: Usage): Database {
   shared ??= connect(getFirestore(getApps()[0] ?? initializeApp()), DEADLINES);
-  return databaseOf(shared, signal);
+  return databaseOf(shared, usage);
 }
 
-/** The database that a client reaches. */
-export function databaseOf(firestore: Firestore, signal: AbortSignal, deadlines: Deadlines = DEADLINES): Database {
-  return {
+/** The database that a client reaches; what is asked of it counts as usage of the request. */
+export function databaseOf(firestore: Firestore, usage: Usage, deadlines: Deadlines = DEADLINES): Database {
+  const database: Omit<Database, keyof Usage> & ThisType<Database> = {
     firestore,
-    signal,
-    calls: 0,
-    documents: 0,
     read(...documents) {
       this.calls += 1;
       return within(
@@ -78,6 +60,7 @@ export function databaseOf(firestore: Firestore, signal: AbortSignal, deadlines:
       return setNumbers(numbers, deadlines.commit);
     },
   };
+  return Object.assign(usage, database);
 }
 
 /**

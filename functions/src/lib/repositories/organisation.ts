@@ -2,8 +2,8 @@ import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schema
 import type { Market, Order, Place, SupplyOrder } from '../schemas/responses';
 import { storedCode, storedInvoices, storedText } from '../schemas/stored';
 import { collections, fields } from './collections';
-import type { Database } from './database';
 import { select, type Condition, type Selection } from './query';
+import type { Usage } from './usage';
 import type { StoredDocument } from './wire';
 
 /**
@@ -18,14 +18,14 @@ export type Identified<T> = readonly [id: string, record: T];
 export type Groups<T> = AsyncGenerator<readonly T[]>;
 
 /** The orders of a team within a range (contract, section 4.1); filtered in Firestore. */
-export function readOrders(db: Database, request: OrdersByTeamRequest): Groups<Identified<Order>> {
+export function readOrders(usage: Usage, request: OrdersByTeamRequest): Groups<Identified<Order>> {
   const field = fields.order;
   const status: Condition[] = request.status === 'ALL' ? [] : [[field.status, '==', request.status]];
   const selection = {
     ...ofTeamInRange(collections.orders, field, request, status),
     fields: [field.customerId, field.customerName, field.invoice, field.market, field.team],
   };
-  return read(db, selection, ({ id, fields }) => [
+  return read(usage, selection, ({ id, fields }) => [
     id,
     {
       customer_data: {
@@ -40,31 +40,31 @@ export function readOrders(db: Database, request: OrdersByTeamRequest): Groups<I
 }
 
 /** The supply orders of a team within a range (contract, section 4.5), oldest first, then by id. */
-export function readSupplyOrders(db: Database, request: SupplyOrdersInvoicesRequest): Groups<SupplyOrder> {
+export function readSupplyOrders(usage: Usage, request: SupplyOrdersInvoicesRequest): Groups<SupplyOrder> {
   const field = fields.supplyOrder;
   const status: Condition[] = request.status === null ? [] : [[field.status, '==', request.status]];
   const selection = {
     ...ofTeamInRange(collections.supplyOrders, field, request, status),
     fields: [field.invoices],
   };
-  return read(db, selection, ({ id, fields }) => ({ id, invoices: storedInvoices(at(fields, field.invoices)) }));
+  return read(usage, selection, ({ id, fields }) => ({ id, invoices: storedInvoices(at(fields, field.invoices)) }));
 }
 
 /** All warehouses (contract, section 4.2). */
-export function readWarehouses(db: Database): Groups<Identified<Place>> {
-  return readPlaces(db, collections.warehouses, fields.warehouse);
+export function readWarehouses(usage: Usage): Groups<Identified<Place>> {
+  return readPlaces(usage, collections.warehouses, fields.warehouse);
 }
 
 /** All teams (contract, section 4.4). */
-export function readTeams(db: Database): Groups<Identified<Place>> {
-  return readPlaces(db, collections.teams, fields.team);
+export function readTeams(usage: Usage): Groups<Identified<Place>> {
+  return readPlaces(usage, collections.teams, fields.team);
 }
 
 /** All markets (contract, section 4.3). */
-export function readMarkets(db: Database): Groups<Identified<Market>> {
+export function readMarkets(usage: Usage): Groups<Identified<Market>> {
   const { name, country, currency } = fields.market;
   const selection = { collection: collections.markets, fields: [name, country, currency] };
-  return read(db, selection, ({ id, fields }) => [id, marketOf(fields)]);
+  return read(usage, selection, ({ id, fields }) => [id, marketOf(fields)]);
 }
 
 /** A market as its stored fields have it. */
@@ -85,9 +85,9 @@ const placeOf = (place: Stored, { name, country }: PlaceFields): Place => ({
   country_iso: storedCode(at(place, country)),
 });
 
-function readPlaces(db: Database, collection: string, field: PlaceFields): Groups<Identified<Place>> {
+function readPlaces(usage: Usage, collection: string, field: PlaceFields): Groups<Identified<Place>> {
   const selection = { collection, fields: [field.name, field.country] };
-  return read(db, selection, ({ id, fields }) => [id, placeOf(fields, field)]);
+  return read(usage, selection, ({ id, fields }) => [id, placeOf(fields, field)]);
 }
 
 interface Range {
@@ -112,8 +112,8 @@ function ofTeamInRange(
   return { collection, where, orderBy: field.createdAt };
 }
 
-async function* read<T>(db: Database, selection: Selection, record: (document: StoredDocument) => T): Groups<T> {
-  for await (const group of select(db, selection)) yield group.map(record);
+async function* read<T>(usage: Usage, selection: Selection, record: (document: StoredDocument) => T): Groups<T> {
+  for await (const group of select(usage, selection)) yield group.map(record);
 }
 
 /** The value at a dotted path. */

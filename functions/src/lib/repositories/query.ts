@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import { asItIs, connected, within } from './connection';
-import { DEADLINES, type Database } from './database';
+import { asItIs, connected, DEADLINES, pathOf, within } from './connection';
 import { outsideDomain } from './domain';
-import { decodeDocument, type StoredDocument } from './wire';
+import { bytesField, integerField } from './encoding';
+import type { Usage } from './usage';
+import { decodeDocument, decodePosition, type Position, type StoredDocument } from './wire';
 
 /**
  * Queries, at a fifth of what the library's `Query` costs (docs/performance.md): a document is read straight from the
@@ -26,7 +27,8 @@ export interface Selection {
 
 export type Condition = readonly [field: string, operator: keyof typeof operators, value: string | number];
 
-const operators = { '==': 'EQUAL', '>=': 'GREATER_THAN_OR_EQUAL', '<': 'LESS_THAN' } as const;
+/** With their numbers in Firestore's `StructuredQuery.FieldFilter.Operator`. */
+const operators = { '<': 1, '>=': 4, '==': 5 } as const;
 
 /** How many messages are handed on at a time: an asynchronous step for each of them would cost as much as all else. */
 const GROUP = 128;
@@ -44,22 +46,21 @@ const FIRST_DELAY_MS = 250;
  * The documents of a selection, in groups as they arrive, at the pace at which they are taken. After a transient error
  * the query goes on; after the fifth without a document in between, it fails.
  *
- * @throws the reason of the database's signal as soon as that aborts
+ * @throws the reason of the usage's signal as soon as that aborts
  */
-export async function* select(db: Database, selection: Selection): AsyncGenerator<readonly StoredDocument[]> {
-  const { client, documents, ...connection } = await connected();
-  const { path, requestSerialize, responseDeserialize } = connection.method<Request, Response>('RunQuery');
-  const headers = connection.headers(`parent=${encodeURIComponent(documents)}`);
+export async function* select(usage: Usage, selection: Selection): AsyncGenerator<readonly StoredDocument[]> {
+  const { client, documents, headers } = await connected();
+  const resource = headers(`parent=${encodeURIComponent(documents)}`);
   const parentBytes = Buffer.byteLength(`${documents}/${selection.collection}/`);
   let request = requestFor(documents, selection);
   for (let tries = 1; ; tries += 1) {
-    db.signal.throwIfAborted();
-    db.calls += 1;
+    usage.signal.throwIfAborted();
+    usage.calls += 1;
     const call = outsideDomain(() =>
-      client.makeServerStreamRequest(path, requestSerialize, asItIs, request, headers, within(DEADLINES.query)),
+      client.makeServerStreamRequest(pathOf('RunQuery'), asItIs, asItIs, request, resource, within(DEADLINES.query)),
     );
     const cancel = () => call.cancel();
-    db.signal.addEventListener('abort', cancel);
+    usage.signal.addEventListener('abort', cancel);
     let last: Buffer | undefined;
     try {
       for await (const messages of arrivals(call)) {
@@ -70,22 +71,22 @@ export async function* select(db: Database, selection: Selection): AsyncGenerato
           found.push(document);
           last = message;
         }
-        db.documents += found.length;
+        usage.documents += found.length;
         if (found.length > 0) yield found;
       }
       return;
     } catch (error) {
-      db.signal.throwIfAborted();
+      usage.signal.throwIfAborted();
       if (last !== undefined) {
         tries = 0;
-        request = resumed(request, responseDeserialize(last));
+        request = requestFor(documents, selection, decodePosition(last, selection.orderBy));
       }
       if (tries === MAX_TRIES || !isTransient(error)) throw error;
     } finally {
-      db.signal.removeEventListener('abort', cancel);
+      usage.signal.removeEventListener('abort', cancel);
       cancel();
     }
-    await sleep(FIRST_DELAY_MS * 2 ** tries * Math.random(), undefined, { signal: db.signal });
+    await sleep(FIRST_DELAY_MS * 2 ** tries * Math.random(), undefined, { signal: usage.signal });
   }
 }
 
@@ -123,61 +124,69 @@ async function* arrivals(call: ClientReadableStream<Buffer>): AsyncGenerator<rea
   if (end.error !== undefined) throw end.error;
 }
 
-/** A `google.firestore.v1.RunQueryRequest`. */
-interface Request {
-  parent: string;
-  structuredQuery: {
-    from: [{ collectionId: string }];
-    where?: object;
-    orderBy: { field: Field; direction: 'ASCENDING' }[];
-    select: { fields: Field[] };
-    startAt?: { values: unknown[]; before: boolean };
-  };
-  readTime?: unknown;
-}
-
-/** A `google.firestore.v1.RunQueryResponse` with a document. */
-interface Response {
-  document: { name: string; fields: Readonly<Record<string, unknown>> };
-  readTime: unknown;
-}
-
-interface Field {
-  fieldPath: string;
-}
-
-const field = (fieldPath: string): Field => ({ fieldPath });
-
 /** A document's name, in an order or a cursor. */
 const NAME = '__name__';
 
-function requestFor(parent: string, { collection, where = [], orderBy, fields }: Selection): Request {
-  const filters = where.map(([path, operator, value]) => ({
-    fieldFilter: { field: field(path), op: operators[operator], value: encoded(value) },
-  }));
+/** The numbers of the fields that are written (Google's firestore.proto, query.proto, document.proto). */
+const REQUEST = { parent: 1, query: 2, readTime: 7 } as const;
+const QUERY = { select: 1, from: 2, where: 3, orderBy: 4, startAt: 7 } as const;
+const FILTER = { composite: 1, field: 2 } as const;
+const COMPOSITE = { operator: 1, filters: 2, and: 1 } as const;
+const CONDITION = { field: 1, operator: 2, value: 3 } as const;
+const ORDER = { field: 1, direction: 2, ascending: 1 } as const;
+const COLLECTION = { id: 2 } as const;
+const PROJECTION = { fields: 2 } as const;
+const FIELD = { path: 2 } as const;
+const CURSOR = { values: 1 } as const;
+const VALUE = { integer: 2, reference: 5, string: 17 } as const;
+
+/** The bytes of a `google.firestore.v1.RunQueryRequest`: for all of a selection, or for what comes after a position. */
+function requestFor(
+  parent: string,
+  { collection, where = [], orderBy, fields }: Selection,
+  position?: Position,
+): Buffer {
   const order = orderBy === undefined ? [NAME] : [orderBy, NAME];
-  return {
-    parent,
-    structuredQuery: {
-      from: [{ collectionId: collection }],
-      ...(filters.length > 0 && { where: { compositeFilter: { op: 'AND', filters } } }),
-      orderBy: order.map((path) => ({ field: field(path), direction: 'ASCENDING' })),
-      // To go on behind a document, what it is ordered by must be known of it.
-      select: { fields: (orderBy === undefined ? fields : [...fields, orderBy]).map(field) },
-    },
-  };
+  // To go on behind a document, what it is ordered by must be known of it.
+  const read = orderBy === undefined ? fields : [...fields, orderBy];
+  const query = [
+    bytesField(QUERY.select, ...read.map((path) => field(PROJECTION.fields, path))),
+    bytesField(QUERY.from, bytesField(COLLECTION.id, collection)),
+    ...(where.length === 0 ? [] : [bytesField(QUERY.where, conjunction(where))]),
+    ...order.map((path) =>
+      bytesField(QUERY.orderBy, field(ORDER.field, path), integerField(ORDER.direction, ORDER.ascending)),
+    ),
+    ...(position === undefined ? [] : [bytesField(QUERY.startAt, ...valuesOf(position))]),
+  ];
+  const readTime = position === undefined ? [] : [bytesField(REQUEST.readTime, position.readTime)];
+  return Buffer.concat([bytesField(REQUEST.parent, parent), bytesField(REQUEST.query, ...query), ...readTime]);
 }
 
-const encoded = (value: string | number): object =>
-  typeof value === 'string' ? { stringValue: value } : { integerValue: String(value) };
+const field = (number: number, path: string): Buffer => bytesField(number, bytesField(FIELD.path, path));
 
-/** The request for what comes after the document of a response, as it was when that was read. */
-function resumed({ parent, structuredQuery }: Request, { document, readTime }: Response): Request {
-  const values = structuredQuery.orderBy.map(({ field: { fieldPath } }) =>
-    fieldPath === NAME ? { referenceValue: document.name } : document.fields[fieldPath],
+function conjunction(conditions: readonly Condition[]): Buffer {
+  const filters = conditions.map(([path, operator, value]) =>
+    bytesField(
+      COMPOSITE.filters,
+      bytesField(
+        FILTER.field,
+        field(CONDITION.field, path),
+        integerField(CONDITION.operator, operators[operator]),
+        bytesField(CONDITION.value, encoded(value)),
+      ),
+    ),
   );
-  return { parent, structuredQuery: { ...structuredQuery, startAt: { values, before: false } }, readTime };
+  return bytesField(FILTER.composite, integerField(COMPOSITE.operator, COMPOSITE.and), ...filters);
 }
+
+const encoded = (value: string | number): Buffer =>
+  typeof value === 'string' ? bytesField(VALUE.string, value) : integerField(VALUE.integer, value);
+
+/** Behind the document of a position: what it is ordered by as it was sent, and its name. */
+const valuesOf = ({ orderedBy, name }: Position): Buffer[] => [
+  ...(orderedBy === undefined ? [] : [bytesField(CURSOR.values, orderedBy)]),
+  bytesField(CURSOR.values, bytesField(VALUE.reference, name)),
+];
 
 const isTransient = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && transientCodes.has(error.code);

@@ -17,7 +17,7 @@ export interface StoredMap {
 }
 
 /** The numbers of the fields that are read. */
-const RESPONSE = { document: 1 } as const;
+const RESPONSE = { document: 1, readTime: 3 } as const;
 const DOCUMENT = { name: 1, fields: 2 } as const;
 const MAP = { fields: 1 } as const;
 const ENTRY = { key: 1, value: 2 } as const;
@@ -38,6 +38,66 @@ export function decodeDocument(response: Buffer, parentBytes: number): StoredDoc
     else reader.skip();
   }
   return document;
+}
+
+/** Where a query has come to: enough to go on behind it. */
+export interface Position {
+  /** The full name of the document. */
+  name: string;
+  /** The value of the field that it is ordered by, as the bytes that it came in. */
+  orderedBy: Buffer | undefined;
+  /** When it was read, as the bytes that it came in. */
+  readTime: Buffer;
+}
+
+/** The position of a response that has a document. @throws for bytes that are no such message */
+export function decodePosition(response: Buffer, orderBy: string | undefined): Position {
+  const reader = new Reader(response);
+  const position: Position = { name: '', orderedBy: undefined, readTime: Buffer.alloc(0) };
+  while (reader.at < response.length) {
+    switch (reader.field()) {
+      case RESPONSE.document:
+        for (const end = reader.end(); reader.at < end;) {
+          switch (reader.field()) {
+            case DOCUMENT.name:
+              position.name = reader.text();
+              break;
+            case DOCUMENT.fields: {
+              const [key, value] = readRawEntry(reader);
+              if (key === orderBy) position.orderedBy = value;
+              break;
+            }
+            default:
+              reader.skip();
+          }
+        }
+        break;
+      case RESPONSE.readTime:
+        position.readTime = reader.raw();
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return position;
+}
+
+function readRawEntry(reader: Reader): [key: string, value: Buffer | undefined] {
+  let key = '';
+  let value: Buffer | undefined;
+  for (const end = reader.end(); reader.at < end;) {
+    switch (reader.field()) {
+      case ENTRY.key:
+        key = reader.text();
+        break;
+      case ENTRY.value:
+        value = reader.raw();
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return [key, value];
 }
 
 function readDocument(reader: Reader, parentBytes: number): StoredDocument {
@@ -146,6 +206,14 @@ class Reader {
     const text = this.bytes.toString('utf8', this.at + skipped, end);
     this.at = end;
     return text;
+  }
+
+  /** The bytes of a value that has a length. */
+  raw(): Buffer {
+    const end = this.end();
+    const bytes = this.bytes.subarray(this.at, end);
+    this.at = end;
+    return bytes;
   }
 
   skip(): void {

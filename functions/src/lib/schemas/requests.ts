@@ -79,9 +79,7 @@ export const supplyOrdersInvoicesRequest = z
       ...teamAndRange,
       status: z
         .literal([0, 1, null], expected('0, 1 or null', 'number'))
-        .describe('`null` for supply orders of any status.')
-        // JSON's -0 is the same status as 0, but Firestore would be asked for another number.
-        .transform((status) => (status === 0 ? 0 : status)),
+        .describe('`null` for supply orders of any status.'),
     },
     anObject,
   )

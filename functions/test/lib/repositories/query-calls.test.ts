@@ -6,9 +6,9 @@ import {
   type ServerWritableStream,
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
-import { Firestore, v1 } from 'firebase-admin/firestore';
-import { databaseOf } from '../../../src/lib/repositories/database';
+import { v1 } from 'firebase-admin/firestore';
 import { select } from '../../../src/lib/repositories/query';
+import { usageUntil } from '../../../src/lib/repositories/usage';
 
 /** What a query says to Firestore, heard by a server that answers as a test tells it. */
 
@@ -27,7 +27,6 @@ type Call = ServerWritableStream<RunQueryRequest, object>;
 const calls: Call[] = [];
 let answer: (call: Call, nth: number) => void;
 let server: Server;
-let library: Firestore;
 
 beforeAll(async () => {
   const description = new v1.FirestoreClient({
@@ -52,7 +51,6 @@ beforeAll(async () => {
   process.env['GCLOUD_PROJECT'] = PROJECT;
   // The library need not ask around for credentials that nobody asks for.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
-  library = new Firestore({ projectId: PROJECT });
 });
 beforeEach(() => calls.splice(0));
 afterAll(() => server.forceShutdown());
@@ -67,7 +65,7 @@ const found = (i: number) => ({
 
 const fail = (call: Call, code: status) => void call.emit('error', { code, details: 'as told' });
 
-const db = () => databaseOf(library, new AbortController().signal);
+const db = () => usageUntil(new AbortController().signal);
 
 async function read(selected = db()): Promise<string[]> {
   const ids: string[] = [];

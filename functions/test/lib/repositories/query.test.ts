@@ -1,6 +1,6 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { databaseOf, type Database } from '../../../src/lib/repositories/database';
 import { select, type Selection } from '../../../src/lib/repositories/query';
+import { usageUntil, type Usage } from '../../../src/lib/repositories/usage';
 import { startFirestore, type EmbeddedFirestore } from '../../../../local/firestore';
 import { store } from '../../support/stored';
 
@@ -40,9 +40,9 @@ afterAll(async () => {
   await firestore.close();
 });
 
-const open = (signal = new AbortController().signal): Database => databaseOf(library, signal);
+const open = (signal = new AbortController().signal): Usage => usageUntil(signal);
 
-async function idsOf(db: Database, selected: Selection): Promise<string[]> {
+async function idsOf(db: Usage, selected: Selection): Promise<string[]> {
   const found: string[] = [];
   for await (const group of select(db, selected)) found.push(...group.map(({ id }) => id));
   return found;
