@@ -7,7 +7,7 @@ import type { Usage } from './usage';
 import { decodeDocument, decodePosition, type Position, type StoredDocument } from './wire';
 
 /**
- * Queries, at a fifth of what the library's `Query` costs (docs/performance.md): a document is read straight from the
+ * Queries, at a quarter of what the library's `Query` costs (docs/performance.md): a document is read straight from the
  * bytes of its message.
  *
  * The guarantees are those of `Query.stream`: documents come in the query's order, each once; after a transient error in

@@ -79,7 +79,9 @@ export const supplyOrdersInvoicesRequest = z
       ...teamAndRange,
       status: z
         .literal([0, 1, null], expected('0, 1 or null', 'number'))
-        .describe('`null` for supply orders of any status.'),
+        .describe('`null` for supply orders of any status.')
+        // JSON's -0 is the same status as 0.
+        .transform((status) => (status === 0 ? 0 : status)),
     },
     anObject,
   )
