@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { keyRecord, type Attempt, type KeyRecord } from '../../src/lib/schemas/key-record';
-import { LEASE_RAN_OUT, transition, type KeyEvent } from '../../src/price-lists/state-machine';
+import { LEASE_RAN_OUT, transition, type Asker, type KeyEvent } from '../../src/price-lists/state-machine';
 
 const LEASE_MS = 100;
 
@@ -93,6 +93,22 @@ const always = (check: (step: ReturnType<typeof walk> extends Generator<infer Ea
 const isLapsed = (record: KeyRecord | undefined, now: number) =>
   record?.status === 'processing' && now >= record.lease_expires_at;
 
+/** Whoever brings an event; a resumption has a token only, a release has none. */
+function askerOf(event: KeyEvent): Asker {
+  switch (event.type) {
+    case 'posted':
+    case 'finished':
+    case 'failed':
+      return event.attempt;
+    case 'met':
+      return event.by;
+    case 'resumed':
+      return { owner: event.owner };
+    case 'released':
+      return {};
+  }
+}
+
 type Status = KeyRecord['status'] | 'none';
 
 /** The status after an event, as the drawing has it. */
@@ -175,15 +191,13 @@ describe('a verdict', () => {
   test('is `owned` for the owner of a live record with its own payload only', () =>
     always(({ after, verdict, event }) => {
       if (verdict.is !== 'owned') return;
-      const asker = 'attempt' in event ? event.attempt : event.type === 'met' ? event.by : event;
-      expect(after).toMatchObject({ status: 'processing', ...('owner' in asker && { owner: asker.owner }) });
+      expect(after).toMatchObject({ status: 'processing', owner: askerOf(event).owner });
       expect(verdict.record).toBe(after);
     }));
 
   test('gives one payload’s answer to no other', () =>
     always(({ after, verdict, event }) => {
-      const asked =
-        'attempt' in event ? event.attempt.fingerprint : event.type === 'met' ? event.by.fingerprint : undefined;
+      const asked = askerOf(event).fingerprint;
       if (after === undefined || after.status === 'released' || asked === undefined) return;
       if (asked === after.fingerprint) expect(verdict.is).not.toBe('payload_differs');
       else expect(verdict).toEqual({ is: 'payload_differs' });
@@ -200,7 +214,7 @@ describe('a verdict', () => {
     always(({ after, verdict, event }) => {
       if (verdict.is !== 'failed') return;
       expect(after?.status).toBe('requires_review');
-      expect('attempt' in event ? event.attempt.owner : event.type === 'met' && event.by.owner).toBe(after?.owner);
+      expect(askerOf(event).owner).toBe(after?.owner);
     }));
 
   test('`free` is told of a key that a post may claim', () =>
