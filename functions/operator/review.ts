@@ -1,11 +1,8 @@
+import { readWhole } from '../src/lib/http/json';
 import type { Database } from '../src/lib/repositories/database';
-import { lists, settle, type ListKind } from '../src/lib/repositories/price-lists';
+import { entriesFor, settle, type ListKind } from '../src/lib/repositories/price-lists';
 import { ridingOut } from '../src/lib/repositories/retry';
-import {
-  judgePriceListSubmission,
-  type PriceListSubmission,
-  type ProductPrices,
-} from '../src/lib/schemas/add-price-lists';
+import { priceListReader, type PriceListSubmission, type Products } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
 import { fingerprintOf, unpack } from '../src/price-lists/payload';
 import type { Operation, Verdict } from '../src/price-lists/state-machine';
@@ -36,7 +33,7 @@ export async function storedPayload(db: Database, attempt: Attempt): Promise<Sto
   }
   try {
     const text = await unpack(chunks);
-    const submission = judgePriceListSubmission(JSON.parse(text.toString()));
+    const submission = readWhole(priceListReader(), text.toString());
     if (fingerprintOf(submission) === attempt.fingerprint) return { is: 'whole', submission, text };
   } catch {
     // Damaged: as with another fingerprint, what is stored is not what was accepted.
@@ -84,7 +81,7 @@ export async function resume(
   try {
     if (creation !== null) {
       const lacking = await ridingOut(() => lackingIn(run.db, creation, products), run);
-      listener.lacking(lacking.expected_forward_cost.length + lacking.price_list.length);
+      listener.lacking(lacking.expected_forward_cost.ids.length + lacking.price_list.ids.length);
       await writeLists(lacking, attempt, creation, run, (entries) => listener.wrote(entries));
     }
     verdict = await finish(info, attempt, run);
@@ -132,19 +129,14 @@ function refusal(verdict: Exclude<Verdict, { is: 'completed' }>): string {
   }
 }
 
-/** The products whose entries are missing, or are not as the payload has them. */
-async function lackingIn(
-  db: Database,
-  creation: Creation,
-  products: PriceListSubmission['products'],
-): Promise<Lacking> {
-  const prices = new Map<string, ProductPrices>(products);
+/** The entries that are missing, or are not as the payload has them. */
+async function lackingIn(db: Database, creation: Creation, products: Products): Promise<Lacking> {
   const lacking = async (kind: ListKind) => {
-    const right = new Set<string>();
-    for await (const [id, stored] of readEntries(db, kind, creation)) {
-      if (prices.get(id)?.[lists[kind].price] === stored) right.add(id);
-    }
-    return products.filter(([id]) => !right.has(id));
+    const { ids, prices } = entriesFor(kind, products);
+    const held = new Map<string, unknown>();
+    for await (const [id, stored] of readEntries(db, kind, creation)) held.set(id, stored);
+    const isWrong = (place: number) => held.get(ids[place] ?? '') !== prices[place];
+    return { ids: ids.filter((_, place) => isWrong(place)), prices: prices.filter((_, place) => isWrong(place)) };
   };
   const [expected_forward_cost, price_list] = await Promise.all([
     lacking('expected_forward_cost'),

@@ -3,7 +3,7 @@ import { systemClock } from './lib/clock';
 import { endpoint } from './lib/http/endpoint';
 import { priceListLog } from './lib/logging';
 import { openDatabase } from './lib/repositories/database';
-import { judgePriceListSubmission } from './lib/schemas/add-price-lists';
+import { priceListReader } from './lib/schemas/add-price-lists';
 import { LEASE_MS, WRITE_BODY_MS, writeSettings } from './lib/settings';
 import { addPriceLists as create, RESERVE_MS } from './price-lists/workflow';
 
@@ -17,7 +17,7 @@ export const addPriceLists = endpoint({
   settings: writeSettings,
   bodyMs: WRITE_BODY_MS,
   reserveMs: RESERVE_MS + ANSWER_MS,
-  judge: judgePriceListSubmission,
+  reader: priceListReader,
   work: async ({ usage, requestId, signal }, submission) => {
     const { response, replayed } = await create(submission, {
       db: openDatabase(usage),
@@ -28,7 +28,7 @@ export const addPriceLists = endpoint({
       leaseMs: LEASE_MS,
       log: priceListLog(requestId),
     });
-    const count = submission.products.length;
+    const count = submission.products.ids.length;
     return { body: response, replayed, count, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
   },
 });

@@ -1,4 +1,5 @@
 import { endpoint } from './lib/http/endpoint';
+import { wholeJson } from './lib/http/json';
 import { keyedList } from './lib/http/lists';
 import { readOrders } from './lib/repositories/organisation';
 import { judgeBy, ordersByTeamRequest } from './lib/schemas/requests';
@@ -10,6 +11,6 @@ export const getOrdersByTeam = endpoint({
   method: 'POST',
   settings: rangeSettings,
   bodyMs: READ_BODY_MS,
-  judge: judgeBy(ordersByTeamRequest),
+  reader: () => wholeJson(judgeBy(ordersByTeamRequest)),
   work: ({ usage }, request) => ({ body: keyedList('orders', readOrders(usage, request)) }),
 });

@@ -1,4 +1,5 @@
 import { endpoint } from './lib/http/endpoint';
+import { wholeJson } from './lib/http/json';
 import { plainList } from './lib/http/lists';
 import { readSupplyOrders } from './lib/repositories/organisation';
 import { judgeBy, supplyOrdersInvoicesRequest } from './lib/schemas/requests';
@@ -10,6 +11,6 @@ export const supplyOrdersInvoices = endpoint({
   method: 'POST',
   settings: rangeSettings,
   bodyMs: READ_BODY_MS,
-  judge: judgeBy(supplyOrdersInvoicesRequest),
+  reader: () => wholeJson(judgeBy(supplyOrdersInvoicesRequest)),
   work: ({ usage }, request) => ({ body: plainList('supply_orders', readSupplyOrders(usage, request)) }),
 });

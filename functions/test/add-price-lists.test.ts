@@ -532,6 +532,19 @@ describe('a request that fails', () => {
   });
 });
 
+test('of a product that comes twice the last counts, however far apart the two are', async () => {
+  const { info, products } = bodyOf(2_500);
+  const others = JSON.stringify(products).slice(1, -1);
+  const price = (value: number) => `"twice":{"price_list_price":${value},"expected_forward_cost_price":${value}}`;
+  const sent = `{"info":${JSON.stringify(info)},"products":{${price(1)},${others},${price(2)},${price(3)}}}`;
+  const { status, json } = await service.call('addPriceLists', { body: sent });
+  expect([status, json]).toMatchObject([200, { products_count: 2_501 }]);
+  const { price_list } = json as { price_list: { id: string } };
+  const entries = service.db.collection(`price_lists/${price_list.id}/products`);
+  expect((await entries.count().get()).data().count).toBe(2_501);
+  expect((await entries.doc('twice').get()).data()).toEqual({ price_list_price: 3 });
+});
+
 describe('a payload too large for the claim’s commit', () => {
   /** More than 9 MiB however it is compressed: ids are random. */
   const large = (market_id: string) => {

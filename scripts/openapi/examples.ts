@@ -1,5 +1,6 @@
 import { asServiceError, errorBody, type ErrorCode, errorTable } from '../../functions/src/lib/http/errors';
-import { judgePriceListSubmission } from '../../functions/src/lib/schemas/add-price-lists';
+import { readWhole } from '../../functions/src/lib/http/json';
+import { priceListReader } from '../../functions/src/lib/schemas/add-price-lists';
 import { judgeBy, ordersByTeamRequest, supplyOrdersInvoicesRequest } from '../../functions/src/lib/schemas/requests';
 import type { Market, Order, Place, SupplyOrder } from '../../functions/src/lib/schemas/responses';
 import { successfulResponse } from '../../functions/src/price-lists/records';
@@ -108,10 +109,13 @@ function refusedPayload(operation: string): object {
         judgeBy(supplyOrdersInvoicesRequest)({ ...supplyOrdersInvoices, team_id: '', status: '1' });
         break;
       default:
-        judgePriceListSubmission({
-          info: { ...priceList.info, date: '6/2026' },
-          products: { 'CEM/50KG': { price_list_price: -1, expected_forward_cost_price: 826.71 } },
-        });
+        readWhole(
+          priceListReader(),
+          JSON.stringify({
+            info: { ...priceList.info, date: '6/2026' },
+            products: { 'CEM/50KG': { price_list_price: -1, expected_forward_cost_price: 826.71 } },
+          }),
+        );
     }
   } catch (error) {
     return errorBody(asServiceError(error));

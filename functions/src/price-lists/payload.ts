@@ -20,9 +20,9 @@ const PIECE_CHARACTERS = 64 * 1024;
 export function* normalised({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let piece = `{"info":${normalisedInfo(info)},"products":{`;
   let separator = '';
-  for (const [id, prices] of products) {
-    const { expected_forward_cost_price, price_list_price } = prices;
-    piece += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price},"price_list_price":${price_list_price}}`;
+  const { ids, expected_forward_cost_price, price_list_price } = products;
+  for (const [i, id] of ids.entries()) {
+    piece += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price[i]},"price_list_price":${price_list_price[i]}}`;
     separator = ',';
     if (piece.length >= PIECE_CHARACTERS) {
       yield piece;
@@ -45,14 +45,14 @@ const GROUP = 1024;
  */
 export function fingerprintOf({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(normalisedInfo(info));
-  for (let start = 0; start < products.length; start += GROUP) {
-    const group = products.slice(start, start + GROUP);
-    const prices = new Float64Array(2 * group.length);
-    group.forEach(([, { expected_forward_cost_price, price_list_price }], i) => {
-      prices[2 * i] = expected_forward_cost_price;
-      prices[2 * i + 1] = price_list_price;
+  const { ids, expected_forward_cost_price, price_list_price } = products;
+  for (let start = 0; start < ids.length; start += GROUP) {
+    const group = ids.slice(start, start + GROUP);
+    const prices = new Float64Array(2 * group.length).map((_, i) => {
+      const column = i % 2 === 0 ? expected_forward_cost_price : price_list_price;
+      return column[start + (i >> 1)] ?? NaN;
     });
-    hash.update(JSON.stringify(group.map(([id]) => id))).update(prices);
+    hash.update(JSON.stringify(group)).update(prices);
   }
   return hash.digest('hex');
 }

@@ -3,11 +3,13 @@ import { ServiceError } from '../lib/http/errors';
 import type { Database } from '../lib/repositories/database';
 import {
   claim,
+  entriesFor,
   newId,
   settle,
   writeChunk,
   writeEntries,
   type Claim,
+  type Entries,
   type ListKind,
   type PayloadChunk,
 } from '../lib/repositories/price-lists';
@@ -110,7 +112,7 @@ async function claimKey(submission: PriceListSubmission, payload: Claim['payload
     owner: run.newToken(),
     lease_expires_at: now + run.leaseMs,
     fingerprint: fingerprintOf(submission),
-    products_count: products.length,
+    products_count: products.ids.length,
     market_id: info.market_id,
     document_id: newId(db),
     claimed_at: now,
@@ -149,13 +151,17 @@ async function carryOut(
     await ridingOut(() => writeChunk(run.db, chunk), run);
   }
   if (creation !== null) {
-    await writeLists({ expected_forward_cost: products, price_list: products }, attempt, creation, run);
+    const lacking = {
+      expected_forward_cost: entriesFor('expected_forward_cost', products),
+      price_list: entriesFor('price_list', products),
+    };
+    await writeLists(lacking, attempt, creation, run);
   }
   return finish(info, attempt, run, last);
 }
 
-/** The products whose entries a list lacks. */
-export type Lacking = Record<ListKind, PriceListSubmission['products']>;
+/** The entries that each list lacks. */
+export type Lacking = Record<ListKind, Entries>;
 
 /**
  * Writes entries of both lists side by side, each list batch after batch. When one list fails, the other stops after
@@ -172,13 +178,14 @@ export async function writeLists(
 ): Promise<void> {
   let stopped = false;
   const write = async (kind: ListKind) => {
-    const products = lacking[kind];
+    const { ids, prices } = lacking[kind];
     try {
-      for (let start = 0; start < products.length && !stopped; start += MAX_BATCH) {
+      for (let start = 0; start < ids.length && !stopped; start += MAX_BATCH) {
+        const end = start + MAX_BATCH;
         if (run.clock.now() >= lease_expires_at) throw new Error('the lease ran out while entries were written');
-        const batch = products.slice(start, start + MAX_BATCH);
+        const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
         await ridingOut(() => writeEntries(run.db, kind, creation, batch), run);
-        wrote(batch.length);
+        wrote(batch.ids.length);
       }
     } catch (error) {
       stopped = true;

@@ -4,9 +4,10 @@ import { promisify } from 'node:util';
 import { openApiDocument } from '../../../scripts/openapi/document';
 import { ordersByTeam, priceList, supplyOrdersInvoices } from '../../../scripts/openapi/examples';
 import { errorTable } from '../../src/lib/http/errors';
-import { addPriceListsRequest, judgePriceListSubmission, productIdError } from '../../src/lib/schemas/add-price-lists';
+import { addPriceListsRequest, productIdError } from '../../src/lib/schemas/add-price-lists';
 import { judgeBy, ordersByTeamRequest, supplyOrdersInvoicesRequest } from '../../src/lib/schemas/requests';
 import { operationNames, operations } from '../support/operations';
+import { submissionOf } from '../support/submissions';
 
 /** docs/openapi.json is what the code says, and what Redocly's lint recommends. */
 
@@ -52,7 +53,7 @@ test.each(Object.values(errorTable))('the document has the error $status $text',
 test('the examples of requests are accepted', () => {
   expect(() => judgeBy(ordersByTeamRequest)(ordersByTeam)).not.toThrow();
   expect(() => judgeBy(supplyOrdersInvoicesRequest)(supplyOrdersInvoices)).not.toThrow();
-  expect(() => judgePriceListSubmission(priceList)).not.toThrow();
+  expect(() => submissionOf(priceList)).not.toThrow();
 });
 
 /** Product identifiers that are judged one way or the other by each rule of the contract's section 4.6. */

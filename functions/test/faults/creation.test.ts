@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { startService, type Service } from '../support/service';
-import { bodyOf } from '../support/submissions';
+import { bodyOf, submissionOf } from '../support/submissions';
 import { checkInvariants } from './invariants';
 
 /** How many calls a creation makes, and what becomes of many at once. */
@@ -29,7 +28,7 @@ test.each([1, 500, 501, 1203])('a creation of %i products makes 2 + 2·⌈N/500�
   const before = calls.length;
   expect((await service.call('addPriceLists', { json: body })).headers['idempotent-replayed']).toBe('true');
   expect(calls.slice(before).map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments']);
-  await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+  await checkInvariants(service.db, [submissionOf(body)]);
 });
 
 test('a market that does not exist takes two calls', async () => {
@@ -38,7 +37,7 @@ test('a market that does not exist takes two calls', async () => {
   const { status, json } = await service.call('addPriceLists', { json: body });
   expect([status, json]).toEqual([200, expect.objectContaining({ market: null, price_list: null })]);
   expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
-  await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+  await checkInvariants(service.db, [submissionOf(body)]);
 });
 
 /** A body whose payload does not fit one commit, for its ids hardly compress: about 11 MB of them. */
@@ -63,7 +62,7 @@ describe('a payload of more than one commit', () => {
     expect(chunkCommits.length).toBeGreaterThan(0);
     expect(made.length).toBe(2 + 2 * 30 + 2 + chunkCommits.length);
     expect((await service.call('addPriceLists', { json: body })).text).toBe(answer.text);
-    await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+    await checkInvariants(service.db, [submissionOf(body)]);
   }, 120_000);
 
   test('completes with the commit of its last chunk when its market does not exist', async () => {
@@ -78,14 +77,14 @@ describe('a payload of more than one commit', () => {
     const written = last !== undefined && 'writes' in last ? last.writes.map(({ name }) => name) : [];
     expect(written.map((name) => name.split('/').at(-1))).toContain(String(chunks - 1).padStart(4, '0'));
     expect(written.filter((name) => name.includes('/price_list_idempotency/'))).toHaveLength(1);
-    await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+    await checkInvariants(service.db, [submissionOf(body)]);
   }, 120_000);
 
   test('that was not stored whole leaves what can only be released', async () => {
     const body = largeBody('market-1');
     service.firestore.faults.inject({ rpc: 'Commit', nth: 2, action: { kind: 'error', code: 'PERMISSION_DENIED' } });
     expect((await service.call('addPriceLists', { json: body })).status).toBe(500);
-    const records = await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+    const records = await checkInvariants(service.db, [submissionOf(body)]);
     expect(records.get('boq-1')?.status).toBe('requires_review');
   }, 120_000);
 });
@@ -102,7 +101,7 @@ test('of fifty at once one creates, and nobody is answered anything but 200 or 4
   }
   const refused = answers.filter(({ status }) => status === 409);
   expect(stored.length + refused.length).toBe(50);
-  await checkInvariants(service.db, [judgePriceListSubmission(body)]);
+  await checkInvariants(service.db, [submissionOf(body)]);
 }, 60_000);
 
 test('of fifty at once with a payload each, one creates and the others are told so', async () => {
@@ -112,5 +111,5 @@ test('of fifty at once with a payload each, one creates and the others are told 
   for (const { status, json } of answers.filter(({ status }) => status !== 200)) {
     expect([status, json]).toEqual([409, { error: 'Idempotency key already used with a different payload' }]);
   }
-  await checkInvariants(service.db, bodies.map(judgePriceListSubmission));
+  await checkInvariants(service.db, bodies.map(submissionOf));
 });

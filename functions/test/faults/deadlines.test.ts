@@ -44,7 +44,7 @@ const commits: Record<string, Tried> = {
   },
   'commit of entries': {
     rpc: 'Commit',
-    call: () => database().setNumbers({ collection: 'a', field: 'c', values: [['b', 1]] }),
+    call: () => database().setNumbers({ collection: 'a', field: 'c', ids: ['b'], values: Float64Array.of(1) }),
     deadlineMs: deadlines.commit,
   },
 };

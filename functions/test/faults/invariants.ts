@@ -4,6 +4,7 @@ import { keyId } from '../../src/lib/repositories/price-lists';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { keyRecord, type KeyRecord, type SettledAttempt } from '../../src/lib/schemas/key-record';
 import { fingerprintOf, normalised, unpack } from '../../src/price-lists/payload';
+import { byId } from '../support/submissions';
 
 /** What must hold of the database at any moment, whatever has happened (docs/guarantees.md). Read through the real SDK. */
 
@@ -130,7 +131,9 @@ function checkEntries(
   ready: boolean,
 ): void {
   const entries = documents.get(`${collection}/${id}/products`) ?? new Map<string, DocumentData>();
-  const wanted = new Map<string, unknown>(products.map(([product, prices]) => [product, { [price]: prices[price] }]));
+  const wanted = new Map<string, unknown>(
+    byId(products).map(([product, prices]) => [product, { [price]: prices[price] }]),
+  );
   for (const [product, entry] of entries) assert.deepEqual(entry, wanted.get(product), 'an entry has its price');
   if (ready) assert.equal(entries.size, wanted.size, 'a ready list has every entry');
 }

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
-import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { exchange } from '../support/http';
+import { submissionOf } from '../support/submissions';
 import { bundle, bundleEnvironment } from './bundle';
 import { CALLS, labelledBody, nameOf, rpcOf, type CallName } from './calls';
 import { checkInvariants } from './invariants';
@@ -78,7 +78,7 @@ test.each(cells)(
     await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
     const label = 'killed';
     const body = labelledBody(label);
-    const submission = judgePriceListSubmission(body);
+    const submission = submissionOf(body);
 
     const victim = host.process;
     const died = once(victim, 'exit');

@@ -3,8 +3,8 @@ import type { Call, Code, Fault, FaultAction } from '../../../local/firestore';
 import { setTimeoutHandler } from '../../node_modules/@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
 import { DEADLINES } from '../../src/lib/repositories/connection';
-import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { startService, type Service } from '../support/service';
+import { submissionOf } from '../support/submissions';
 import { CALLS, labelledBody, nameOf, rpcOf, type CallName } from './calls';
 import { checkInvariants } from './invariants';
 
@@ -65,9 +65,7 @@ async function post(label: string) {
 const check = (labels: readonly string[]) =>
   checkInvariants(
     service.db,
-    labels.flatMap((label) =>
-      [labelledBody(label), labelledBody(label, { name: 'another' })].map(judgePriceListSubmission),
-    ),
+    labels.flatMap((label) => [labelledBody(label), labelledBody(label, { name: 'another' })].map(submissionOf)),
   );
 
 const table: Record<string, Record<string, string[]>> = {};

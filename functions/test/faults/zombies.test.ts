@@ -1,9 +1,9 @@
 import type { Call } from '../../../local/firestore';
 import { systemClock } from '../../src/lib/clock';
-import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { LEASE_MS } from '../../src/lib/settings';
 import type { Answer } from '../support/answers';
 import { startService, type Service } from '../support/service';
+import { submissionOf } from '../support/submissions';
 import { labelledBody, nameOf, rpcOf, type CallName } from './calls';
 import { checkInvariants } from './invariants';
 import { settleAfterLease } from './settling';
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 const post = (json: unknown = body) => service.call('addPriceLists', { json });
-const check = () => checkInvariants(service.db, [body, otherBody].map(judgePriceListSubmission));
+const check = () => checkInvariants(service.db, [body, otherBody].map(submissionOf));
 
 /** Posts, and freezes the attempt at a call until its lease is over; `lost` once that call took effect, its reply lost. */
 async function frozenAt(name: CallName, lost = false) {

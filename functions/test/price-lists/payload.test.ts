@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { judgePriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import { readWhole } from '../../src/lib/http/json';
+import { priceListReader } from '../../src/lib/schemas/add-price-lists';
 import { CHUNK_BYTES, fingerprintOf as fingerprint, normalised, pack, unpack } from '../../src/price-lists/payload';
-import { bodyOf, priceListBody, type PriceListBody } from '../support/submissions';
+import { bodyOf, priceListBody, submissionOf, type PriceListBody } from '../support/submissions';
 
-const fingerprintOf = (json: string) => fingerprint(judgePriceListSubmission(JSON.parse(json)));
+const fingerprintOf = (json: string) => fingerprint(readWhole(priceListReader(), json));
 
 /** What the fingerprint is over, written a second time: the whole value, its keys sorted at every depth. */
 function model({ info, products }: PriceListBody): string {
@@ -135,7 +136,7 @@ describe('a packed payload', () => {
   test('is given back byte for byte', () =>
     fc.assert(
       fc.asyncProperty(priceListBody, async (body) => {
-        const chunks = await pack(judgePriceListSubmission(body));
+        const chunks = await pack(submissionOf(body));
         expect((await unpack(chunks)).toString()).toBe(model(body));
       }),
     ));
@@ -145,7 +146,7 @@ describe('a packed payload', () => {
     for (let i = 0; i < 3000; i += 1) {
       body.products[randomBytes(700).toString('hex')] = { price_list_price: i, expected_forward_cost_price: 0 };
     }
-    const submission = judgePriceListSubmission(body);
+    const submission = submissionOf(body);
     const chunks = await pack(submission);
     expect(chunks.length).toBeGreaterThan(2);
     for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(CHUNK_BYTES);
@@ -153,7 +154,7 @@ describe('a packed payload', () => {
   });
 
   test('that is not whole is refused', async () => {
-    const chunks = await pack(judgePriceListSubmission(bodyOf(100)));
+    const chunks = await pack(submissionOf(bodyOf(100)));
     const [whole = Buffer.alloc(0)] = chunks;
     await expect(unpack([whole.subarray(0, -1)])).rejects.toThrow();
     await expect(unpack([])).rejects.toThrow();

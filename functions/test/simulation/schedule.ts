@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import { ServiceError } from '../../src/lib/http/errors';
-import { judgePriceListSubmission, type PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { LEASE_MS, writeSettings } from '../../src/lib/settings';
 import { fingerprintOf } from '../../src/price-lists/payload';
 import { LEASE_RAN_OUT } from '../../src/price-lists/state-machine';
 import { addPriceLists, RESERVE_MS, type Run, type Stored } from '../../src/price-lists/workflow';
 import { find, Refusal, release, resume, storedPayload } from '../../operator/review';
 import { checkInvariants } from '../faults/invariants';
+import { submissionOf } from '../support/submissions';
 import { Monitor, type Moment } from './monitor';
 import { Random } from './random';
 import { CALM, Crashed, World, type Process, type Weather } from './world';
@@ -119,7 +120,7 @@ class Schedule {
           { price_list_price: i + price, expected_forward_cost_price: i },
         ]),
       );
-      return judgePriceListSubmission({
+      return submissionOf({
         info: { market_id, boq_list_id, currency_iso: 'usd', date: '06/2026', name },
         products,
       });

@@ -1,4 +1,11 @@
 import fc from 'fast-check';
+import { readWhole } from '../../src/lib/http/json';
+import {
+  priceListReader,
+  type PriceListSubmission,
+  type ProductPrices,
+  type Products,
+} from '../../src/lib/schemas/add-price-lists';
 
 /** Bodies of add price lists, as a caller may write them. */
 
@@ -31,6 +38,19 @@ export const priceListBody: fc.Arbitrary<PriceListBody> = fc.record({
     noNullPrototype: true,
   }),
 });
+
+/** What the service makes of a body. @throws InvalidPayload */
+export const submissionOf = (body: unknown): PriceListSubmission => readWhole(priceListReader(), JSON.stringify(body));
+
+/** Products as they stand in a body. */
+export const byId = (products: Products): [id: string, prices: ProductPrices][] =>
+  products.ids.map((id, i) => [
+    id,
+    {
+      price_list_price: products.price_list_price[i] ?? NaN,
+      expected_forward_cost_price: products.expected_forward_cost_price[i] ?? NaN,
+    },
+  ]);
 
 /** A body of `count` products with ids and prices that tell them apart. */
 export function bodyOf(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {

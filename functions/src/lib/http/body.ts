@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { InvalidPayload, ServiceError } from './errors';
+import type { BodyReader } from './json';
 
 /** The most bytes that a body may have, as sent and inflated alike: what the platform lets a request have. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
@@ -26,7 +27,7 @@ export function keepBodiesUnparsed(): void {
 }
 
 /**
- * The JSON value of a request's body.
+ * Hands a request's body to a reader as it arrives, and answers what that makes of it.
  *
  * Reads the stream up to {@link MAX_BODY_BYTES}, before and after inflating, and no longer than the signal allows;
  * where the host has read it already, takes what the host kept.
@@ -34,13 +35,22 @@ export function keepBodiesUnparsed(): void {
  * @throws InvalidPayload with path `body` for whatever is not JSON in UTF-8, plain or gzip
  * @throws ServiceError payload_too_large, body_timed_out
  */
-export async function readJson(request: IncomingRequest, signal: AbortSignal): Promise<unknown> {
+export async function readBody<Body>(
+  request: IncomingRequest,
+  reader: BodyReader<Body>,
+  signal: AbortSignal,
+): Promise<Body> {
   judgeContentType(contentType(request));
+  const take = decodingFor(reader);
   const { rawBody } = request;
-  if (rawBody === undefined) return parse(await read(request, contentEncoding(request), signal));
-  if (rawBody.length > MAX_BODY_BYTES) throw tooLarge();
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  return parse(decoded(rawBody, decoder) + decoded(undefined, decoder));
+  if (rawBody === undefined) {
+    await read(request, contentEncoding(request), take, signal);
+  } else {
+    if (rawBody.length > MAX_BODY_BYTES) throw tooLarge();
+    take(rawBody);
+    take();
+  }
+  return reader.end();
 }
 
 const refused = (message: string) => new InvalidPayload([{ path: 'body', message }]);
@@ -74,16 +84,22 @@ function contentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
   throw refused('Expected the content encoding gzip or none, received another');
 }
 
+/** Takes the bytes of a body; without any, its end. @throws InvalidPayload */
+type TakeBytes = (bytes?: Buffer) => void;
+
 /**
- * The text of a body, decoded as it arrives, so that its bytes need not be held. Whatever goes wrong, the request's
- * stream is left flowing into nothing rather than destroyed, since its socket still has to carry the answer.
+ * Reads a body to its end. Whatever goes wrong, the request's stream is left flowing into nothing rather than destroyed,
+ * since its socket still has to carry the answer.
  */
-async function read(request: IncomingMessage, encoding: 'identity' | 'gzip', signal: AbortSignal): Promise<string> {
+async function read(
+  request: IncomingMessage,
+  encoding: 'identity' | 'gzip',
+  take: TakeBytes,
+  signal: AbortSignal,
+): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
 
   const gunzip = encoding === 'gzip' ? createGunzip() : undefined;
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const texts: string[] = [];
   const { promise: whole, resolve, reject } = Promise.withResolvers<undefined>();
   const fail = (error: () => ServiceError) => () => reject(error());
   const timeOut = fail(timedOut);
@@ -101,25 +117,22 @@ async function read(request: IncomingMessage, encoding: 'identity' | 'gzip', sig
     fail(() => refused('Expected a valid gzip body')),
   );
 
-  const decode = (chunk?: Buffer) => {
+  const taken = (bytes?: Buffer) => {
     try {
-      texts.push(decoded(chunk, decoder));
+      take(bytes);
     } catch (error) {
       reject(error);
     }
   };
   const source = gunzip === undefined ? request : request.pipe(gunzip);
-  source.on('data', decode);
+  source.on('data', taken);
   source.on('end', () => {
-    decode();
+    taken();
     resolve(undefined);
   });
   try {
     await whole;
-    return texts.join('');
   } finally {
-    // The listeners that stay live as long as the request, and must not hold its body for so long.
-    texts.length = 0;
     signal.removeEventListener('abort', timeOut);
     gunzip?.destroy();
     request.unpipe();
@@ -140,19 +153,16 @@ function bounded(exceeded: () => void): (chunk: Buffer) => void {
 const timedOut = () =>
   new ServiceError('body_timed_out', { internal: 'the body did not arrive in time', headers: { Connection: 'close' } });
 
-/** The text of the next bytes, or, without any, the end of it. @throws InvalidPayload for what is not UTF-8 */
-function decoded(bytes: Buffer | undefined, decoder: TextDecoder): string {
-  try {
-    return decoder.decode(bytes, { stream: bytes !== undefined });
-  } catch {
-    throw refused('Expected UTF-8, received other bytes');
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw refused(`Expected JSON, received ${text === '' ? 'nothing' : 'other text'}`);
-  }
+/** Decodes bytes as they come, for the reader of their text. */
+function decodingFor(reader: BodyReader<unknown>): TakeBytes {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return (bytes) => {
+    let text: string;
+    try {
+      text = decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw refused('Expected UTF-8, received other bytes');
+    }
+    reader.read(text);
+  };
 }

@@ -6,9 +6,10 @@ import { allowedOrigins, apiKeys, apiKeySecret } from '../config';
 import { logRequest } from '../logging';
 import { usageUntil, type Usage } from '../repositories/usage';
 import { isValidKey } from './api-key';
-import { keepBodiesUnparsed, readJson, type IncomingRequest } from './body';
+import { keepBodiesUnparsed, readBody, type IncomingRequest } from './body';
 import { applyCors } from './cors';
 import { asServiceError, errorBody, errorTable, ServiceError } from './errors';
+import type { BodyReader } from './json';
 import { send, type Answer } from './response';
 
 /**
@@ -62,8 +63,8 @@ interface Get extends Operation {
 
 interface Post<Body> extends Operation {
   method: 'POST';
-  /** @throws InvalidPayload */
-  judge: (body: unknown) => Body;
+  /** A reader of one request's body. */
+  reader: () => BodyReader<Body>;
   /** Milliseconds that a caller may take to send the body. */
   bodyMs: number;
   work: (context: Context, body: Body) => Promise<Done> | Done;
@@ -163,8 +164,8 @@ async function work<Body>(operation: Get | Post<Body>, request: IncomingRequest,
       return operation.work(context);
     case 'POST': {
       const { signal, cancel } = deadline(operation.bodyMs);
-      const body = await readJson(request, signal).finally(cancel);
-      return operation.work(context, operation.judge(body));
+      const body = await readBody(request, operation.reader(), signal).finally(cancel);
+      return operation.work(context, body);
     }
   }
 }

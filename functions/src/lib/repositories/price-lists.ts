@@ -3,7 +3,7 @@ import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestam
 import { parentsOf } from '../../price-lists/records';
 import { transition, type KeyEvent, type Verdict } from '../../price-lists/state-machine';
 import { MAX_TEXT_BYTES } from '../schemas/requests';
-import type { PriceListInfo, PriceListSubmission } from '../schemas/add-price-lists';
+import type { PriceListInfo, Products } from '../schemas/add-price-lists';
 import { readKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { collections, fields, subcollections } from './collections';
 import type { Database, Writes } from './database';
@@ -122,16 +122,27 @@ export type ListKind = keyof typeof lists;
 export const entriesOf = (db: Database, kind: ListKind, creation: Creation): CollectionReference =>
   parentOf(db, kind, creation).collection(subcollections.products);
 
+/** Entries of one list: at the place of an id is its price. */
+export interface Entries {
+  ids: readonly string[];
+  prices: Float64Array;
+}
+
+/** The entries that a list of these products has. */
+export const entriesFor = (kind: ListKind, products: Products): Entries => ({
+  ids: products.ids,
+  prices: products[lists[kind].price],
+});
+
 /** Writes one batch of a list's entries, at most 500 (contract, section 4.6, rule 4), in one commit. */
 export function writeEntries(
   db: Database,
   kind: ListKind,
   creation: Creation,
-  products: PriceListSubmission['products'],
+  { ids, prices }: Entries,
 ): Promise<void> {
-  const { price, stored } = lists[kind];
-  const values = products.map(([id, prices]) => [id, prices[price]] as const);
-  return db.setNumbers({ collection: entriesOf(db, kind, creation).path, field: stored, values });
+  const collection = entriesOf(db, kind, creation).path;
+  return db.setNumbers({ collection, field: lists[kind].stored, ids, values: prices });
 }
 
 /** A key's record as it was read. */

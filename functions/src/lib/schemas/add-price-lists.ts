@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { InvalidPayload } from '../http/errors';
+import { LargeJson, type BodyReader, type Members } from '../http/json';
 import { expected, fieldErrors, received, text } from './requests';
 import type { FieldError } from './responses';
 
 /**
- * The body of add price lists (contract, section 4.6): judged product by product, so that 100,000 bad products are as
- * cheap to refuse as good ones are to accept.
+ * The body of add price lists (contract, section 4.6): judged product by product as it arrives, so that 100,000 bad
+ * products are as cheap to refuse as good ones are to accept, and a body takes less memory than it has bytes.
  */
 
 declare const productId: unique symbol;
@@ -55,10 +56,15 @@ const productPrices = z
 export type PriceListInfo = z.output<typeof info>;
 export type ProductPrices = z.output<typeof productPrices>;
 
-/** A valid submission, normalised. Products stand in code-unit order of their ids, with own keys only. */
+/** A valid submission, normalised. */
 export interface PriceListSubmission {
   info: PriceListInfo;
-  products: readonly (readonly [ProductId, ProductPrices])[];
+  products: Products;
+}
+
+/** Products in code-unit order of their ids, each id once. In columns, which take little memory: at an id's place, its prices. */
+export interface Products extends Readonly<Record<keyof ProductPrices, Float64Array>> {
+  readonly ids: readonly ProductId[];
 }
 
 /** The reason why a string cannot be a product id (contract, section 4.6, and Firestore's limits), if there is one. */
@@ -99,40 +105,105 @@ export const addPriceListsRequest = z
   })
   .meta({ id: 'AddPriceListsRequest' });
 
-/** The validated and normalised submission, or {@link InvalidPayload} with the first hundred field errors. */
-export function judgePriceListSubmission(body: unknown): PriceListSubmission {
+/** Reads a body to a validated and normalised submission, or to {@link InvalidPayload} with the first hundred field errors. */
+export function priceListReader(): BodyReader<PriceListSubmission> {
+  const judge = new ProductsJudge();
+  const json = new LargeJson('products', judge);
+  return { read: (text) => json.read(text), end: () => submissionOf(json.end(), judge) };
+}
+
+function submissionOf(body: unknown, judge: ProductsJudge): PriceListSubmission {
   if (!isObject(body))
     throw new InvalidPayload([{ path: 'body', message: expected('an object').error({ input: body }) }]);
   const judgedInfo = info.safeParse(body['info']);
   const errors = judgedInfo.success ? [] : fieldErrors(judgedInfo.error, ['info']);
-  const products = judgeProducts(body['products'], errors);
+  errors.push(...judge.errorsOf(body['products']));
   if (!judgedInfo.success || errors.length > 0) {
     throw new InvalidPayload(errors.slice(0, MAX_ERRORS), errors.length < MAX_ERRORS);
   }
-  return { info: judgedInfo.data, products };
+  return { info: judgedInfo.data, products: judge.takeProducts() };
 }
 
-function judgeProducts(products: unknown, errors: FieldError[]): PriceListSubmission['products'] {
-  const refuse = (message: string) => void errors.push({ path: 'products', message });
-  if (!isObject(products)) {
-    refuse(`Expected an object of product identifiers to prices, received ${received(products)}`);
-    return [];
-  }
-  const ids = Object.keys(products);
-  if (ids.length === 0) refuse('Expected at least one product');
+/** Products that are kept in one piece. */
+const BLOCK = 1024;
 
-  for (const id of ids) {
-    if (errors.length >= MAX_ERRORS) break;
+/** Judges products one by one, and keeps them: in blocks, so that nothing is copied, and left for garbage, as they become more. */
+class ProductsJudge implements Members {
+  #blocks: (Products & { ids: ProductId[] })[] = [];
+  #errors: FieldError[] = [];
+
+  begin(): void {
+    this.#blocks = [];
+    this.#errors = [];
+  }
+
+  add(id: string, given: unknown): void {
+    if (this.#errors.length >= MAX_ERRORS) return;
     const idError = productIdError(id);
-    if (idError !== undefined) errors.push({ path: `products.${shown(id)}`, message: idError });
-    if (arePlainlyPrices(products[id])) continue;
-    const prices = productPrices.safeParse(products[id]);
-    if (!prices.success) errors.push(...fieldErrors(prices.error, ['products', shown(id)]));
-    else if (idError === undefined) products[id] = prices.data;
+    if (idError !== undefined) this.#errors.push({ path: `products.${shown(id)}`, message: idError });
+    const prices = arePlainlyPrices(given) ? given : this.#judgePrices(id, given);
+    if (prices !== undefined) this.#keep(id as ProductId, prices);
   }
-  if (errors.length > 0) return [];
-  return ids.sort().map((id) => [id as ProductId, products[id] as ProductPrices]);
+
+  #judgePrices(id: string, given: unknown): ProductPrices | undefined {
+    const prices = productPrices.safeParse(given);
+    if (!prices.success) this.#errors.push(...fieldErrors(prices.error, ['products', shown(id)]));
+    return prices.data;
+  }
+
+  #keep(id: ProductId, prices: ProductPrices): void {
+    let block = this.#blocks.at(-1);
+    if (block === undefined || block.ids.length === BLOCK) {
+      block = { ids: [], ...columns(() => new Float64Array(BLOCK)) };
+      this.#blocks.push(block);
+    }
+    const i = block.ids.push(id) - 1;
+    block.price_list_price[i] = prices.price_list_price;
+    block.expected_forward_cost_price[i] = prices.expected_forward_cost_price;
+  }
+
+  /** What is wrong with the products, which were judged if they are an object. */
+  errorsOf(products: unknown): FieldError[] {
+    const refuse = (message: string) => [{ path: 'products', message }];
+    if (!isObject(products))
+      return refuse(`Expected an object of product identifiers to prices, received ${received(products)}`);
+    if (this.#errors.length > 0) return this.#errors;
+    return this.#blocks.length === 0 ? refuse('Expected at least one product') : [];
+  }
+
+  /**
+   * Gives away the products, which have no errors, in code-unit order of their ids; of an id that came twice, the last.
+   * Nothing of them is kept: what refers to this lives as long as the request.
+   */
+  takeProducts(): Products {
+    const blocks = this.#blocks;
+    this.begin();
+    const sent = ([] as ProductId[]).concat(...blocks.map(({ ids }) => ids));
+    const id = (place: number): string => sent[place] ?? '';
+    const places = new Uint32Array(sent.length).map((_, place) => place);
+    places.sort((a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : a - b));
+
+    const ids = sent.slice();
+    let count = 0;
+    for (const [i, place] of places.entries()) {
+      if (i + 1 < places.length && id(place) === id(places[i + 1] ?? place)) continue;
+      places[count] = place;
+      ids[count] = id(place) as ProductId;
+      count += 1;
+    }
+    ids.length = count;
+    const inOrder = (name: keyof ProductPrices) => (_: number, i: number) => {
+      const place = places[i] ?? 0;
+      return blocks[Math.floor(place / BLOCK)]?.[name][place % BLOCK] ?? NaN;
+    };
+    return { ids, ...columns((name) => new Float64Array(count).map(inOrder(name))) };
+  }
 }
+
+const columns = (make: (name: keyof ProductPrices) => Float64Array): Omit<Products, 'ids'> => ({
+  price_list_price: make('price_list_price'),
+  expected_forward_cost_price: make('expected_forward_cost_price'),
+});
 
 /**
  * Whether a value is what {@link productPrices} accepts and leaves as it is, but for unknown fields, which nobody reads.

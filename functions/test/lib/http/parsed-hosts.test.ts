@@ -5,7 +5,8 @@ import { gzipSync } from 'node:zlib';
 import express from 'express';
 import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import type * as functions from '../../../src';
-import { MAX_BODY_BYTES, readJson, type IncomingRequest } from '../../../src/lib/http/body';
+import { MAX_BODY_BYTES, readBody, type IncomingRequest } from '../../../src/lib/http/body';
+import { wholeJson } from '../../../src/lib/http/json';
 import { checkAnswer } from '../../support/answers';
 import { exchange } from '../../support/http';
 import { operations } from '../../support/operations';
@@ -117,11 +118,12 @@ describe('a body that does not end', () => {
   const incoming = (headers: Record<string, string> = {}) =>
     Object.assign(new PassThrough(), { headers, rawHeaders: ['Content-Type', 'application/json'] });
   const never = new AbortController().signal;
+  const reader = () => wholeJson((value) => value);
 
   test.each([{}, { 'content-encoding': 'gzip' }])('is given up when its time is up: %j', async (headers) => {
     const request = incoming(headers);
     const timeUp = new AbortController();
-    const read = readJson(request as unknown as IncomingRequest, timeUp.signal);
+    const read = readBody(request as unknown as IncomingRequest, reader(), timeUp.signal);
     request.write('content-encoding' in headers ? gzipSync('{}').subarray(0, 12) : '{"team_id":');
     timeUp.abort();
     await expect(read).rejects.toMatchObject({ code: 'body_timed_out', headers: { Connection: 'close' } });
@@ -131,7 +133,7 @@ describe('a body that does not end', () => {
 
   test('is given up when its caller goes away', async () => {
     const request = incoming();
-    const read = readJson(request as unknown as IncomingRequest, never);
+    const read = readBody(request as unknown as IncomingRequest, reader(), never);
     request.write('{"team_id":');
     request.destroy();
     await expect(read).rejects.toMatchObject({ code: 'payload_invalid' });
@@ -139,7 +141,7 @@ describe('a body that does not end', () => {
 
   test('is given up at the bound', async () => {
     const request = incoming();
-    const read = readJson(request as unknown as IncomingRequest, never);
+    const read = readBody(request as unknown as IncomingRequest, reader(), never);
     request.write(Buffer.alloc(MAX_BODY_BYTES + 1));
     await expect(read).rejects.toMatchObject({ code: 'payload_too_large' });
     expect(request.destroyed).toBe(false);

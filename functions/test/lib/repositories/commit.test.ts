@@ -24,6 +24,17 @@ afterAll(async () => {
   await firestore.close();
 });
 
+const set = (numbers: readonly (readonly [id: string, value: number])[]) =>
+  setNumbers(
+    {
+      collection: COLLECTION,
+      field: 'price',
+      ids: numbers.map(([id]) => id),
+      values: Float64Array.from(numbers, ([, value]) => value),
+    },
+    10_000,
+  );
+
 async function stored(): Promise<Record<string, unknown>> {
   const { docs } = await library.collection(COLLECTION).get();
   return Object.fromEntries(docs.map((document) => [document.id, document.data()]));
@@ -45,31 +56,29 @@ const entries = fc.uniqueArray(fc.tuple(id, value), { selector: ([id]) => id, mi
 
 test('stores what the library would, for any ids and numbers, in place of what was there', async () => {
   await fc.assert(
-    fc.asyncProperty(entries, async (values) => {
+    fc.asyncProperty(entries, async (numbers) => {
       firestore.clear();
-      await setNumbers({ collection: COLLECTION, field: 'price', values }, 10_000);
-      const expected = values.map(([id, value]) => [id, { price: asStored(value) }] as const);
+      await set(numbers);
+      const expected = numbers.map(([id, value]) => [id, { price: asStored(value) }] as const);
       expect(await stored()).toEqual(Object.fromEntries(expected));
     }),
     { numRuns: 200 },
   );
   const whole = library.doc(`${COLLECTION}/a`);
   await whole.set({ price: 1, other: 'field' });
-  await setNumbers({ collection: COLLECTION, field: 'price', values: [['a', 2]] }, 10_000);
+  await set([['a', 2]]);
   expect((await whole.get()).data()).toEqual({ price: 2n });
 });
 
 test('a batch is one call, whole or not at all', async () => {
   firestore.clear();
   const before = firestore.counts().Commit;
-  const values = Array.from({ length: 500 }, (_, i) => [`product-${i}`, i / 4] as const);
-  await setNumbers({ collection: COLLECTION, field: 'price', values }, 10_000);
+  const numbers = Array.from({ length: 500 }, (_, i) => [`product-${i}`, i / 4] as const);
+  await set(numbers);
   expect(Object.keys(await stored())).toHaveLength(500);
   expect(firestore.counts().Commit - before).toBe(1);
   firestore.clear();
   const refused = [['a', 1] as const, ['b/c', 1] as const];
-  await expect(setNumbers({ collection: COLLECTION, field: 'price', values: refused }, 10_000)).rejects.toMatchObject({
-    code: 3,
-  });
+  await expect(set(refused)).rejects.toMatchObject({ code: 3 });
   expect(await stored()).toEqual({});
 });

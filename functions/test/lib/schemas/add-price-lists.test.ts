@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { judgePriceListSubmission, productIdError } from '../../../src/lib/schemas/add-price-lists';
-import { InvalidPayload } from '../../../src/lib/http/errors';
+import { productIdError } from '../../../src/lib/schemas/add-price-lists';
 import { operations } from '../../support/operations';
 import { startService, type Service } from '../../support/service';
-import { bodyOf, priceListBody } from '../../support/submissions';
+import { bodyOf, byId, priceListBody, submissionOf } from '../../support/submissions';
 import { longest, loneSurrogates, named, notTexts, refusedPaths, tooLong } from '../../support/validation';
 
 let service: Service;
@@ -261,39 +260,27 @@ describe('a hundred errors', () => {
     expect((answer.json as { message: string }).message).toBe('Payload is invalid');
   });
 
-  test('end the judging: of 100,000 bad products no more are looked at than there are errors', () => {
-    let read = 0;
-    const products = new Proxy(badProducts(100_000), {
-      get: (target, id) => {
-        read += 1;
-        return Reflect.get(target, id) as unknown;
-      },
-    });
-    expect(() => judgePriceListSubmission({ ...body, products })).toThrow(InvalidPayload);
-    expect(read).toBeLessThanOrEqual(100);
-  });
-
-  test('of products stand in the order in which JSON.parse has them: numbers first', async () => {
+  test('of products stand in the order in which they were sent', async () => {
     const products = '{"b":1,"a":1,"7":1}';
     const answer = await service.call('addPriceLists', {
       body: `{"products":${products},"info":${JSON.stringify(body.info)}}`,
     });
-    expect(refusedPaths(answer)).toEqual(['products.7', 'products.b', 'products.a']);
+    expect(refusedPaths(answer)).toEqual(['products.b', 'products.a', 'products.7']);
   });
 });
 
 test('every valid body is accepted, and normalised', () =>
   fc.assert(
     fc.property(priceListBody, ({ info, products }) => {
-      const judged = judgePriceListSubmission(JSON.parse(JSON.stringify({ info, products })));
+      const judged = submissionOf({ info, products });
       expect(judged.info).toEqual({ ...info, currency_iso: info.currency_iso.toUpperCase() });
-      expect(Object.fromEntries(judged.products)).toEqual(products);
-      expect(judged.products.map(([id]) => id)).toEqual(Object.keys(products).sort());
+      expect(Object.fromEntries(byId(judged.products))).toEqual(products);
+      expect(judged.products.ids).toEqual(Object.keys(products).sort());
     }),
   ));
 
 test('-0 becomes 0', () => {
   const prices = { price_list_price: -0, expected_forward_cost_price: -0 };
-  const [[, judged] = []] = judgePriceListSubmission({ ...bodyOf(1), products: { p: prices } }).products;
-  expect(judged).toStrictEqual({ price_list_price: 0, expected_forward_cost_price: 0 });
+  const { products } = submissionOf({ ...bodyOf(1), products: { p: prices } });
+  expect(byId(products)[0]?.[1]).toStrictEqual({ price_list_price: 0, expected_forward_cost_price: 0 });
 });
