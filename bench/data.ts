@@ -88,10 +88,10 @@ export const ordersRequest = (orders: number): Buffer =>
 let lists = 0;
 
 /** A price list that was never sent before. */
-export function priceListRequest(products: number, market_id = 'market-0'): Buffer {
+export function priceListRequest(products: number): Buffer {
   lists += 1;
   const info = {
-    market_id,
+    market_id: 'market-0',
     boq_list_id: `boq-${lists}`,
     currency_iso: 'EGP',
     date: '06/2026',

@@ -409,11 +409,12 @@ const SMALLEST_WEIGHED = 100_000;
 /** The most that an instance of add price lists has to bear at once: as many of the largest body as it takes requests. */
 async function largestBodies({ database, add, at }: Bench): Promise<void> {
   const { concurrency, memoryMiB } = WRITES;
-  const work = `${concurrency} bodies of 32 MB at once`;
+  const work = `${concurrency} lists of 32 MB at once`;
   at(work);
   await database.clear();
+  await seedMarket(database);
   await withFunctions(['service'], 'addPriceLists', database, async ({ service: { port, pid } }) => {
-    const bodies = Array.from({ length: concurrency }, () => priceListRequest(380_000, 'no-such-market'));
+    const bodies = Array.from({ length: concurrency }, () => priceListRequest(380_000));
     const answers = await Promise.all(bodies.map((body) => succeed(port, post(body))));
     const { peak } = memoryOf(pid);
     const share = (peak * 1e6) / (memoryMiB * 2 ** 20);
@@ -430,4 +431,4 @@ async function largestBodies({ database, add, at }: Bench): Promise<void> {
 }
 
 /** What functions/src/lib/settings.ts gives add price lists. */
-const WRITES = { concurrency: 4, memoryMiB: 2048 };
+const WRITES = { concurrency: 4, memoryMiB: 1024 };

@@ -23,13 +23,13 @@ export const rangeSettings = { ...reads, memory: '1GiB', concurrency: 16 } as co
 export const READ_BODY_MS = 30_000;
 
 /**
- * Add price lists. Four bodies of 32 MB at once take half of the memory. The largest request, 364,000 products in 728
+ * Add price lists. Four creations from bodies of 32 MB at once take half of the memory. The largest request, 364,000 products in 728
  * batches at 0.8 s each, takes ten minutes of writing; the time-out is twice that.
  */
 export const writeSettings = {
   region: REGION,
   serviceAccount: 'price-lists-writer@',
-  memory: '2GiB',
+  memory: '1GiB',
   cpu: 1,
   concurrency: 4,
   timeoutSeconds: 1_200,

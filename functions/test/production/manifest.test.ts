@@ -40,7 +40,7 @@ const list = {
 const range = { ...list, availableMemoryMb: 1024, concurrency: 16 };
 
 const write = {
-  availableMemoryMb: 2048,
+  availableMemoryMb: 1024,
   concurrency: 4,
   timeoutSeconds: 1200,
   serviceAccountEmail: 'price-lists-writer@',
