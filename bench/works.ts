@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
+import { writeSettings } from '../functions/src/lib/settings';
 import { ask, askWithoutBody, throughput, type Asked } from './client';
 import { MARKETS, ordersRequest, priceListRequest, seed, seedMarket } from './data';
 import { interleaved, liveOf, peakOf, ratioOf, spreadOf, succeed, withFunctions, type Spread } from './measure';
@@ -408,7 +409,9 @@ const SMALLEST_WEIGHED = 100_000;
 
 /** The most that an instance of add price lists has to bear at once: as many of the largest body as it takes requests. */
 async function largestBodies({ database, add, at }: Bench): Promise<void> {
-  const { concurrency, memoryMiB } = WRITES;
+  const { concurrency } = writeSettings;
+  // A compiler's error, should it be given in another unit.
+  const memory: `${number}GiB` = writeSettings.memory;
   const work = `${concurrency} lists of 32 MB at once`;
   at(work);
   await database.clear();
@@ -417,7 +420,7 @@ async function largestBodies({ database, add, at }: Bench): Promise<void> {
     const bodies = Array.from({ length: concurrency }, () => priceListRequest(380_000));
     const answers = await Promise.all(bodies.map((body) => succeed(port, post(body))));
     const { peak } = memoryOf(pid);
-    const share = (peak * 1e6) / (memoryMiB * 2 ** 20);
+    const share = (peak * 1e6) / (Number.parseInt(memory) * 2 ** 30);
     add({ work, figure: 'body', value: (bodies[0]?.length ?? NaN) / 1e6, unit: 'MB' });
     add({ work, figure: 'slowest answer', value: Math.max(...answers.map(({ ms }) => ms)), unit: 'ms' });
     add({
@@ -429,6 +432,3 @@ async function largestBodies({ database, add, at }: Bench): Promise<void> {
     });
   });
 }
-
-/** What functions/src/lib/settings.ts gives add price lists. */
-const WRITES = { concurrency: 4, memoryMiB: 1024 };

@@ -18,13 +18,13 @@ export const addPriceLists = endpoint({
   bodyMs: WRITE_BODY_MS,
   reserveMs: RESERVE_MS + ANSWER_MS,
   reader: priceListReader,
-  work: async ({ usage, requestId, signal }, submission) => {
+  work: async ({ usage, requestId }, submission) => {
     const { response, replayed } = await create(submission, {
       db: openDatabase(usage),
       clock: systemClock,
       random: Math.random,
       newToken: randomUUID,
-      signal,
+      signal: usage.signal,
       leaseMs: LEASE_MS,
       log: priceListLog(requestId),
     });

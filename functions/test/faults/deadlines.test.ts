@@ -3,6 +3,7 @@ import { startFirestore, type EmbeddedFirestore, type EndedCall, type Rpc } from
 import type { Deadlines } from '../../src/lib/repositories/connection';
 import { connect, databaseOf } from '../../src/lib/repositories/database';
 import { usageUntil } from '../../src/lib/repositories/usage';
+import { useFirestoreAt } from '../support/firestore';
 
 /** That every call has a deadline which holds, against real silence, and that no call is repeated behind its caller's back. */
 
@@ -15,10 +16,7 @@ let db: Firestore;
 
 beforeAll(async () => {
   embedded = await startFirestore();
-  // The library need not ask around for credentials that nobody asks for.
-  process.env['METADATA_SERVER_DETECTION'] = 'none';
-  process.env['FIRESTORE_EMULATOR_HOST'] = embedded.address;
-  process.env['GCLOUD_PROJECT'] = PROJECT;
+  useFirestoreAt(embedded.address, PROJECT);
   db = new Firestore({ projectId: PROJECT });
   connect(db, deadlines);
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../local/firestore';
+import { useFirestoreAt } from '../support/firestore';
 import { runSchedule } from './schedule';
 
 const PROJECT = 'simulation';
@@ -24,10 +25,7 @@ export async function simulate(
   progress: (done: number) => void = () => undefined,
 ): Promise<Simulated> {
   const embedded = await startFirestore();
-  // The library need not ask around for credentials that nobody asks for.
-  process.env['METADATA_SERVER_DETECTION'] = 'none';
-  process.env['FIRESTORE_EMULATOR_HOST'] = embedded.address;
-  process.env['GCLOUD_PROJECT'] = PROJECT;
+  useFirestoreAt(embedded.address, PROJECT);
   const db = new Firestore({ projectId: PROJECT });
   const answered = new Map<string, number>();
   const hash = createHash('sha256');

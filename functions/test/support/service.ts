@@ -12,6 +12,7 @@ import {
   type Requests,
 } from '../../../local/firestore';
 import { checkAnswer, type Answer } from './answers';
+import { useFirestoreAt } from './firestore';
 import { exchange, open, type Sent } from './http';
 import { watchLeaks, type LeakWatch } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
@@ -70,10 +71,7 @@ export const declaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.
 /** Starts the service in this process, at free ports. One to a test file. */
 export async function startService(indexes = declaredIndexes()): Promise<Service> {
   const firestore = await startFirestore({ indexes });
-  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
-  process.env['GCLOUD_PROJECT'] = PROJECT;
-  // As Firebase's own emulator has it: the library need not look for credentials that no emulator asks for.
-  process.env['METADATA_SERVER_DETECTION'] = 'none';
+  useFirestoreAt(firestore.address, PROJECT);
 
   const log: LogLine[] = [];
   const leaks = watchLeaks();

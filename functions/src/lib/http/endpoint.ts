@@ -27,11 +27,9 @@ import { send, type Answer } from './response';
 
 /** What an operation's work is given besides the body. */
 export interface Context {
-  /** What the request asks of Firestore is counted here. */
+  /** What the request asks of Firestore is counted here; its signal aborts when the time for the work is up. */
   usage: Usage;
   requestId: string;
-  /** Aborts when the time for the work is up. */
-  signal: AbortSignal;
 }
 
 /** What an operation answers when all is well, and what the log says of it. */
@@ -90,7 +88,7 @@ async function handle<Body>(
   const started_at = performance.now();
   const { settings, reserveMs = RESERVE_MS } = operation;
   const { signal, cancel } = deadline(settings.timeoutSeconds * 1000 - reserveMs);
-  const context: Context = { usage: usageUntil(signal), requestId: requestId(request), signal };
+  const context: Context = { usage: usageUntil(signal), requestId: requestId(request) };
   response.setHeader('X-Request-Id', context.requestId);
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');

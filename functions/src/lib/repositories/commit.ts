@@ -1,4 +1,4 @@
-import { asItIs, connected, pathOf, within } from './connection';
+import { asItIs, connected, deadlineIn, pathOf } from './connection';
 import { outsideDomain } from './domain';
 import { varintSize, writeVarint } from './encoding';
 
@@ -30,7 +30,7 @@ export async function setNumbers(numbers: Numbers, ms: number): Promise<void> {
   const request = message.written();
   await new Promise<void>((resolve, reject) => {
     outsideDomain(() =>
-      client.makeUnaryRequest(pathOf('Commit'), asItIs, asItIs, request, resource, within(ms), (error) => {
+      client.makeUnaryRequest(pathOf('Commit'), asItIs, asItIs, request, resource, deadlineIn(ms), (error) => {
         if (error === null) resolve();
         else reject(error);
       }),

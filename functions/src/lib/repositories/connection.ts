@@ -30,7 +30,7 @@ export const DEADLINES: Deadlines = { read: 10_000, commit: 20_000, query: 240_0
 export const pathOf = (name: 'RunQuery' | 'Commit'): string => `/google.firestore.v1.Firestore/${name}`;
 
 /** The options of a call that may take so many milliseconds. */
-export const within = (ms: number): CallOptions => ({ deadline: Date.now() + ms });
+export const deadlineIn = (ms: number): CallOptions => ({ deadline: Date.now() + ms });
 
 /** Leaves the bytes of a message as they are: written, or read, elsewhere. */
 export const asItIs = (message: Buffer): Buffer => message;

@@ -36,17 +36,17 @@ export function openDatabase(usage: Usage): Database {
 
 /** The database that a client reaches; what is asked of it counts as usage of the request. */
 export function databaseOf(firestore: Firestore, usage: Usage, deadlines: Deadlines = DEADLINES): Database {
-  const database: Omit<Database, keyof Usage> & ThisType<Database> = {
+  const database: Omit<Database, keyof Usage> = {
     firestore,
     read(...documents) {
-      this.calls += 1;
+      usage.calls += 1;
       return within(
         deadlines.read,
         outsideDomain(() => firestore.getAll(...documents)),
       );
     },
     commit(fill) {
-      this.calls += 1;
+      usage.calls += 1;
       // A transaction that reads nothing is a single commit. `WriteBatch.commit` is one too, but the library would repeat
       // it for up to ten minutes, and go on doing so after its caller has given up.
       const filled = (writes: Writes) => {
@@ -56,7 +56,7 @@ export function databaseOf(firestore: Firestore, usage: Usage, deadlines: Deadli
       return outsideDomain(() => firestore.runTransaction(filled, { maxAttempts: 1 }));
     },
     setNumbers(numbers) {
-      this.calls += 1;
+      usage.calls += 1;
       return setNumbers(numbers, deadlines.commit);
     },
   };

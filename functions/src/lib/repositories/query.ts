@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import { asItIs, connected, DEADLINES, pathOf, within } from './connection';
+import { asItIs, connected, deadlineIn, DEADLINES, pathOf } from './connection';
 import { outsideDomain } from './domain';
 import { bytesField, integerField } from './encoding';
 import type { Usage } from './usage';
@@ -57,7 +57,14 @@ export async function* select(usage: Usage, selection: Selection): AsyncGenerato
     usage.signal.throwIfAborted();
     usage.calls += 1;
     const call = outsideDomain(() =>
-      client.makeServerStreamRequest(pathOf('RunQuery'), asItIs, asItIs, request, resource, within(DEADLINES.query)),
+      client.makeServerStreamRequest(
+        pathOf('RunQuery'),
+        asItIs,
+        asItIs,
+        request,
+        resource,
+        deadlineIn(DEADLINES.query),
+      ),
     );
     const cancel = () => call.cancel();
     usage.signal.addEventListener('abort', cancel);

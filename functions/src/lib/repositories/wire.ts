@@ -53,51 +53,41 @@ export interface Position {
 /** The position of a response that has a document. @throws for bytes that are no such message */
 export function decodePosition(response: Buffer, orderBy: string | undefined): Position {
   const reader = new Reader(response);
-  const position: Position = { name: '', orderedBy: undefined, readTime: Buffer.alloc(0) };
+  let place: Omit<Position, 'readTime'> = { name: '', orderedBy: undefined };
+  let readTime: Buffer = Buffer.alloc(0);
   while (reader.at < response.length) {
     switch (reader.field()) {
       case RESPONSE.document:
-        for (const end = reader.end(); reader.at < end;) {
-          switch (reader.field()) {
-            case DOCUMENT.name:
-              position.name = reader.text();
-              break;
-            case DOCUMENT.fields: {
-              const [key, value] = readRawEntry(reader);
-              if (key === orderBy) position.orderedBy = value;
-              break;
-            }
-            default:
-              reader.skip();
-          }
-        }
+        place = readPlace(reader, orderBy);
         break;
       case RESPONSE.readTime:
-        position.readTime = reader.raw();
+        readTime = reader.raw();
         break;
       default:
         reader.skip();
     }
   }
-  return position;
+  return { ...place, readTime };
 }
 
-function readRawEntry(reader: Reader): [key: string, value: Buffer | undefined] {
-  let key = '';
-  let value: Buffer | undefined;
+function readPlace(reader: Reader, orderBy: string | undefined): Omit<Position, 'readTime'> {
+  let name = '';
+  let orderedBy: Buffer | undefined;
   for (const end = reader.end(); reader.at < end;) {
     switch (reader.field()) {
-      case ENTRY.key:
-        key = reader.text();
+      case DOCUMENT.name:
+        name = reader.text();
         break;
-      case ENTRY.value:
-        value = reader.raw();
+      case DOCUMENT.fields: {
+        const [key, value] = readEntry(reader, readRaw);
+        if (key === orderBy) orderedBy = value;
         break;
+      }
       default:
         reader.skip();
     }
   }
-  return [key, value];
+  return { name, orderedBy };
 }
 
 function readDocument(reader: Reader, parentBytes: number): StoredDocument {
@@ -109,7 +99,7 @@ function readDocument(reader: Reader, parentBytes: number): StoredDocument {
         id = reader.text(parentBytes);
         break;
       case DOCUMENT.fields:
-        readEntry(reader, fields);
+        readFieldInto(fields, reader);
         break;
       default:
         reader.skip();
@@ -121,30 +111,38 @@ function readDocument(reader: Reader, parentBytes: number): StoredDocument {
 function readMap(reader: Reader): StoredMap {
   const fields = {};
   for (const end = reader.end(); reader.at < end;) {
-    if (reader.field() === MAP.fields) readEntry(reader, fields);
+    if (reader.field() === MAP.fields) readFieldInto(fields, reader);
     else reader.skip();
   }
   return fields;
 }
 
-function readEntry(reader: Reader, fields: Record<string, StoredValue>): void {
+function readFieldInto(fields: Record<string, StoredValue>, reader: Reader): void {
+  const [key, value] = readEntry(reader, readValue);
+  // No answer has a field of this name, and to set it would be to set the prototype.
+  if (key !== '__proto__') fields[key] = value;
+}
+
+/** An entry of a map: its key, and its value as it is to be read. */
+function readEntry<T>(reader: Reader, readAs: (reader: Reader) => T): [key: string, value: T | undefined] {
   let key = '';
-  let value: StoredValue;
+  let value: T | undefined;
   for (const end = reader.end(); reader.at < end;) {
     switch (reader.field()) {
       case ENTRY.key:
         key = reader.text();
         break;
       case ENTRY.value:
-        value = readValue(reader);
+        value = readAs(reader);
         break;
       default:
         reader.skip();
     }
   }
-  // No answer has a field of this name, and to set it would be to set the prototype.
-  if (key !== '__proto__') fields[key] = value;
+  return [key, value];
 }
+
+const readRaw = (reader: Reader): Buffer => reader.raw();
 
 function readValue(reader: Reader): StoredValue {
   let value: StoredValue;

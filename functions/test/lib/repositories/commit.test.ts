@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Firestore } from 'firebase-admin/firestore';
 import { setNumbers } from '../../../src/lib/repositories/commit';
 import { startFirestore, type EmbeddedFirestore } from '../../../../local/firestore';
+import { useFirestoreAt } from '../../support/firestore';
 
 const PROJECT = 'demo-price-lists';
 const COLLECTION = 'price_lists/list-1/products';
@@ -11,10 +12,7 @@ let library: Firestore;
 
 beforeAll(async () => {
   firestore = await startFirestore();
-  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
-  process.env['GCLOUD_PROJECT'] = PROJECT;
-  // The library need not ask around for credentials that nobody asks for.
-  process.env['METADATA_SERVER_DETECTION'] = 'none';
+  useFirestoreAt(firestore.address, PROJECT);
   library = new Firestore({ projectId: PROJECT });
   // Tells what is stored as an integer from what is stored as a double.
   library.settings({ useBigInt: true });

@@ -9,6 +9,7 @@ import {
 import { v1 } from 'firebase-admin/firestore';
 import { select } from '../../../src/lib/repositories/query';
 import { usageUntil } from '../../../src/lib/repositories/usage';
+import { useFirestoreAt } from '../../support/firestore';
 
 /** What a query says to Firestore, heard by a server that answers as a test tells it. */
 
@@ -47,10 +48,7 @@ beforeAll(async () => {
       error === null ? resolve(bound) : reject(error),
     );
   });
-  process.env['FIRESTORE_EMULATOR_HOST'] = `127.0.0.1:${port}`;
-  process.env['GCLOUD_PROJECT'] = PROJECT;
-  // The library need not ask around for credentials that nobody asks for.
-  process.env['METADATA_SERVER_DETECTION'] = 'none';
+  useFirestoreAt(`127.0.0.1:${port}`, PROJECT);
 });
 beforeEach(() => calls.splice(0));
 afterAll(() => server.forceShutdown());

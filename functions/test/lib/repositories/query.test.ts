@@ -2,6 +2,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { select, type Selection } from '../../../src/lib/repositories/query';
 import { usageUntil, type Usage } from '../../../src/lib/repositories/usage';
 import { startFirestore, type EmbeddedFirestore } from '../../../../local/firestore';
+import { useFirestoreAt } from '../../support/firestore';
 import { store } from '../../support/stored';
 
 const PROJECT = 'demo-price-lists';
@@ -22,10 +23,7 @@ let library: Firestore;
 
 beforeAll(async () => {
   firestore = await startFirestore();
-  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
-  process.env['GCLOUD_PROJECT'] = PROJECT;
-  // The library need not ask around for credentials that nobody asks for.
-  process.env['METADATA_SERVER_DETECTION'] = 'none';
+  useFirestoreAt(firestore.address, PROJECT);
   library = new Firestore({ projectId: PROJECT });
   const orders = ids.map((id, i) => ({
     team_id: TEAM,
