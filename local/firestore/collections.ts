@@ -3,7 +3,7 @@ import { formatFieldPath, type FieldPath } from './paths';
 import { compareStrings, equalityKey, type Value } from './values';
 
 /** A stored document. Its content never changes: a write puts another in its place. Times are microseconds since 1970. */
-export interface Doc {
+export interface StoredDoc {
   readonly collection: string;
   readonly id: string;
   /** The fields in codec.ts's canonical form. */
@@ -15,17 +15,17 @@ export interface Doc {
 }
 
 /** The full resource name of a document. */
-export const nameOf = (doc: Doc): string => `${doc.collection}/${doc.id}`;
+export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${doc.id}`;
 
 const LEAF_SIZE = 256;
 
 /** A run of documents in the order of their ids. Only a list of the same generation may change it. */
 interface Leaf {
-  readonly docs: Doc[];
+  readonly docs: StoredDoc[];
   readonly generation: number;
 }
 
-const byId = (doc: Doc, id: string): number => compareStrings(doc.id, id);
+const byId = (doc: StoredDoc, id: string): number => compareStrings(doc.id, id);
 
 /** The first index whose item does not sort before the id. */
 function lowerBound<T>(items: readonly T[], id: string, compare: (item: T, id: string) => number): number {
@@ -42,7 +42,7 @@ function lowerBound<T>(items: readonly T[], id: string, compare: (item: T, id: s
 /** A leaf is never empty. */
 const lastSortsBefore = (leaf: Leaf, id: string): number => compareStrings(leaf.docs.at(-1)?.id ?? '', id);
 
-function find(leaves: readonly Leaf[], id: string): Doc | undefined {
+function find(leaves: readonly Leaf[], id: string): StoredDoc | undefined {
   const leaf = leaves[lowerBound(leaves, id, lastSortsBefore)];
   const doc = leaf?.docs[lowerBound(leaf.docs, id, byId)];
   return doc?.id === id ? doc : undefined;
@@ -55,12 +55,12 @@ export class Snapshot {
     readonly size: number,
   ) {}
 
-  get(id: string): Doc | undefined {
+  get(id: string): StoredDoc | undefined {
     return find(this.leaves, id);
   }
 
   /** The documents, a leaf at a time; backwards for the descending order. */
-  *runs(descending = false): Generator<readonly Doc[]> {
+  *runs(descending = false): Generator<readonly StoredDoc[]> {
     for (const leaf of descending ? this.leaves.toReversed() : this.leaves) {
       yield descending ? leaf.docs.toReversed() : leaf.docs;
     }
@@ -68,7 +68,7 @@ export class Snapshot {
 }
 
 /** An empty collection. */
-export const NOTHING = new Snapshot([], 0);
+export const EMPTY_SNAPSHOT = new Snapshot([], 0);
 
 /**
  * The documents of one collection, sorted by id in leaves of a few hundred. A snapshot shares the leaves; a leaf that a
@@ -87,7 +87,7 @@ export class Collection {
     return this.count;
   }
 
-  get(id: string): Doc | undefined {
+  get(id: string): StoredDoc | undefined {
     return find(this.leaves, id);
   }
 
@@ -102,7 +102,7 @@ export class Collection {
   }
 
   /** Puts a document at its id, or removes the one there. */
-  set(id: string, doc: Doc | undefined): void {
+  set(id: string, doc: StoredDoc | undefined): void {
     const at = Math.min(lowerBound(this.leaves, id, lastSortsBefore), Math.max(0, this.leaves.length - 1));
     const docs = this.ownedLeaf(at).docs;
     const index = lowerBound(docs, id, byId);
@@ -117,7 +117,7 @@ export class Collection {
   }
 
   /** Takes documents that are already in order and sort after all that are here: the way in from disk. */
-  append(docs: readonly Doc[]): void {
+  append(docs: readonly StoredDoc[]): void {
     for (let at = 0; at < docs.length; at += LEAF_SIZE) {
       this.leaves.push({ docs: docs.slice(at, at + LEAF_SIZE), generation: this.generation });
     }
@@ -148,7 +148,7 @@ export class Collection {
   }
 
   /** In halves, or by what hangs over where ids arrive in order: then the leaves stay full. */
-  private split(at: number, docs: Doc[]): void {
+  private split(at: number, docs: StoredDoc[]): void {
     const tail = docs.splice(at === this.leaves.length - 1 ? LEAF_SIZE : LEAF_SIZE >>> 1);
     this.leaves.splice(at + 1, 0, { docs: tail, generation: this.generation });
   }
@@ -159,7 +159,7 @@ export class Collection {
  * being after the first query that filters the field by equality.
  */
 export class EqualityIndex {
-  private readonly buckets = new Map<string, Set<Doc>>();
+  private readonly buckets = new Map<string, Set<StoredDoc>>();
   private readonly read: (fields: Buffer) => Value | undefined;
   private filling: Promise<void> | undefined;
   private filled = false;
@@ -183,11 +183,11 @@ export class EqualityIndex {
   }
 
   /** The documents whose field equals a scalar with this equality key, in no order. */
-  get(key: string): ReadonlySet<Doc> {
+  get(key: string): ReadonlySet<StoredDoc> {
     return this.buckets.get(key) ?? EMPTY;
   }
 
-  replace(old: Doc | undefined, doc: Doc | undefined): void {
+  replace(old: StoredDoc | undefined, doc: StoredDoc | undefined): void {
     if (old) {
       const key = this.keyOf(old);
       const bucket = key === undefined ? undefined : this.buckets.get(key);
@@ -208,7 +208,7 @@ export class EqualityIndex {
     this.filled = true;
   }
 
-  private add(doc: Doc): void {
+  private add(doc: StoredDoc): void {
     const key = this.keyOf(doc);
     if (key === undefined) return;
     const bucket = this.buckets.get(key);
@@ -216,10 +216,10 @@ export class EqualityIndex {
     else this.buckets.set(key, new Set([doc]));
   }
 
-  private keyOf(doc: Doc): string | undefined {
+  private keyOf(doc: StoredDoc): string | undefined {
     const value = this.read(doc.fields);
     return value === undefined ? undefined : equalityKey(value);
   }
 }
 
-const EMPTY: ReadonlySet<Doc> = new Set();
+const EMPTY: ReadonlySet<StoredDoc> = new Set();

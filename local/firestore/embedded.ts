@@ -1,14 +1,14 @@
 import { RpcError, invalid } from './errors';
-import { Disk } from './disk';
-import { Faults, NoAnswer, type Call, type EndedCall, type Strikes } from './faults';
+import { SqliteStorage } from './sqlite-storage';
+import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
 import { Indexes, type IndexDefinitions } from './indexes';
 import { Locks } from './locks';
-import { databaseOf } from './paths';
+import { getDatabaseName } from './paths';
 import { RPCS, decodeRequest, type Requests, type Rpc } from './schema';
-import { Service, type Context } from './service';
+import { Service, type RpcContext } from './service';
 import { Store } from './store';
 import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
-import { startWire, type Reply, type Wire } from './wire';
+import { startGrpcServer, type ResponseStream, type GrpcServer } from './grpc-server';
 
 /** How to start an embedded Firestore. */
 export interface FirestoreOptions {
@@ -53,7 +53,7 @@ const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = ':memory:', now = Date.now } = options;
-  const store = new Store(dataDir === ':memory:' ? undefined : Disk.open(dataDir), now);
+  const store = new Store(dataDir === ':memory:' ? undefined : SqliteStorage.open(dataDir), now);
   const locks = new Locks();
   const transactions = new Transactions(locks, store, options.transactionLimits ?? FIRESTORE_LIMITS);
   const indexes = new Indexes(options.indexes ?? {});
@@ -63,17 +63,17 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
   let sequence = 0;
 
-  const handle = (rpc: Rpc, bytes: Buffer, peer: string, reply: Reply): void => {
+  const handle = (rpc: Rpc, bytes: Buffer, peer: string, reply: ResponseStream): void => {
     counts[rpc]++;
     sequence++;
-    void serve(service, faults, { rpc, bytes, peer, sequence }, reply).then((ended) => {
+    void handleCall(service, faults, { rpc, bytes, peer, sequence }, reply).then((ended) => {
       if (ended) for (const listener of listeners) listener(ended);
     });
   };
 
-  let wire: Wire;
+  let wire: GrpcServer;
   try {
-    wire = await startWire(host, port, handle, (peer) => transactions.disconnected(peer));
+    wire = await startGrpcServer(host, port, handle, (peer) => transactions.disconnected(peer));
   } catch (error) {
     transactions.close();
     store.close();
@@ -101,7 +101,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   };
 }
 
-interface Arrival {
+interface IncomingCall {
   readonly rpc: Rpc;
   readonly bytes: Buffer;
   readonly peer: string;
@@ -109,30 +109,35 @@ interface Arrival {
 }
 
 /** Serves one call, past its faults, and tells how it ended; undefined when its request could not even be read. */
-async function serve(service: Service, faults: Faults, arrival: Arrival, reply: Reply): Promise<EndedCall | undefined> {
+async function handleCall(
+  service: Service,
+  faults: Faults,
+  arrival: IncomingCall,
+  reply: ResponseStream,
+): Promise<EndedCall | undefined> {
   const startedAt = performance.now();
-  const context: Context = { peer: arrival.peer };
+  const context: RpcContext = { peer: arrival.peer };
   let call: Call | undefined;
   const ended = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
     call && { ...call, outcome, message, durationMs: performance.now() - startedAt };
   // A client that gives up in the middle never learns of the transaction that the call began.
   let answered = false;
   reply.onCancel(() => {
-    if (!answered) service.abandon(context);
+    if (!answered) service.cancel(context);
   });
   try {
     call = readCall(arrival);
-    const strikes = faults.meet(call);
+    const strikes = faults.matchFaults(call);
     await strikes.at('before');
-    await answer(service, call, context, strikes, reply);
+    await respond(service, call, context, strikes, reply);
     await strikes.at('after');
     answered = true;
     reply.end();
     return ended('OK');
   } catch (error) {
-    service.abandon(context);
-    if (error instanceof NoAnswer) {
-      if (error.kind === 'DROPPED') reply.drop();
+    service.cancel(context);
+    if (error instanceof NoResponse) {
+      if (error.kind === 'DROPPED') reply.destroyConnection();
       return ended(error.kind);
     }
     if (!(error instanceof RpcError)) console.error(`${arrival.rpc} failed:`, error);
@@ -142,12 +147,12 @@ async function serve(service: Service, faults: Faults, arrival: Arrival, reply: 
   }
 }
 
-function readCall({ rpc, bytes, sequence }: Arrival): Call {
+function readCall({ rpc, bytes, sequence }: IncomingCall): Call {
   if (bytes.length > MAX_REQUEST_BYTES) {
     throw invalid(`Request payload size exceeds the limit: ${MAX_REQUEST_BYTES} bytes.`);
   }
   const request = decodeRequest(rpc, bytes);
-  const [, project = '', , database = ''] = databaseOf(resourceOf(request)).split('/');
+  const [, project = '', , database = ''] = getDatabaseName(resourceOf(request)).split('/');
   return { rpc, project, database, request, sequence };
 }
 
@@ -158,10 +163,16 @@ function resourceOf(request: Requests[Rpc]): string {
   return 'name' in request ? request.name : request.parent;
 }
 
-async function answer(service: Service, call: Call, context: Context, strikes: Strikes, reply: Reply): Promise<void> {
+async function respond(
+  service: Service,
+  call: Call,
+  context: RpcContext,
+  strikes: MatchedFaults,
+  reply: ResponseStream,
+): Promise<void> {
   let sent = 0;
   await strikes.afterMessages(sent);
-  for await (const message of service.answer(call.rpc, call.request, context)) {
+  for await (const message of service.respond(call.rpc, call.request, context)) {
     if (reply.cancelled) throw new RpcError('CANCELLED', 'The client gave up.');
     await reply.send(message);
     sent++;

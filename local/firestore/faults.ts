@@ -60,7 +60,7 @@ export interface InjectedFault {
 }
 
 /** Thrown through a call that a fault leaves without an answer. */
-export class NoAnswer extends Error {
+export class NoResponse extends Error {
   constructor(readonly kind: 'DROPPED' | 'SILENT') {
     super(kind);
   }
@@ -74,7 +74,7 @@ interface Active {
 }
 
 /** The faults that one call is to meet. */
-export class Strikes {
+export class MatchedFaults {
   constructor(
     private readonly call: Call,
     private readonly struck: readonly Active[],
@@ -82,21 +82,22 @@ export class Strikes {
 
   /** Lets the faults of a point strike. Throws what takes the place of the call's answer. */
   async at(point: 'before' | 'after'): Promise<void> {
-    for (const active of this.struck) if ((active.fault.when ?? 'before') === point) await strike(active, this.call);
+    for (const active of this.struck)
+      if ((active.fault.when ?? 'before') === point) await applyFault(active, this.call);
   }
 
-  /** As {@link Strikes.at}, after the given number of messages; undefined when there is nothing to wait for. */
+  /** As {@link MatchedFaults.at}, after the given number of messages; undefined when there is nothing to wait for. */
   afterMessages(count: number): Promise<void> | undefined {
     const due = this.struck.filter(({ fault: { when } }) => typeof when === 'object' && when.messages === count);
-    return due.length === 0 ? undefined : strikeAll(due, this.call);
+    return due.length === 0 ? undefined : applyFaults(due, this.call);
   }
 }
 
-async function strikeAll(due: readonly Active[], call: Call): Promise<void> {
-  for (const active of due) await strike(active, call);
+async function applyFaults(due: readonly Active[], call: Call): Promise<void> {
+  for (const active of due) await applyFault(active, call);
 }
 
-async function strike(active: Active, call: Call): Promise<void> {
+async function applyFault(active: Active, call: Call): Promise<void> {
   const { action } = active.fault;
   active.count++;
   active.fire(call);
@@ -104,9 +105,9 @@ async function strike(active: Active, call: Call): Promise<void> {
     case 'error':
       throw new RpcError(action.code, action.message ?? `injected ${action.code}`);
     case 'drop':
-      throw new NoAnswer('DROPPED');
+      throw new NoResponse('DROPPED');
     case 'silence':
-      throw new NoAnswer('SILENT');
+      throw new NoResponse('SILENT');
     case 'delay':
       await new Promise((resolve) => setTimeout(resolve, action.ms));
       return;
@@ -141,7 +142,7 @@ export class Faults {
   }
 
   /** The faults that a new call is to meet; counts the call. */
-  meet(call: Call): Strikes {
+  matchFaults(call: Call): MatchedFaults {
     const struck: Active[] = [];
     for (const active of this.active) {
       const { rpc, match, nth = 1, times = 1 } = active.fault;
@@ -150,6 +151,6 @@ export class Faults {
       if (active.seen >= nth && active.seen < nth + times) struck.push(active);
       if (active.seen >= nth + times - 1) this.active.delete(active);
     }
-    return new Strikes(call, struck);
+    return new MatchedFaults(call, struck);
   }
 }

@@ -40,7 +40,7 @@ interface IndexField {
 }
 
 /** What a query asks of an index: its equalities in any order, then its order exactly. */
-interface Demand {
+interface IndexRequirement {
   readonly group: string;
   readonly scope: Scope;
   readonly equalities: readonly { readonly path: string; readonly contains: boolean }[];
@@ -56,7 +56,7 @@ export class Indexes {
    * order must stand in the index as it is, directions included.
    * https://firebase.google.com/docs/firestore/query-data/index-overview
    */
-  demand(
+  assertIndexed(
     group: string | undefined,
     scope: Scope,
     filter: Filter | undefined,
@@ -66,7 +66,7 @@ export class Indexes {
     // A query over all collections is served by the documents' names alone.
     if (group === undefined) return;
     for (const conjunction of disjunctions(filter)) {
-      const demand = demandOf(group, scope, conjunction, orders, aggregated);
+      const demand = toIndexRequirement(group, scope, conjunction, orders, aggregated);
       if (!this.serves(demand)) throw missing(demand);
     }
   }
@@ -75,7 +75,7 @@ export class Indexes {
    * The number of index entries of a document: one in each index of each field, each field of each map, and each distinct
    * element of each array, and one in each composite index whose fields it has.
    */
-  entries(group: string, fields: MapValue): number {
+  countEntries(group: string, fields: MapValue): number {
     let count = 0;
     const visit = (map: MapValue, parents: FieldPath): void => {
       for (const [key, value] of map) {
@@ -128,7 +128,7 @@ export class Indexes {
     return overrides.find((override) => override.fieldPath === '*' && isDefault(override, group))?.indexes ?? AUTOMATIC;
   }
 
-  private serves(demand: Demand): boolean {
+  private serves(demand: IndexRequirement): boolean {
     const { equalities, suffix } = demand;
     if (equalities.length === 0 && suffix.every(({ path }) => path === '__name__')) return true;
     const covered = new Set<string>();
@@ -146,7 +146,7 @@ export class Indexes {
   }
 
   /** Every index that might serve, each ending in its order of names. */
-  private candidates({ group, scope, equalities, suffix }: Demand): IndexField[][] {
+  private candidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
     const paths = new Set([...equalities, ...suffix].map(({ path }) => path).filter((path) => path !== '__name__'));
     const single = [...paths].flatMap((path) =>
       this.fieldIndexes(group, parseFieldPath(path))
@@ -207,13 +207,13 @@ export function isEquality(term: Term): boolean {
   return ['==', 'in', 'array-contains', 'array-contains-any'].includes(term.op);
 }
 
-function demandOf(
+function toIndexRequirement(
   group: string,
   scope: Scope,
   terms: readonly Term[],
   orders: readonly Order[],
   aggregated: readonly FieldPath[],
-): Demand {
+): IndexRequirement {
   const equalities = terms
     .filter((term) => isEquality(term) && !isName(term.path))
     .map((term) => ({
@@ -236,7 +236,7 @@ function demandOf(
   return { group, scope, equalities, suffix: [...fields, ...names] };
 }
 
-function missing({ group, scope, equalities, suffix }: Demand): RpcError {
+function missing({ group, scope, equalities, suffix }: IndexRequirement): RpcError {
   const fields = [
     ...equalities.map(({ path, contains }) => `${path} ${contains ? 'CONTAINS' : 'ASCENDING'}`),
     ...suffix.filter(({ path }) => path !== '__name__').map(({ path, mode }) => `${path} ${mode}`),

@@ -59,12 +59,12 @@ export function collectionPath(parent: string, collectionId: string): string {
 }
 
 /** `projects/*\/databases/*` of any resource name. */
-export function databaseOf(name: string): string {
+export function getDatabaseName(name: string): string {
   return name.split('/', 4).join('/');
 }
 
 /** The last id of a collection's resource name: its collection group. */
-export const groupOf = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
+export const getCollectionGroup = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
 
 const SIMPLE_PATH = /^[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*$/;
 

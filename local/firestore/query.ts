@@ -1,11 +1,11 @@
 import { fieldReader } from './codec';
-import { nameOf, type Doc, type EqualityIndex } from './collections';
+import { getResourceName, type StoredDoc, type EqualityIndex } from './collections';
 import { invalid } from './errors';
 import { isEquality, type Term } from './indexes';
-import { NAME, compareFieldPaths, databaseOf, formatFieldPath, isName, parentPath, type FieldPath } from './paths';
+import { NAME, compareFieldPaths, getDatabaseName, formatFieldPath, isName, parentPath, type FieldPath } from './paths';
 import type { Cursor, Filter, Operator, Order, StructuredQuery } from './schema';
 import { sortInSlices, timeSlices } from './slices';
-import type { PastView, Store } from './store';
+import type { SnapshotView, Store } from './store';
 import { Reference, compareNames, compareValues, equalValues, equalityKey, typeOrder, type Value } from './values';
 
 /** A query ready to run: checked, with the implicit terms of its order, and compiled. */
@@ -13,7 +13,7 @@ export interface PreparedQuery {
   readonly source: StructuredQuery;
   readonly orders: readonly Order[];
   /** Whether a document, wherever it stands, is in the query's range before offset and limit. */
-  readonly matches: (doc: Doc) => boolean;
+  readonly matches: (doc: StoredDoc) => boolean;
   /** Whether documents of a collection can be. */
   readonly covers: (collection: string) => boolean;
 }
@@ -32,7 +32,7 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
   const required = orders.filter(({ path }) => !isName(path) && !isRequired(path, source.filter)).map(fieldOf);
   const start = source.startAt && compileCursor(source.startAt, orders);
   const end = source.endAt && compileCursor(source.endAt, orders);
-  const filter = source.filter && compileFilter(source.filter, databaseOf(source.parent));
+  const filter = source.filter && compileFilter(source.filter, getDatabaseName(source.parent));
   return {
     source,
     orders,
@@ -46,7 +46,7 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
   };
 }
 
-const fieldOf = ({ path }: Order): ((doc: Doc) => Value | undefined) => valueReader(path);
+const fieldOf = ({ path }: Order): ((doc: StoredDoc) => Value | undefined) => createValueReader(path);
 
 /** Whether a filter by itself lets through only documents that have a field. */
 function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
@@ -62,9 +62,9 @@ function coverage({ parent, collectionId, allDescendants }: StructuredQuery): (c
 }
 
 /** The collections that a query reads; they have to be loaded before it runs. */
-export function collectionsOf({ source }: PreparedQuery, store: Store): string[] {
+export function getQueryCollections({ source }: PreparedQuery, store: Store): string[] {
   if (!source.allDescendants) return [`${source.parent}/${source.collectionId}`];
-  return store.below(source.parent, source.collectionId);
+  return store.descendantCollections(source.parent, source.collectionId);
 }
 
 /** How many conjunctions a filter expands to, each value of an `in` making one. */
@@ -113,13 +113,13 @@ function inequalityPaths(filter: Filter | undefined): FieldPath[] {
 }
 
 /** Reads a field, or the name, of a stored document. */
-export function valueReader(path: FieldPath): (doc: Doc) => Value | undefined {
-  if (isName(path)) return (doc) => new Reference(nameOf(doc));
+export function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | undefined {
+  if (isName(path)) return (doc) => new Reference(getResourceName(doc));
   const read = fieldReader(path);
   return (doc) => read(doc.fields);
 }
 
-function compileFilter(filter: Filter, database: string): (doc: Doc) => boolean {
+function compileFilter(filter: Filter, database: string): (doc: StoredDoc) => boolean {
   switch (filter.kind) {
     case 'and': {
       const parts = filter.filters.map((part) => compileFilter(part, database));
@@ -130,7 +130,7 @@ function compileFilter(filter: Filter, database: string): (doc: Doc) => boolean 
       return (doc) => parts.some((part) => part(doc));
     }
     case 'unary': {
-      const read = valueReader(filter.path);
+      const read = createValueReader(filter.path);
       switch (filter.op) {
         case 'isNull':
           return (doc) => read(doc) === null;
@@ -146,7 +146,7 @@ function compileFilter(filter: Filter, database: string): (doc: Doc) => boolean 
       }
     }
     case 'field': {
-      const read = valueReader(filter.path);
+      const read = createValueReader(filter.path);
       if (isName(filter.path)) checkNames(filter.value, database);
       const test = comparison(filter.op, filter.value);
       return (doc) => {
@@ -160,7 +160,7 @@ function compileFilter(filter: Filter, database: string): (doc: Doc) => boolean 
 /** A document's name compares with references to documents of the same database only. */
 function checkNames(value: Value, database: string): void {
   for (const item of Array.isArray(value) ? value : [value]) {
-    if (!(item instanceof Reference) || databaseOf(item.name) !== database) {
+    if (!(item instanceof Reference) || getDatabaseName(item.name) !== database) {
       throw invalid('__key__ filter value must be a Key');
     }
   }
@@ -201,12 +201,12 @@ function comparison(op: Operator, operand: Value): (value: Value) => boolean {
 }
 
 /** The side of a cursor that a document is on: negative before it, positive after it, never 0. */
-function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (doc: Doc) => number {
+function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (doc: StoredDoc) => number {
   if (values.length > orders.length) throw invalid('The cursor has more values than the order has terms.');
   const terms = orders.slice(0, values.length).map(({ path, descending }, i) => {
     const value = values[i] ?? null;
     if (isName(path) && !(value instanceof Reference)) throw invalid('A cursor on __name__ must be a reference.');
-    return { read: valueReader(path), sign: descending ? -1 : 1, value };
+    return { read: createValueReader(path), sign: descending ? -1 : 1, value };
   });
   return (doc) => {
     for (const { read, sign, value } of terms) {
@@ -224,9 +224,9 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
 export async function* runQuery(
   query: PreparedQuery,
   store: Store,
-  view?: PastView,
+  view?: SnapshotView,
   ordered = true,
-): AsyncGenerator<readonly Doc[]> {
+): AsyncGenerator<readonly StoredDoc[]> {
   let skip = query.source.offset;
   let left = query.source.limit ?? Infinity;
   if (left === 0) return;
@@ -244,11 +244,11 @@ export async function* runQuery(
 async function* inOrder(
   query: PreparedQuery,
   store: Store,
-  view: PastView | undefined,
+  view: SnapshotView | undefined,
   anyOrder: boolean,
-): AsyncGenerator<readonly Doc[]> {
+): AsyncGenerator<readonly StoredDoc[]> {
   const pause = timeSlices();
-  const collections = collectionsOf(query, store);
+  const collections = getQueryCollections(query, store);
   const [first] = query.orders;
   const byName = first !== undefined && isName(first.path);
   const descending = byName && first.descending;
@@ -257,7 +257,7 @@ async function* inOrder(
   const sorted = anyOrder || (byName && collections.length === 1 && candidates.sorted);
   // With a limit only the first so many have to be kept; sorting them anew now and then costs less than sorting all.
   const keep = query.source.offset + (query.source.limit ?? Infinity);
-  let found: Doc[] = [];
+  let found: StoredDoc[] = [];
   for (const docs of candidates.runs) {
     await pause();
     const matching = docs.filter(query.matches);
@@ -270,7 +270,7 @@ async function* inOrder(
 }
 
 interface Candidates {
-  readonly runs: Iterable<readonly Doc[]>;
+  readonly runs: Iterable<readonly StoredDoc[]>;
   readonly sorted: boolean;
   /** Indexes that would have helped and are not filled yet: this query is faster without, the next one with them. */
   readonly wanted: readonly EqualityIndex[];
@@ -281,7 +281,7 @@ function candidatesOf(
   query: PreparedQuery,
   paths: readonly string[],
   store: Store,
-  view: PastView | undefined,
+  view: SnapshotView | undefined,
   descending: boolean,
 ): Candidates {
   const [path] = paths;
@@ -303,11 +303,14 @@ const PRUNE = 2000;
 /** Below this a scan costs less than an index. */
 const MIN_INDEXED = 500;
 
-function* runsOf(snapshots: readonly ReturnType<Store['snapshot']>[], descending: boolean): Generator<readonly Doc[]> {
+function* runsOf(
+  snapshots: readonly ReturnType<Store['snapshot']>[],
+  descending: boolean,
+): Generator<readonly StoredDoc[]> {
   for (const snapshot of snapshots) yield* snapshot.runs(descending);
 }
 
-function* chunks(docs: readonly Doc[]): Generator<readonly Doc[]> {
+function* chunks(docs: readonly StoredDoc[]): Generator<readonly StoredDoc[]> {
   for (let at = 0; at < docs.length; at += 256) yield docs.slice(at, at + 256);
 }
 
@@ -321,17 +324,17 @@ function requiredEqualities(filter: Filter | undefined): { path: FieldPath; key:
 }
 
 async function sortDocs(
-  docs: readonly Doc[],
+  docs: readonly StoredDoc[],
   orders: readonly Order[],
   pause: () => Promise<void> | undefined,
-): Promise<Doc[]> {
+): Promise<StoredDoc[]> {
   const terms = orders.map(({ path, descending }) => ({
     // Names compare without being put together.
-    read: isName(path) ? undefined : valueReader(path),
+    read: isName(path) ? undefined : createValueReader(path),
     sign: descending ? -1 : 1,
   }));
   interface Entry {
-    readonly doc: Doc;
+    readonly doc: StoredDoc;
     readonly keys: readonly Value[];
   }
   const entries: Entry[] = [];
@@ -350,6 +353,8 @@ async function sortDocs(
 }
 
 /** Documents in the order of their names. */
-function compareDocs(a: Doc, b: Doc): number {
-  return a.collection === b.collection ? compareNames(a.id, b.id) : compareNames(nameOf(a), nameOf(b));
+function compareDocs(a: StoredDoc, b: StoredDoc): number {
+  return a.collection === b.collection
+    ? compareNames(a.id, b.id)
+    : compareNames(getResourceName(a), getResourceName(b));
 }

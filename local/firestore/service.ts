@@ -1,33 +1,33 @@
 import { encodeDocument, encodeValue, NO_FIELDS } from './codec';
-import { nameOf, type Doc } from './collections';
-import type { Change } from './disk';
+import { getResourceName, type StoredDoc } from './collections';
+import type { DocumentChange } from './sqlite-storage';
 import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
-import { Owner, hasEnded, type Locks } from './locks';
-import { collectionPath, databaseOf, documentPath, parentPath, type FieldPath } from './paths';
-import { collectionsOf, prepareQuery, runQuery, valueReader, type PreparedQuery } from './query';
+import { LockOwner, transactionEndedError, type Locks } from './locks';
+import { collectionPath, getDatabaseName, documentPath, parentPath, type FieldPath } from './paths';
+import { getQueryCollections, prepareQuery, runQuery, createValueReader, type PreparedQuery } from './query';
 import { encodeResponse, transactionBytes } from './schema';
 import type { Aggregation, Consistency, Requests, Rpc, StructuredQuery, Write } from './schema';
-import type { PastView, Store } from './store';
+import type { SnapshotView, Store } from './store';
 import type { Transaction, Transactions } from './transactions';
 import { Timestamp, compareNames, compareStrings, isNumber, type Value } from './values';
-import { add, applyWrite, project, type Outcome } from './writes';
+import { add, applyWrite, project, type WriteResult } from './writes';
 
 /** What a call knows of its surroundings. */
-export interface Context {
+export interface RpcContext {
   /** The connection it came by. */
   readonly peer: string;
   /** A transaction that the call began, to be ended if the client never learns of it. */
   begun?: Transaction;
   /** The owner of a write outside of any transaction, which is given up if the client goes while it waits. */
-  writer?: Owner;
+  writer?: LockOwner;
 }
 
 /** What a read takes place in: a transaction's locks or its view of the past, or neither. */
-interface Place {
+interface ReadContext {
   readonly transaction: Transaction | undefined;
-  readonly owner: Owner | undefined;
-  readonly view: PastView | undefined;
+  readonly owner: LockOwner | undefined;
+  readonly view: SnapshotView | undefined;
   /** The id to tell the client, when this read began the transaction. */
   readonly begun: Buffer | undefined;
 }
@@ -35,7 +35,7 @@ interface Place {
 /** An answer is the messages of it, encoded: one, or for the streaming operations any number. */
 type Answer = AsyncIterable<Buffer>;
 
-type Handlers = { readonly [K in Rpc]: (request: Requests[K], context: Context) => Answer };
+type Handlers = { readonly [K in Rpc]: (request: Requests[K], context: RpcContext) => Answer };
 
 type Mask = readonly FieldPath[] | undefined;
 
@@ -50,40 +50,43 @@ export class Service {
   ) {}
 
   /** Serves a call. Throws RpcError for every status but OK, at once or while the answer is read. */
-  answer<K extends Rpc>(rpc: K, request: Requests[K], context: Context): Answer {
+  respond<K extends Rpc>(rpc: K, request: Requests[K], context: RpcContext): Answer {
     return this.handlers[rpc](request, context);
   }
 
   /** Ends what a call began that its client never heard of, and what it still waits to do. */
-  abandon({ begun, writer }: Context): void {
+  cancel({ begun, writer }: RpcContext): void {
     if (begun) this.transactions.end(begun, 'rolled back');
     if (writer) this.locks.release(writer);
   }
 
   private readonly handlers: Handlers = {
-    GetDocument: (request, context) => one(() => this.getDocument(request, context)),
-    ListDocuments: (request, context) => one(() => this.listDocuments(request, context)),
+    GetDocument: (request, context) => singleMessage(() => this.getDocument(request, context)),
+    ListDocuments: (request, context) => singleMessage(() => this.listDocuments(request, context)),
     BatchGetDocuments: (request, context) => this.batchGet(request, context),
     BeginTransaction: ({ database, readOnly, retryOf }, context) =>
-      one(() => {
+      singleMessage(() => {
         context.begun = this.transactions.begin(database, context.peer, readOnly, retryOf);
         return Promise.resolve(encodeResponse('BeginTransaction', { transaction: transactionBytes(context.begun.id) }));
       }),
-    Commit: (request, context) => one(() => this.commit(request, context)),
+    Commit: (request, context) => singleMessage(() => this.commit(request, context)),
     Rollback: ({ database, transaction }) =>
-      one(() => {
+      singleMessage(() => {
         this.transactions.rollBack(transaction, database);
         return Promise.resolve(encodeResponse('Rollback', {}));
       }),
     RunQuery: (request, context) => this.query(request, context),
-    RunAggregationQuery: (request, context) => one(() => this.aggregate(request, context)),
-    ListCollectionIds: (request) => one(() => this.listCollectionIds(request)),
-    BatchWrite: (request, context) => one(() => this.batchWrite(request, context)),
+    RunAggregationQuery: (request, context) => singleMessage(() => this.aggregate(request, context)),
+    ListCollectionIds: (request) => singleMessage(() => this.listCollectionIds(request)),
+    BatchWrite: (request, context) => singleMessage(() => this.batchWrite(request, context)),
   };
 
-  private async getDocument({ name, mask, consistency }: Requests['GetDocument'], context: Context): Promise<Buffer> {
+  private async getDocument(
+    { name, mask, consistency }: Requests['GetDocument'],
+    context: RpcContext,
+  ): Promise<Buffer> {
     const path = documentPath(name);
-    const place = this.placeOf(databaseOf(name), consistency, context);
+    const place = this.placeOf(getDatabaseName(name), consistency, context);
     return this.during(place, async () => {
       await this.store.load([path.collection]);
       if (place.owner) await this.locks.read(place.owner, [name]);
@@ -93,7 +96,7 @@ export class Service {
     });
   }
 
-  private async *batchGet(request: Requests['BatchGetDocuments'], context: Context): Answer {
+  private async *batchGet(request: Requests['BatchGetDocuments'], context: RpcContext): Answer {
     const { database, mask, consistency } = request;
     const paths = [...new Set(request.documents)].map(documentPath);
     for (const { name } of paths) checkDatabase(name, database);
@@ -115,9 +118,9 @@ export class Service {
     }
   }
 
-  private async *query({ query, consistency }: Requests['RunQuery'], context: Context): Answer {
+  private async *query({ query, consistency }: Requests['RunQuery'], context: RpcContext): Answer {
     const prepared = this.prepare(query, []);
-    const place = this.placeOf(databaseOf(query.parent), consistency, context);
+    const place = this.placeOf(getDatabaseName(query.parent), consistency, context);
     if (place.transaction) place.transaction.active++;
     try {
       await this.enter(place, prepared);
@@ -137,15 +140,15 @@ export class Service {
 
   private async aggregate(
     { query, aggregations, consistency }: Requests['RunAggregationQuery'],
-    context: Context,
+    context: RpcContext,
   ): Promise<Buffer> {
     const paths = aggregations.flatMap((aggregation) => (aggregation.kind === 'count' ? [] : [aggregation.path]));
     const prepared = this.prepare(query, paths);
-    const place = this.placeOf(databaseOf(query.parent), consistency, context);
+    const place = this.placeOf(getDatabaseName(query.parent), consistency, context);
     return this.during(place, async () => {
       await this.enter(place, prepared);
-      const readers = paths.map(valueReader);
-      const figures = aggregations.map(startFigure);
+      const readers = paths.map(createValueReader);
+      const figures = aggregations.map(createAggregator);
       for await (const docs of runQuery(prepared, this.store, place.view, false)) {
         for (const doc of docs) {
           // A document without one of the fields has no entry in the index that is added up, so it counts nowhere.
@@ -163,21 +166,21 @@ export class Service {
     });
   }
 
-  private async listDocuments(request: Requests['ListDocuments'], context: Context): Promise<Buffer> {
+  private async listDocuments(request: Requests['ListDocuments'], context: RpcContext): Promise<Buffer> {
     const { parent, mask } = request;
     const path = collectionPath(parent, request.collectionId);
-    const place = this.placeOf(databaseOf(parent), request.consistency, context);
+    const place = this.placeOf(getDatabaseName(parent), request.consistency, context);
     await this.store.load([path]);
-    const names = new Map<string, Doc | undefined>();
+    const names = new Map<string, StoredDoc | undefined>();
     if (request.showMissing) {
       // A document that only its subcollections vouch for.
-      for (const below of this.store.below(path)) {
+      for (const below of this.store.descendantCollections(path)) {
         const name = below.split('/', path.split('/').length + 1).join('/');
-        if (!names.has(name) && this.store.holdsAny(below)) names.set(name, undefined);
+        if (!names.has(name) && this.store.hasDocuments(below)) names.set(name, undefined);
       }
     }
     for (const docs of this.store.snapshot(path, place.view).runs())
-      for (const doc of docs) names.set(nameOf(doc), doc);
+      for (const doc of docs) names.set(getResourceName(doc), doc);
     const after = Buffer.from(request.pageToken, 'base64').toString();
     const sorted = [...names].filter(([name]) => compareNames(name, after) > 0).sort(([a], [b]) => compareNames(a, b));
     const page = request.pageSize > 0 ? sorted.slice(0, request.pageSize) : sorted;
@@ -193,9 +196,9 @@ export class Service {
   private listCollectionIds({ parent, pageSize, pageToken }: Requests['ListCollectionIds']): Promise<Buffer> {
     const depth = parentPath(parent).split('/').length;
     const ids = new Set<string>();
-    for (const path of this.store.below(parent)) {
+    for (const path of this.store.descendantCollections(parent)) {
       const id = path.split('/')[depth];
-      if (id !== undefined && !ids.has(id) && this.store.holdsAny(path)) ids.add(id);
+      if (id !== undefined && !ids.has(id) && this.store.hasDocuments(path)) ids.add(id);
     }
     const after = Buffer.from(pageToken, 'base64').toString();
     const sorted = [...ids].filter((id) => compareStrings(id, after) > 0).sort(compareStrings);
@@ -204,7 +207,10 @@ export class Service {
     return Promise.resolve(encodeResponse('ListCollectionIds', { collectionIds, nextPageToken }));
   }
 
-  private async commit({ database, writes, transaction: id }: Requests['Commit'], context: Context): Promise<Buffer> {
+  private async commit(
+    { database, writes, transaction: id }: Requests['Commit'],
+    context: RpcContext,
+  ): Promise<Buffer> {
     const transaction = id === undefined ? undefined : this.transactions.get(id, database, context.peer);
     if (transaction?.view && writes.length > 0) throw invalid('Cannot modify entities in a read-only transaction.');
     if (transaction) {
@@ -227,7 +233,7 @@ export class Service {
   }
 
   /** Applies writes, each on its own: one that fails leaves the others alone. */
-  private async batchWrite({ database, writes }: Requests['BatchWrite'], context: Context): Promise<Buffer> {
+  private async batchWrite({ database, writes }: Requests['BatchWrite'], context: RpcContext): Promise<Buffer> {
     const names = new Set(writes.map(({ name }) => name));
     if (names.size < writes.length) throw invalid('Cannot write to the same document twice in one BatchWrite request.');
     const { outcomes } = await this.apply(outsider(context), database, writes, (each) =>
@@ -253,10 +259,10 @@ export class Service {
    * and applies it. `plan` calls its argument for each write in turn; a later write sees the earlier ones.
    */
   private async apply<T>(
-    owner: Owner,
+    owner: LockOwner,
     database: string,
     writes: readonly Write[],
-    plan: (each: (write: Write) => Outcome) => T,
+    plan: (each: (write: Write) => WriteResult) => T,
   ): Promise<{ time: number; outcomes: T }> {
     const paths = new Map(writes.map(({ name }) => [name, documentPath(name)]));
     for (const name of paths.keys()) checkDatabase(name, database);
@@ -265,7 +271,7 @@ export class Service {
       await this.locks.write(owner, [...paths.keys()]);
       for (;;) {
         const time = this.store.nextTime();
-        const planned = new Map<string, Change>();
+        const planned = new Map<string, DocumentChange>();
         const outcomes = plan((write) => {
           const path = paths.get(write.name) ?? documentPath(write.name);
           const earlier = planned.get(write.name);
@@ -275,8 +281,8 @@ export class Service {
           return outcome;
         });
         const changes = [...planned.values()].filter(({ old, doc }) => old !== doc);
-        if (owner.ended) throw hasEnded();
-        if (!this.locks.disturbs(owner, changes)) {
+        if (owner.ended) throw transactionEndedError();
+        if (!this.locks.conflictsWithRanges(owner, changes)) {
           if (changes.length > 0) this.store.apply(changes, time);
           return { time, outcomes };
         }
@@ -291,12 +297,12 @@ export class Service {
     const prepared = prepareQuery(query);
     if (this.demandIndexes) {
       const scope = query.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
-      this.indexes.demand(query.collectionId, scope, query.filter, prepared.orders, aggregated);
+      this.indexes.assertIndexed(query.collectionId, scope, query.filter, prepared.orders, aggregated);
     }
     return prepared;
   }
 
-  private placeOf(database: string, consistency: Consistency, context: Context): Place {
+  private placeOf(database: string, consistency: Consistency, context: RpcContext): ReadContext {
     if (consistency.kind === 'latest') {
       return { transaction: undefined, owner: undefined, view: undefined, begun: undefined };
     }
@@ -314,12 +320,12 @@ export class Service {
   }
 
   /** Makes ready what a query reads, and locks it if its transaction locks. */
-  private async enter(place: Place, query: PreparedQuery): Promise<void> {
-    await this.store.load(collectionsOf(query, this.store));
+  private async enter(place: ReadContext, query: PreparedQuery): Promise<void> {
+    await this.store.load(getQueryCollections(query, this.store));
     if (place.owner) await this.locks.readRange(place.owner, query);
   }
 
-  private async during<T>(place: Place, work: () => Promise<T>): Promise<T> {
+  private async during<T>(place: ReadContext, work: () => Promise<T>): Promise<T> {
     if (place.transaction) place.transaction.active++;
     try {
       return await work();
@@ -328,7 +334,7 @@ export class Service {
     }
   }
 
-  private leave({ transaction }: Place): void {
+  private leave({ transaction }: ReadContext): void {
     if (!transaction) return;
     transaction.active--;
     transaction.lastUsedAt = performance.now();
@@ -338,25 +344,25 @@ export class Service {
 /** The age of a write outside of any transaction: older than all, so that it is never the one to be aborted. */
 const OUTSIDE = -1;
 
-const outsider = (context: Context): Owner => (context.writer = new Owner(OUTSIDE));
+const outsider = (context: RpcContext): LockOwner => (context.writer = new LockOwner(OUTSIDE));
 
-async function* one(work: () => Promise<Buffer>): Answer {
+async function* singleMessage(work: () => Promise<Buffer>): Answer {
   yield await work();
 }
 
 function checkDatabase(name: string, database: string): void {
-  if (databaseOf(name) !== database) throw invalid(`Document "${name}" is not in the database ${database}.`);
+  if (getDatabaseName(name) !== database) throw invalid(`Document "${name}" is not in the database ${database}.`);
 }
 
-const encodeDoc = (doc: Doc, mask: Mask): Buffer =>
+const encodeDoc = (doc: StoredDoc, mask: Mask): Buffer =>
   encodeDocument({
-    name: nameOf(doc),
+    name: getResourceName(doc),
     fields: mask ? project(doc.fields, mask) : doc.fields,
     createTime: doc.createTime,
     updateTime: doc.updateTime,
   });
 
-const writeResult = ({ updateTime, transformResults }: Outcome): object => ({
+const writeResult = ({ updateTime, transformResults }: WriteResult): object => ({
   ...(updateTime !== undefined && { updateTime: Timestamp.ofMicros(updateTime) }),
   transformResults: transformResults.map(encodeValue),
 });
@@ -365,18 +371,18 @@ const writeResult = ({ updateTime, transformResults }: Outcome): object => ({
 const nextToken = (total: number, last: string | undefined, page: readonly unknown[]): string =>
   last !== undefined && page.length < total ? Buffer.from(last).toString('base64') : '';
 
-interface Figure {
-  add(doc: Doc): void;
+interface Aggregator {
+  add(doc: StoredDoc): void;
   result(): Value;
 }
 
-function startFigure(aggregation: Aggregation): Figure {
+function createAggregator(aggregation: Aggregation): Aggregator {
   if (aggregation.kind === 'count') {
     const limit = aggregation.upTo ?? Infinity;
     let count = 0;
     return { add: () => (count = Math.min(count + 1, limit)), result: () => BigInt(count) };
   }
-  const read = valueReader(aggregation.path);
+  const read = createValueReader(aggregation.path);
   let sum: bigint | number = 0n;
   let count = 0;
   return {

@@ -1,14 +1,14 @@
-import { Collection, NOTHING, type Doc, type Snapshot } from './collections';
-import type { Change, Disk } from './disk';
+import { Collection, EMPTY_SNAPSHOT, type StoredDoc, type Snapshot } from './collections';
+import type { DocumentChange, SqliteStorage } from './sqlite-storage';
 import { sortInSlices, timeSlices } from './slices';
 import { compareStrings } from './values';
-import { groupOf, type DocumentPath } from './paths';
+import { getCollectionGroup, type DocumentPath } from './paths';
 
 /** How many documents are read from disk before others are due a turn. */
 const PAGE = 1000;
 
 /** All collections at one moment: what a read-only transaction reads. */
-export class PastView {
+export class SnapshotView {
   private readonly saved = new Map<string, Snapshot>();
 
   /** Keeps a collection as it is, before a commit changes it; a later change finds it kept already. */
@@ -29,11 +29,11 @@ export class Store {
   private readonly collections = new Map<string, Collection>();
   private readonly unloaded = new Set<string>();
   private readonly loading = new Map<string, Promise<void>>();
-  private readonly views = new Set<PastView>();
+  private readonly views = new Set<SnapshotView>();
   private lastTime = 0;
 
   constructor(
-    private readonly disk: Disk | undefined,
+    private readonly disk: SqliteStorage | undefined,
     private readonly now: () => number,
   ) {
     for (const path of disk?.collections ?? []) this.unloaded.add(path);
@@ -61,7 +61,7 @@ export class Store {
   }
 
   /** The document at a place. Its collection must have been loaded. */
-  get({ collection, id }: DocumentPath, view?: PastView): Doc | undefined {
+  get({ collection, id }: DocumentPath, view?: SnapshotView): StoredDoc | undefined {
     const past = view?.get(collection);
     return past ? past.get(id) : this.collections.get(collection)?.get(id);
   }
@@ -72,26 +72,26 @@ export class Store {
   }
 
   /** The documents of a loaded collection, now or in a view of the past. */
-  snapshot(path: string, view?: PastView): Snapshot {
-    return view?.get(path) ?? this.collections.get(path)?.snapshot() ?? NOTHING;
+  snapshot(path: string, view?: SnapshotView): Snapshot {
+    return view?.get(path) ?? this.collections.get(path)?.snapshot() ?? EMPTY_SNAPSHOT;
   }
 
   /** The collections that hold documents somewhere below a resource name; of one collection group, if it is given. */
-  below(parent: string, group?: string): string[] {
+  descendantCollections(parent: string, group?: string): string[] {
     const prefix = `${parent}/`;
     const matches = (path: string): boolean =>
-      path.startsWith(prefix) && (group === undefined || groupOf(path) === group);
+      path.startsWith(prefix) && (group === undefined || getCollectionGroup(path) === group);
     return [...this.collections.keys(), ...this.unloaded].filter(matches);
   }
 
   /** Whether a collection holds a document; it need not be loaded. */
-  holdsAny(path: string): boolean {
-    if (this.unloaded.has(path)) return this.disk?.holdsAny(path) ?? false;
+  hasDocuments(path: string): boolean {
+    if (this.unloaded.has(path)) return this.disk?.hasDocuments(path) ?? false;
     return (this.collections.get(path)?.size ?? 0) > 0;
   }
 
   /** Applies the changes of one commit, on disk and then in memory. Their collections must have been loaded. */
-  apply(changes: readonly Change[], time: number): void {
+  apply(changes: readonly DocumentChange[], time: number): void {
     this.disk?.commit(changes, time);
     this.lastTime = time;
     for (const { collection: path, id, doc } of changes) {
@@ -103,13 +103,13 @@ export class Store {
   }
 
   /** A view that stays as everything is now, until it is closed. */
-  openView(): PastView {
-    const view = new PastView();
+  openView(): SnapshotView {
+    const view = new SnapshotView();
     this.views.add(view);
     return view;
   }
 
-  closeView(view: PastView): void {
+  closeView(view: SnapshotView): void {
     this.views.delete(view);
   }
 
@@ -127,7 +127,7 @@ export class Store {
 
   private async read(path: string): Promise<void> {
     const pause = timeSlices();
-    const docs: Doc[] = [];
+    const docs: StoredDoc[] = [];
     for (let more = true; more;) {
       const page = this.disk?.page(path, docs.at(-1)?.row ?? 0, PAGE) ?? [];
       for (const doc of page) docs.push(doc);

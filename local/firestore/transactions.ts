@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Owner, hasEnded, type Locks } from './locks';
-import type { PastView, Store } from './store';
+import { LockOwner, transactionEndedError, type Locks } from './locks';
+import type { SnapshotView, Store } from './store';
 
 /** An open transaction. */
 export interface Transaction {
@@ -8,9 +8,9 @@ export interface Transaction {
   readonly database: string;
   /** The connection it was last used by. */
   peer: string;
-  readonly owner: Owner;
+  readonly owner: LockOwner;
   /** What a read-only transaction reads; undefined for one that may write. */
-  readonly view: PastView | undefined;
+  readonly view: SnapshotView | undefined;
   readonly startedAt: number;
   /** Requests that are being served; while there are any it is not idle. */
   active: number;
@@ -68,7 +68,7 @@ export class Transactions {
       id: id.toString('base64'),
       database,
       peer,
-      owner: new Owner(age),
+      owner: new LockOwner(age),
       view: readOnly ? this.store.openView() : undefined,
       startedAt: performance.now(),
       active: 0,
@@ -83,7 +83,8 @@ export class Transactions {
   /** The open transaction with an id. One that has ended, or never was, is INVALID_ARGUMENT, as the SDK expects. */
   get(id: string, database: string, peer: string): Transaction {
     const transaction = this.open.get(id);
-    if (transaction?.database !== database || transaction.owner.ended || transaction.committing) throw hasEnded();
+    if (transaction?.database !== database || transaction.owner.ended || transaction.committing)
+      throw transactionEndedError();
     transaction.peer = peer;
     transaction.orphaned = false;
     return transaction;
@@ -105,7 +106,7 @@ export class Transactions {
   rollBack(id: string, database: string): void {
     const transaction = this.open.get(id);
     if (transaction?.database === database) this.end(transaction, 'rolled back');
-    else if (this.past.get(id)?.committed !== false) throw hasEnded();
+    else if (this.past.get(id)?.committed !== false) throw transactionEndedError();
   }
 
   /** Tells of a connection that has gone: its transactions are rolled back unless they turn up by another soon. */

@@ -1,8 +1,8 @@
 import { decodeFields, encodeFields, NO_FIELDS } from './codec';
-import type { Doc } from './collections';
+import type { StoredDoc } from './collections';
 import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
-import { groupOf, type DocumentPath, type FieldPath } from './paths';
+import { getCollectionGroup, type DocumentPath, type FieldPath } from './paths';
 import type { Precondition, Transform, Write } from './schema';
 import {
   Timestamp,
@@ -25,9 +25,9 @@ const MAX_DEPTH = 20;
 const MAX_FIELD_NAME_BYTES = 1500;
 
 /** What a write makes of a document, and what its client is told. */
-export interface Outcome {
+export interface WriteResult {
   /** The document from now on; the same object as before when the write changed nothing, undefined when there is none. */
-  readonly doc: Doc | undefined;
+  readonly doc: StoredDoc | undefined;
   readonly updateTime: number | undefined;
   readonly transformResults: readonly Value[];
 }
@@ -39,10 +39,10 @@ export interface Outcome {
 export function applyWrite(
   write: Write,
   path: DocumentPath,
-  current: Doc | undefined,
+  current: StoredDoc | undefined,
   time: number,
   indexes: Indexes,
-): Outcome {
+): WriteResult {
   checkPrecondition(write, current);
   switch (write.kind) {
     case 'verify':
@@ -71,7 +71,7 @@ export function applyWrite(
   }
 }
 
-function checkPrecondition({ precondition, name }: Write, current: Doc | undefined): void {
+function checkPrecondition({ precondition, name }: Write, current: StoredDoc | undefined): void {
   if (!precondition) return;
   if ('exists' in precondition) {
     if (precondition.exists && !current) throw new RpcError('NOT_FOUND', `No document to update: ${name}`);
@@ -81,7 +81,7 @@ function checkPrecondition({ precondition, name }: Write, current: Doc | undefin
   checkUpdateTime(precondition, current);
 }
 
-function checkUpdateTime({ updateTime }: Extract<Precondition, { updateTime: Timestamp }>, current?: Doc): void {
+function checkUpdateTime({ updateTime }: Extract<Precondition, { updateTime: Timestamp }>, current?: StoredDoc): void {
   const stored = current?.updateTime ?? 0;
   if (stored === updateTime.micros) return;
   throw new RpcError(
@@ -90,7 +90,7 @@ function checkUpdateTime({ updateTime }: Extract<Precondition, { updateTime: Tim
   );
 }
 
-function mergedFields(write: Extract<Write, { kind: 'update' }>, current: Doc | undefined): MapValue {
+function mergedFields(write: Extract<Write, { kind: 'update' }>, current: StoredDoc | undefined): MapValue {
   const { mask, fields } = write;
   if (!mask) return write.transforms.length > 0 ? cloneMap(fields) : fields;
   const merged = decodeFields(current?.fields ?? NO_FIELDS);
@@ -173,7 +173,10 @@ function checkLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexe
     );
   }
   // A field takes nine bytes or more and an element four: small documents need no count.
-  if (bytes.length > MAX_INDEX_ENTRIES / 4 && indexes.entries(groupOf(path.collection), fields) > MAX_INDEX_ENTRIES) {
+  if (
+    bytes.length > MAX_INDEX_ENTRIES / 4 &&
+    indexes.countEntries(getCollectionGroup(path.collection), fields) > MAX_INDEX_ENTRIES
+  ) {
     throw invalid('too many index entries for entity');
   }
 }

@@ -181,7 +181,7 @@ async function entriesUnder(definitions: IndexDefinitions): Promise<number> {
   const indexes = new Indexes(definitions);
   let entries = 0;
   for (const { reference, data } of await everyDocument()) {
-    entries += indexes.entries(reference.parent.id, valueOf(data) as MapValue);
+    entries += indexes.countEntries(reference.parent.id, valueOf(data) as MapValue);
   }
   return entries;
 }

@@ -1,6 +1,6 @@
 import { AggregateField, FieldPath, Filter, type Firestore, type Query } from '@google-cloud/firestore';
-import type { IndexDefinitions } from '../../firestore';
-import { rejection, startBench, type Bench } from './support';
+import type { IndexDefinitions } from '..';
+import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /*
  * https://firebase.google.com/docs/firestore/query-data/index-overview: what single-field indexes serve, what merges, and
@@ -51,11 +51,11 @@ const indexes: IndexDefinitions = {
   ],
 };
 
-let bench: Bench;
+let bench: FirestoreTestServer;
 let db: Firestore;
 let orders: ReturnType<Firestore['collection']>;
 beforeAll(async () => {
-  bench = await startBench({ indexes });
+  bench = await startFirestoreTestServer({ indexes });
   db = bench.client();
   orders = db.collection('orders');
 });
@@ -147,7 +147,7 @@ describe('a query that the declared indexes', () => {
 });
 
 it('without definitions nothing is refused', async () => {
-  const lenient = await startBench();
+  const lenient = await startFirestoreTestServer();
   expect((await lenient.client().collection('c').where('a', '==', 1).orderBy('b').get()).size).toBe(0);
   await lenient.close();
 });

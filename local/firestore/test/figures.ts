@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore } from '../../firestore';
+import { startFirestore } from '..';
 
 /*
- * The embedded Firestore's figures, measured: node --import tsx local/test/firestore/figures.ts
+ * The embedded Firestore's figures, measured: node --import tsx local/firestore/test/figures.ts
  * The server runs in a process of its own, with its data on disk, and the client is the real SDK. FIGURES_DOCS sets the
  * size of the large collection (200,000).
  */

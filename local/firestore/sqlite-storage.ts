@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Doc } from './collections';
+import type { StoredDoc } from './collections';
 
 /** What a commit changes: a document to put at a place, or none to empty it. */
-export interface Change {
+export interface DocumentChange {
   readonly collection: string;
   readonly id: string;
-  readonly old: Doc | undefined;
-  readonly doc: Doc | undefined;
+  readonly old: StoredDoc | undefined;
+  readonly doc: StoredDoc | undefined;
 }
 
 /** `PRAGMA application_id` and `user_version`: what marks a file as ours, and the version of its tables. */
@@ -36,7 +36,7 @@ const TABLES = `
  *
  * SQLite's own exclusive lock keeps a second server out; the operating system drops it with the process that held it.
  */
-export class Disk {
+export class SqliteStorage {
   private readonly keys = new Map<string, number>();
   /** The collections that the transaction under way has added. */
   private readonly added: string[] = [];
@@ -60,14 +60,14 @@ export class Disk {
   }
 
   /** Opens the data folder, making it if need be. Throws an Error that says what is wrong with it and what to do. */
-  static open(folder: string): Disk {
+  static open(folder: string): SqliteStorage {
     mkdirSync(folder, { recursive: true });
     const file = join(folder, 'firestore.sqlite');
     let database: DatabaseSync | undefined;
     try {
       database = new DatabaseSync(file);
       prepare(database);
-      return new Disk(database);
+      return new SqliteStorage(database);
     } catch (error) {
       database?.close();
       throw explain(error, folder);
@@ -84,13 +84,13 @@ export class Disk {
     return Number(this.database.prepare('SELECT last_time FROM clock').get()?.['last_time'] ?? 0);
   }
 
-  holdsAny(collection: string): boolean {
+  hasDocuments(collection: string): boolean {
     const key = this.keys.get(collection);
     return key !== undefined && this.statements.any.get(key) !== undefined;
   }
 
   /** The documents of a collection in the order of their rows, those after one row, at most `limit`. */
-  page(collection: string, after: number, limit: number): Doc[] {
+  page(collection: string, after: number, limit: number): StoredDoc[] {
     const key = this.keys.get(collection);
     if (key === undefined) return [];
     return this.statements.page.all(key, after, limit).map((row) => ({
@@ -105,7 +105,7 @@ export class Disk {
   }
 
   /** Makes the changes of one commit durable, all or none. */
-  commit(changes: readonly Change[], time: number): void {
+  commit(changes: readonly DocumentChange[], time: number): void {
     this.atomically(() => {
       for (const { collection, id, old, doc } of changes) {
         if (!doc) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore } from '../../firestore';
-import { rawClient, rejection, startBench } from './support';
+import { startFirestore } from '..';
+import { rawClient, rejection, startFirestoreTestServer } from './support';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
@@ -39,7 +39,7 @@ const connect = (address: string): Firestore => new Firestore({ projectId: 'disk
 describe('the data folder', () => {
   it('keeps documents, their times, and the growth of time, across a restart', async () => {
     // The second run's clock is behind the first's.
-    const first = await startBench({ dataDir: folder, now: () => 2_000_000 });
+    const first = await startFirestoreTestServer({ dataDir: folder, now: () => 2_000_000 });
     const db = first.client('kept');
     await db.doc('a/1').set({ n: 1, ü: '😀', bytes: Buffer.alloc(10_000, 1) });
     await db.doc('a/2').set({ n: 2 });
@@ -48,7 +48,7 @@ describe('the data folder', () => {
     const before = await db.doc('a/1').get();
     await first.close();
 
-    const second = await startBench({ dataDir: folder, now: () => 1_000_000 });
+    const second = await startFirestoreTestServer({ dataDir: folder, now: () => 1_000_000 });
     const again = second.client('kept');
     const after = await again.doc('a/1').get();
     expect(after.data()).toEqual(before.data());
@@ -62,7 +62,7 @@ describe('the data folder', () => {
   });
 
   it('loads a large collection while others are served, and loses nothing that is written meanwhile', async () => {
-    const first = await startBench({ dataDir: folder });
+    const first = await startFirestoreTestServer({ dataDir: folder });
     const db = first.client('large');
     for (let at = 0; at < 6000; at += 1000) {
       const batch = db.batch();
@@ -70,7 +70,7 @@ describe('the data folder', () => {
       await batch.commit();
     }
     await first.close();
-    const second = await startBench({ dataDir: folder });
+    const second = await startFirestoreTestServer({ dataDir: folder });
     const again = second.client('large');
     const [count] = await Promise.all([
       again.collection('c').count().get(),
@@ -105,7 +105,7 @@ describe('the data folder', () => {
     await client.close();
 
     // The lock has gone with its owner.
-    const survivor = await startBench({ dataDir: folder });
+    const survivor = await startFirestoreTestServer({ dataDir: folder });
     const again = survivor.client('disk');
     const counts = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => (await again.collection(`c${i}`).count().get()).data().count),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { decodeFields, decodeValue, encodeFields, encodeValue, fieldReader } from '../../firestore/codec';
-import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../../firestore/paths';
+import { decodeFields, decodeValue, encodeFields, encodeValue, fieldReader } from '../codec';
+import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../paths';
 import {
   GeoPoint,
   Reference,
@@ -14,7 +14,7 @@ import {
   nameSize,
   type MapValue,
   type Value,
-} from '../../firestore/values';
+} from '../values';
 
 const name = fc
   .array(fc.stringMatching(/^[a-z!.]{1,3}$/), { minLength: 2, maxLength: 2 })

@@ -1,8 +1,15 @@
-import type { EndedCall } from '../../firestore';
-import { databaseName, deferred, rejection, sleep, startBench, type Bench } from './support';
+import type { EndedCall } from '..';
+import {
+  databaseName,
+  deferred,
+  rejection,
+  sleep,
+  startFirestoreTestServer,
+  type FirestoreTestServer,
+} from './support';
 
-let bench: Bench;
-beforeAll(async () => (bench = await startBench()));
+let bench: FirestoreTestServer;
+beforeAll(async () => (bench = await startFirestoreTestServer()));
 afterAll(() => bench.close());
 afterEach(() => bench.server.faults.clear());
 

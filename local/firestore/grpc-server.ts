@@ -17,13 +17,13 @@ import { RPCS, type Rpc } from './schema';
 const STREAMING: ReadonlySet<Rpc> = new Set<Rpc>(['BatchGetDocuments', 'RunQuery', 'RunAggregationQuery']);
 
 /** How an answer goes out: message by message, at the client's pace, then a status. */
-export interface Reply {
+export interface ResponseStream {
   /** Sends one message; a promise when the client has to catch up first. */
   send(message: Buffer): Promise<void> | undefined;
   end(): void;
   fail(error: RpcError): void;
   /** Destroys the connection that the call came by, with everything on it. */
-  drop(): void;
+  destroyConnection(): void;
   /** Whether the client has given up, or its connection has gone. */
   readonly cancelled: boolean;
   /** Calls a listener when the client gives up; gRPC also says so of every call that has ended. */
@@ -31,10 +31,10 @@ export interface Reply {
 }
 
 /** Handles one call from its raw request to the last of its reply. */
-export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, reply: Reply) => void;
+export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, reply: ResponseStream) => void;
 
 /** A gRPC server of google.firestore.v1.Firestore. */
-export interface Wire {
+export interface GrpcServer {
   readonly host: string;
   readonly port: number;
   close(): Promise<void>;
@@ -44,12 +44,12 @@ export interface Wire {
  * Starts the server. The sockets are this module's own and are handed to gRPC: so a test can have one destroyed, and the
  * end of a connection is seen at once. `onDisconnect` gets the peer of each connection that has gone.
  */
-export async function startWire(
+export async function startGrpcServer(
   host: string,
   port: number,
   handle: CallHandler,
   onDisconnect: (peer: string) => void,
-): Promise<Wire> {
+): Promise<GrpcServer> {
   const sockets = new Map<string, Socket>();
   const server = new Server({
     // The limit on requests is Firestore's own, with Firestore's own answer; see `embedded.ts`.
@@ -131,7 +131,7 @@ function implementation(handle: CallHandler, destroy: (peer: string) => void): U
   );
 }
 
-function unaryReply(call: Unary, callback: sendUnaryData<Buffer>, destroy: (peer: string) => void): Reply {
+function unaryReply(call: Unary, callback: sendUnaryData<Buffer>, destroy: (peer: string) => void): ResponseStream {
   const peer = call.getPeer();
   let answer: Buffer | undefined;
   return {
@@ -141,7 +141,7 @@ function unaryReply(call: Unary, callback: sendUnaryData<Buffer>, destroy: (peer
     },
     end: () => callback(null, answer),
     fail: (error) => callback({ code: error.status, details: error.message }),
-    drop: () => destroy(peer),
+    destroyConnection: () => destroy(peer),
     get cancelled() {
       return call.cancelled;
     },
@@ -149,7 +149,7 @@ function unaryReply(call: Unary, callback: sendUnaryData<Buffer>, destroy: (peer
   };
 }
 
-function streamReply(call: Streaming, destroy: (peer: string) => void): Reply {
+function streamReply(call: Streaming, destroy: (peer: string) => void): ResponseStream {
   const peer = call.getPeer();
   return {
     send: (message) => {
@@ -170,7 +170,7 @@ function streamReply(call: Streaming, destroy: (peer: string) => void): Reply {
       call.sendMetadata(new Metadata());
       call.emit('error', { code: error.status, details: error.message });
     },
-    drop: () => destroy(peer),
+    destroyConnection: () => destroy(peer),
     get cancelled() {
       return call.cancelled;
     },

@@ -1,14 +1,14 @@
 import { AggregateField, FieldPath, Filter, type DocumentData, type Query } from '@google-cloud/firestore';
 import fc from 'fast-check';
-import { databaseName, rejection, startBench, type Bench } from './support';
+import { databaseName, rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-let bench: Bench;
-beforeAll(async () => (bench = await startBench()));
+let bench: FirestoreTestServer;
+beforeAll(async () => (bench = await startFirestoreTestServer()));
 afterAll(() => bench.close());
 
 const INVALID_ARGUMENT = 3;
 
-async function seeded(documents: Record<string, DocumentData>): Promise<ReturnType<Bench['client']>> {
+async function seeded(documents: Record<string, DocumentData>): Promise<ReturnType<FirestoreTestServer['client']>> {
   const db = bench.client();
   const batch = db.batch();
   for (const [path, data] of Object.entries(documents)) batch.set(db.doc(path), data);

@@ -1,9 +1,9 @@
 import { Firestore, v1 } from '@google-cloud/firestore';
 import { credentials } from '@grpc/grpc-js';
-import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '../../firestore';
+import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '..';
 
 /** A server with clients for it; each client has a project, and so a database, of its own unless one is named. */
-export interface Bench {
+export interface FirestoreTestServer {
   readonly server: EmbeddedFirestore;
   client(projectId?: string): Firestore;
   /** The generated client below the SDK, for what the SDK does not let through. */
@@ -29,7 +29,7 @@ process.env['METADATA_SERVER_DETECTION'] = 'none';
 
 let projects = 0;
 
-export async function startBench(options: FirestoreOptions = {}): Promise<Bench> {
+export async function startFirestoreTestServer(options: FirestoreOptions = {}): Promise<FirestoreTestServer> {
   const server = await startFirestore(options);
   const clients: Firestore[] = [];
   const raws: RawClient[] = [];

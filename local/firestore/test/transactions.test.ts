@@ -1,10 +1,17 @@
 import type { DocumentReference, Firestore, Transaction } from '@google-cloud/firestore';
-import { databaseName, deferred, rejection, sleep, startBench, type Bench } from './support';
+import {
+  databaseName,
+  deferred,
+  rejection,
+  sleep,
+  startFirestoreTestServer,
+  type FirestoreTestServer,
+} from './support';
 
 /* https://firebase.google.com/docs/firestore/transaction-data-contention, and what SDK 7.11's Transaction relies on. */
 
-let bench: Bench;
-beforeAll(async () => (bench = await startBench()));
+let bench: FirestoreTestServer;
+beforeAll(async () => (bench = await startFirestoreTestServer()));
 afterAll(() => bench.close());
 afterEach(() => bench.server.faults.clear());
 
@@ -231,7 +238,7 @@ describe('the end of a transaction', () => {
 
   it('comes two seconds after its connection has gone, and frees who waits', async () => {
     // A server of its own: gRPC shares one connection among all clients of a process for the same address.
-    const own = await startBench();
+    const own = await startFirestoreTestServer();
     const dying = own.client('orphan');
     const held = deferred();
     void dying.runTransaction(async (transaction: Transaction) => {
@@ -249,7 +256,7 @@ describe('the end of a transaction', () => {
   });
 
   it('comes after the idle time', async () => {
-    const impatient = await startBench({ transactionLimits: { idleMs: 300, totalMs: 5000 } });
+    const impatient = await startFirestoreTestServer({ transactionLimits: { idleMs: 300, totalMs: 5000 } });
     const db = impatient.client();
     let attempts = 0;
     await db.runTransaction(async (transaction) => {
@@ -262,7 +269,7 @@ describe('the end of a transaction', () => {
   });
 
   it('comes with clear(), which drops the data too', async () => {
-    const own = await startBench();
+    const own = await startFirestoreTestServer();
     const db = own.client();
     await db.doc('a/1').set({});
     own.server.clear();

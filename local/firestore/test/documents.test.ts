@@ -1,8 +1,8 @@
 import { FieldValue, GeoPoint, Timestamp } from '@google-cloud/firestore';
-import { databaseName, rejection, startBench, type Bench } from './support';
+import { databaseName, rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
-let bench: Bench;
-beforeAll(async () => (bench = await startBench()));
+let bench: FirestoreTestServer;
+beforeAll(async () => (bench = await startFirestoreTestServer()));
 afterAll(() => bench.close());
 
 const NOT_FOUND = 5;
@@ -325,7 +325,7 @@ describe('limits', () => {
   });
 
   it('fields exempted in firestore.indexes.json make no entries', async () => {
-    const exempting = await startBench({
+    const exempting = await startFirestoreTestServer({
       indexes: { fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'products', indexes: [] }] },
     });
     const db = exempting.client();
