@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
-import { writeSettings } from '../functions/src/lib/settings';
+import { writeOptions } from '../functions/src/lib/settings';
 import { ask, askWithoutBody, throughput, type Asked } from './client';
 import { MARKETS, ordersRequest, priceListRequest, seed, seedMarket } from './data';
 import { interleaved, liveOf, peakOf, ratioOf, spreadOf, succeed, withFunctions, type Spread } from './measure';
@@ -409,9 +409,9 @@ const SMALLEST_WEIGHED = 100_000;
 
 /** The most that an instance of add price lists has to bear at once: as many of the largest body as it takes requests. */
 async function largestBodies({ database, add, at }: Bench): Promise<void> {
-  const { concurrency } = writeSettings;
+  const { concurrency } = writeOptions;
   // A compiler's error, should it be given in another unit.
-  const memory: `${number}GiB` = writeSettings.memory;
+  const memory: `${number}GiB` = writeOptions.memory;
   const work = `${concurrency} lists of 32 MB at once`;
   at(work);
   await database.clear();

@@ -9,9 +9,15 @@ import { Firestore } from '@google-cloud/firestore';
 import { RPCS } from '../../local/firestore/schema';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../local/firestore';
 import { seeded, type Random } from '../../local/sample/random';
-import { DEPLOY_PACKAGE, MEASURED, PROJECT, serve, type Served } from '../../functions/test/production/deployed';
+import {
+  DEPLOY_PACKAGE,
+  MEMORY_PROBE_ENV,
+  PROJECT,
+  startDeployedFunction,
+  type DeployedFunction,
+} from '../../functions/test/production/deployed';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
-import { bodyOf } from '../../functions/test/support/submissions';
+import { createPriceListBody } from '../../functions/test/support/submissions';
 
 /**
  * Mixed traffic against the six functions, each in a process of its own as in production, over a Firestore that hangs for a
@@ -92,9 +98,9 @@ export async function soak(
     CORS_ALLOWED_ORIGINS: '',
     FIRESTORE_EMULATOR_HOST: address,
     METADATA_SERVER_DETECTION: 'none',
-    ...MEASURED,
+    ...MEMORY_PROBE_ENV,
   };
-  const served = new Map<OperationName, Served>();
+  const served = new Map<OperationName, DeployedFunction>();
   const agent = new Agent({ keepAlive: true });
   const report: SoakReport = {
     options,
@@ -107,7 +113,7 @@ export async function soak(
   };
   try {
     await fill(db);
-    for (const name of operationNames) served.set(name, await serve(DEPLOY_PACKAGE, name, env));
+    for (const name of operationNames) served.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, env));
     const ask = (asked: Asked) => exchange(agent, served.get(asked.operation)?.port ?? 0, asked);
     // Each process has answered once before the clock starts, and there is a list to replay.
     await Promise.all(operationNames.slice(0, -1).map((name) => ask(get(name))));
@@ -117,7 +123,7 @@ export async function soak(
 
     const held = async () => {
       const megabytes = await Promise.all(
-        [...served].map(async ([name, process]) => [name, (await process.held()) / 2 ** 20]),
+        [...served].map(async ([name, process]) => [name, (await process.readHeapBytes()) / 2 ** 20]),
       );
       return Object.fromEntries(megabytes) as Record<OperationName, number>;
     };
@@ -239,7 +245,7 @@ const post = (operation: OperationName, body: object): Asked => ({
   body: JSON.stringify(body),
 });
 const submit = (list: Asked['list'], products = list.products) =>
-  post('addPriceLists', bodyOf(products, { boq_list_id: list.boq_list_id, market_id: 'market-1' }));
+  post('addPriceLists', createPriceListBody(products, { boq_list_id: list.boq_list_id, market_id: 'market-1' }));
 
 /** What is asked next: reads and creations in the main, replays, conflicts and refusals among them. */
 function choose(random: Random, created: readonly Created[], attempted: string[]): Asked {

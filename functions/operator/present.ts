@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { Attempt, KeyRecord } from '../src/lib/schemas/key-record';
-import type { Run } from '../src/price-lists/workflow';
-import { readProgress, type Progress } from './records';
+import type { WorkflowContext } from '../src/price-lists/workflow';
+import { readListProgress, type ListProgress } from './records';
 import type { StoredPayload } from './review';
 
 /** What an operator is shown: the facts of a key, as they are for machines, and as text. */
@@ -23,14 +23,14 @@ production, with the application-default credentials, unless FIRESTORE_EMULATOR_
 `;
 
 /** The facts of a key that `list` shows. Times are Unix milliseconds. */
-export interface KeyReport {
+export interface KeySummary {
   boq_list_id: string;
   status: KeyRecord['status'];
   market_id: string;
   products_count: number;
   /** How far both lists have come; null where no market matched. */
-  expected_forward_cost: Progress | null;
-  price_list: Progress | null;
+  expected_forward_cost: ListProgress | null;
+  price_list: ListProgress | null;
   claimed_at: number;
   since: number;
   lease_expires_at: number;
@@ -38,7 +38,7 @@ export interface KeyReport {
 }
 
 /** All facts of a key. */
-export interface FullReport extends KeyReport {
+export interface KeyDetails extends KeySummary {
   document_id: string;
   expected_forward_cost_id: string | null;
   price_list_id: string | null;
@@ -51,24 +51,28 @@ export interface FullReport extends KeyReport {
   actions: KeyRecord['actions'];
 }
 
-export async function report(record: KeyRecord, { db }: Run): Promise<KeyReport> {
+export async function getKeySummary(record: KeyRecord, { db }: WorkflowContext): Promise<KeySummary> {
   const { boq_list_id, status, market_id, products_count, creation, claimed_at, lease_expires_at, failure } = record;
   const [expected_forward_cost, price_list] =
     creation === null
       ? [null, null]
       : await Promise.all([
-          readProgress(db, 'expected_forward_cost', creation),
-          readProgress(db, 'price_list', creation),
+          readListProgress(db, 'expected_forward_cost', creation),
+          readListProgress(db, 'price_list', creation),
         ]);
   const since = record.updated_at;
   const lists = { expected_forward_cost, price_list };
   return { boq_list_id, status, market_id, products_count, ...lists, claimed_at, since, lease_expires_at, failure };
 }
 
-export async function fullReport(record: KeyRecord, payload: StoredPayload, run: Run): Promise<FullReport> {
+export async function getKeyDetails(
+  record: KeyRecord,
+  payload: StoredPayload,
+  run: WorkflowContext,
+): Promise<KeyDetails> {
   const { document_id, creation, fingerprint, response, history, actions } = record;
   return {
-    ...(await report(record, run)),
+    ...(await getKeySummary(record, run)),
     document_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,
@@ -80,37 +84,37 @@ export async function fullReport(record: KeyRecord, payload: StoredPayload, run:
   };
 }
 
-function summary(payload: StoredPayload): FullReport['payload'] {
-  if (payload.is === 'unusable') return { usable: false, reason: payload.reason };
+function summary(payload: StoredPayload): KeyDetails['payload'] {
+  if (payload.kind === 'invalid') return { usable: false, reason: payload.reason };
   const { name, date, currency_iso } = payload.submission.info;
   return { usable: true, bytes: payload.text.length, name, date, currency_iso };
 }
 
 /** The keys, one under the other. */
-export function listText(reports: readonly KeyReport[], awaitingOnly: boolean, now: number): string {
+export function formatKeys(reports: readonly KeySummary[], awaitingOnly: boolean, now: number): string {
   const what = awaitingOnly ? 'awaiting an operator' : 'of these statuses';
   if (reports.length === 0) return `No key is ${what}.\n`;
   const keys = reports.length === 1 ? '1 key is' : `${reports.length} keys are`;
-  return `${keys} ${what}, the oldest first.\n\n${reports.map((key) => listed(key, now)).join('\n')}`;
+  return `${keys} ${what}, the oldest first.\n\n${reports.map((key) => formatKey(key, now)).join('\n')}`;
 }
 
-function listed(key: KeyReport, now: number): string {
-  return facts(JSON.stringify(key.boq_list_id), {
-    status: statusText(key, now),
+function formatKey(key: KeySummary, now: number): string {
+  return formatFields(JSON.stringify(key.boq_list_id), {
+    status: formatStatus(key, now),
     lists: `${count(key.products_count, 'product')} for market ${JSON.stringify(key.market_id)}`,
-    written: written(key),
+    written: formatProgress(key),
     failure: key.failure,
   });
 }
 
 /** Everything about one key. */
-export function detailText(key: FullReport, now: number): string {
+export function formatKeyDetails(key: KeyDetails, now: number): string {
   const { payload, history, actions } = key;
-  return facts(JSON.stringify(key.boq_list_id), {
-    status: statusText(key, now),
-    claimed: at(key.claimed_at),
+  return formatFields(JSON.stringify(key.boq_list_id), {
+    status: formatStatus(key, now),
+    claimed: formatTime(key.claimed_at),
     lists: `${count(key.products_count, 'product')} for market ${JSON.stringify(key.market_id)}`,
-    written: written(key),
+    written: formatProgress(key),
     failure: key.failure,
     payload: payload.usable
       ? `${payload.bytes} bytes, "${payload.name}", ${payload.date}, ${payload.currency_iso}`
@@ -120,43 +124,46 @@ export function detailText(key: FullReport, now: number): string {
     'cost list': key.expected_forward_cost_id,
     'price list': key.price_list_id,
     answer: key.response,
-    actions: joined(
+    actions: joinLines(
       actions.map(
-        ({ action, at: time, by, reason }) => `${action} ${at(time)} by ${by}: ${reason ?? 'no reason given'}`,
+        ({ action, at: time, by, reason }) => `${action} ${formatTime(time)} by ${by}: ${reason ?? 'no reason given'}`,
       ),
     ),
-    history: joined(history.map(({ document_id, claimed_at }) => `request ${document_id}, claimed ${at(claimed_at)}`)),
+    history: joinLines(
+      history.map(({ document_id, claimed_at }) => `request ${document_id}, claimed ${formatTime(claimed_at)}`),
+    ),
   });
 }
 
-function facts(title: string, lines: Readonly<Record<string, string | null>>): string {
+function formatFields(title: string, lines: Readonly<Record<string, string | null>>): string {
   const shown = Object.entries(lines).filter(([, text]) => text !== null);
   const body = shown.map(([label, text]) => `    ${styleText('dim', label.padEnd(12))}${text ?? ''}`);
   return [`  ${styleText('bold', title)}`, ...body, ''].join('\n');
 }
 
-const joined = (lines: readonly string[]): string | null =>
+const joinLines = (lines: readonly string[]): string | null =>
   lines.length === 0 ? null : lines.join(`\n${' '.repeat(16)}`);
 
-function statusText({ status, since, lease_expires_at }: KeyReport, now: number): string {
-  const lease = now < lease_expires_at ? `, at work until ${at(lease_expires_at)} at the latest` : ', past its lease';
+function formatStatus({ status, since, lease_expires_at }: KeySummary, now: number): string {
+  const lease =
+    now < lease_expires_at ? `, at work until ${formatTime(lease_expires_at)} at the latest` : ', past its lease';
   const awaits = status === 'requires_review' || (status === 'processing' && now >= lease_expires_at);
   const styled = styleText(awaits ? 'red' : status === 'completed' ? 'green' : 'yellow', status);
-  return `${styled} since ${at(since)} (${ago(now - since)} ago)${status === 'processing' ? lease : ''}`;
+  return `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)${status === 'processing' ? lease : ''}`;
 }
 
-function written({ expected_forward_cost, price_list, products_count }: KeyReport): string {
+function formatProgress({ expected_forward_cost, price_list, products_count }: KeySummary): string {
   if (expected_forward_cost === null || price_list === null) return 'no lists: no market matched';
-  const list = ({ entries, status }: Progress, name: string) =>
+  const list = ({ entries, status }: ListProgress, name: string) =>
     `${entries} of ${products_count} ${name} (${status ?? 'no parent'})`;
   return `${list(expected_forward_cost, 'expected forward costs')}, ${list(price_list, 'prices')}`;
 }
 
 const count = (number: number, thing: string) => `${number} ${thing}${number === 1 ? '' : 's'}`;
 
-const at = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
+const formatTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
 
-function ago(ms: number): string {
+function formatAge(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return `${Math.floor(ms / 1000)} s`;
   if (minutes < 120) return `${minutes} min`;

@@ -2,23 +2,35 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Firestore, type Query, type QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { collections, fields, subcollections } from '../src/lib/repositories/collections';
-import type { Deadlines } from '../src/lib/repositories/connection';
-import { connect, type Database } from '../src/lib/repositories/database';
-import { entriesOf, keyId, lists, parentOf, type ListKind } from '../src/lib/repositories/price-lists';
-import { keyRecord, readKeyRecord, type Attempt, type Creation, type KeyRecord } from '../src/lib/schemas/key-record';
-import { storedText } from '../src/lib/schemas/stored';
+import type { CallTimeouts } from '../src/lib/repositories/connection';
+import { configureClient, type Database } from '../src/lib/repositories/database';
+import {
+  entriesCollection,
+  keyDocumentId,
+  LIST_DEFINITIONS,
+  listDocument,
+  type ListKind,
+} from '../src/lib/repositories/price-lists';
+import {
+  keyRecordSchema,
+  parseKeyRecord,
+  type Attempt,
+  type Creation,
+  type KeyRecord,
+} from '../src/lib/schemas/key-record';
+import { readText } from '../src/lib/schemas/stored';
 
 /** What an operator reads of the records of add price lists; what he changes goes through the service's own steps. */
 
 /** An operator may be far from the database, and a payload is up to 30 MB. */
-export const DEADLINES: Deadlines = { read: 60_000, commit: 60_000, query: 600_000 };
+export const CLI_TIMEOUTS_MS: CallTimeouts = { read: 60_000, commit: 60_000, query: 600_000 };
 
 /** A client of the project's database, or of the emulator that FIRESTORE_EMULATOR_HOST names. */
-export const clientOf = (projectId: string): Firestore =>
-  connect(getFirestore(initializeApp({ projectId }, `operator-${projectId}`)), DEADLINES);
+export const createClient = (projectId: string): Firestore =>
+  configureClient(getFirestore(initializeApp({ projectId }, `operator-${projectId}`)), CLI_TIMEOUTS_MS);
 
 /** The records of keys in any of the statuses. One that does not parse is left out and counted. */
-export async function readKeys(
+export async function listKeyRecords(
   db: Database,
   statuses: readonly KeyRecord['status'][],
 ): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
@@ -26,7 +38,7 @@ export async function readKeys(
   const unreadable: string[] = [];
   const keys = db.firestore.collection(collections.priceListIdempotency).where('status', 'in', statuses);
   for await (const document of stream(db, keys)) {
-    const parsed = keyRecord.safeParse(document.data());
+    const parsed = keyRecordSchema.safeParse(document.data());
     if (parsed.success) records.push(parsed.data);
     else unreadable.push(document.ref.path);
   }
@@ -34,13 +46,15 @@ export async function readKeys(
 }
 
 /** The record of a key, if the key was ever posted. */
-export async function readKey(db: Database, boq_list_id: string): Promise<KeyRecord | undefined> {
-  const [key] = await db.read(db.firestore.collection(collections.priceListIdempotency).doc(keyId(boq_list_id)));
-  return key?.exists === true ? readKeyRecord(key.data()) : undefined;
+export async function getKeyRecord(db: Database, boq_list_id: string): Promise<KeyRecord | undefined> {
+  const [key] = await db.getAll(
+    db.firestore.collection(collections.priceListIdempotency).doc(keyDocumentId(boq_list_id)),
+  );
+  return key?.exists === true ? parseKeyRecord(key.data()) : undefined;
 }
 
 /** The chunks of an attempt's payload that are stored, in their order. */
-export async function readChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
+export async function readPayloadChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
   const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
   const chunks: Buffer[] = [];
   for await (const chunk of stream(db, request.collection(subcollections.payload))) {
@@ -51,35 +65,35 @@ export async function readChunks(db: Database, { document_id }: Attempt): Promis
 }
 
 /** How far a list has come. */
-export interface Progress {
+export interface ListProgress {
   /** The status of its parent; null for one that is not there. */
   status: string | null;
   entries: number;
 }
 
 /** How far a list of an attempt has come. */
-export async function readProgress(db: Database, kind: ListKind, creation: Creation): Promise<Progress> {
-  db.calls += 1;
+export async function readListProgress(db: Database, kind: ListKind, creation: Creation): Promise<ListProgress> {
+  db.callCount += 1;
   const [[parent], entries] = await Promise.all([
-    db.read(parentOf(db, kind, creation)),
-    entriesOf(db, kind, creation).count().get(),
+    db.getAll(listDocument(db, kind, creation)),
+    entriesCollection(db, kind, creation).count().get(),
   ]);
-  return { status: storedText(parent?.get('status')), entries: entries.data().count };
+  return { status: readText(parent?.get('status')), entries: entries.data().count };
 }
 
 /** The entries that a list has, one after another: the product's id, and whatever is stored as its price. */
-export async function* readEntries(
+export async function* streamStoredEntries(
   db: Database,
   kind: ListKind,
   creation: Creation,
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
-  const { stored } = lists[kind];
-  for await (const entry of stream(db, entriesOf(db, kind, creation).select(stored))) {
-    yield [entry.id, entry.get(stored)];
+  const { storedPriceField } = LIST_DEFINITIONS[kind];
+  for await (const entry of stream(db, entriesCollection(db, kind, creation).select(storedPriceField))) {
+    yield [entry.id, entry.get(storedPriceField)];
   }
 }
 
 function stream(db: Database, query: Query): AsyncIterable<QueryDocumentSnapshot> {
-  db.calls += 1;
+  db.callCount += 1;
   return addAbortSignal(db.signal, query.stream() as unknown as Readable) as AsyncIterable<QueryDocumentSnapshot>;
 }

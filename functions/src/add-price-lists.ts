@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from './lib/clock';
-import { endpoint } from './lib/http/endpoint';
-import { priceListLog } from './lib/logging';
-import { openDatabase } from './lib/repositories/database';
-import { priceListReader } from './lib/schemas/add-price-lists';
-import { LEASE_MS, WRITE_BODY_MS, writeSettings } from './lib/settings';
-import { addPriceLists as create, RESERVE_MS } from './price-lists/workflow';
+import { defineEndpoint } from './lib/http/endpoint';
+import { createPriceListLogger } from './lib/logging';
+import { getDatabase } from './lib/repositories/database';
+import { createPriceListParser } from './lib/schemas/add-price-lists';
+import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/settings';
+import { createPriceLists as createPriceLists, FAILURE_RESERVE_MS } from './price-lists/workflow';
 
 /** Milliseconds that are left for the answer once a run has used what it keeps back for failing its attempt. */
-const ANSWER_MS = 15_000;
+const RESPONSE_RESERVE_MS = 15_000;
 
 /** Add price lists (contract, section 4.6). */
-export const addPriceLists = endpoint({
+export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
   method: 'POST',
-  settings: writeSettings,
-  bodyMs: WRITE_BODY_MS,
-  reserveMs: RESERVE_MS + ANSWER_MS,
-  reader: priceListReader,
-  work: async ({ usage, requestId }, submission) => {
-    const { response, replayed } = await create(submission, {
-      db: openDatabase(usage),
+  runtimeOptions: writeOptions,
+  bodyTimeoutMs: WRITE_BODY_TIMEOUT_MS,
+  timeoutMarginMs: FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS,
+  createParser: createPriceListParser,
+  handler: async ({ callContext, requestId }, submission) => {
+    const { response, replayed } = await createPriceLists(submission, {
+      db: getDatabase(callContext),
       clock: systemClock,
       random: Math.random,
       newToken: randomUUID,
-      signal: usage.signal,
-      leaseMs: LEASE_MS,
-      log: priceListLog(requestId),
+      signal: callContext.signal,
+      leaseMs: LEASE_DURATION_MS,
+      log: createPriceListLogger(requestId),
     });
     const count = submission.products.ids.length;
     return { body: response, replayed, count, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };

@@ -1,12 +1,12 @@
-import { endpoint } from './lib/http/endpoint';
-import { keyedList } from './lib/http/lists';
+import { defineEndpoint } from './lib/http/endpoint';
+import { streamRecordMap } from './lib/http/lists';
 import { readMarkets } from './lib/repositories/organisation';
-import { listSettings } from './lib/settings';
+import { listOptions } from './lib/settings';
 
 /** Get markets (contract, section 4.3). */
-export const getMarkets = endpoint({
+export const getMarkets = defineEndpoint({
   name: 'getMarkets',
   method: 'GET',
-  settings: listSettings,
-  work: ({ usage }) => ({ body: keyedList('markets', readMarkets(usage)) }),
+  runtimeOptions: listOptions,
+  handler: ({ callContext }) => ({ body: streamRecordMap('markets', readMarkets(callContext)) }),
 });

@@ -1,16 +1,16 @@
-import { endpoint } from './lib/http/endpoint';
-import { wholeJson } from './lib/http/json';
-import { keyedList } from './lib/http/lists';
+import { defineEndpoint } from './lib/http/endpoint';
+import { createJsonParser } from './lib/http/json';
+import { streamRecordMap } from './lib/http/lists';
 import { readOrders } from './lib/repositories/organisation';
-import { judgeBy, ordersByTeamRequest } from './lib/schemas/requests';
-import { READ_BODY_MS, rangeSettings } from './lib/settings';
+import { validateWith, ordersByTeamRequestSchema } from './lib/schemas/requests';
+import { READ_BODY_TIMEOUT_MS, rangeOptions } from './lib/settings';
 
 /** Get orders by team (contract, section 4.1). */
-export const getOrdersByTeam = endpoint({
+export const getOrdersByTeam = defineEndpoint({
   name: 'getOrdersByTeam',
   method: 'POST',
-  settings: rangeSettings,
-  bodyMs: READ_BODY_MS,
-  reader: () => wholeJson(judgeBy(ordersByTeamRequest)),
-  work: ({ usage }, request) => ({ body: keyedList('orders', readOrders(usage, request)) }),
+  runtimeOptions: rangeOptions,
+  bodyTimeoutMs: READ_BODY_TIMEOUT_MS,
+  createParser: () => createJsonParser(validateWith(ordersByTeamRequestSchema)),
+  handler: ({ callContext }, request) => ({ body: streamRecordMap('orders', readOrders(callContext, request)) }),
 });

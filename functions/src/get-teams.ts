@@ -1,12 +1,12 @@
-import { endpoint } from './lib/http/endpoint';
-import { keyedList } from './lib/http/lists';
+import { defineEndpoint } from './lib/http/endpoint';
+import { streamRecordMap } from './lib/http/lists';
 import { readTeams } from './lib/repositories/organisation';
-import { listSettings } from './lib/settings';
+import { listOptions } from './lib/settings';
 
 /** Get teams (contract, section 4.4). */
-export const getTeams = endpoint({
+export const getTeams = defineEndpoint({
   name: 'getTeams',
   method: 'GET',
-  settings: listSettings,
-  work: ({ usage }) => ({ body: keyedList('teams', readTeams(usage)) }),
+  runtimeOptions: listOptions,
+  handler: ({ callContext }) => ({ body: streamRecordMap('teams', readTeams(callContext)) }),
 });

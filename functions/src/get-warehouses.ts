@@ -1,13 +1,13 @@
-import { endpoint } from './lib/http/endpoint';
-import { keyedList } from './lib/http/lists';
+import { defineEndpoint } from './lib/http/endpoint';
+import { streamRecordMap } from './lib/http/lists';
 import { readWarehouses } from './lib/repositories/organisation';
-import { listSettings } from './lib/settings';
+import { listOptions } from './lib/settings';
 
 /** Get warehouses (contract, section 4.2). */
-export const getWarehouses = endpoint({
+export const getWarehouses = defineEndpoint({
   name: 'getWarehouses',
   method: 'GET',
-  settings: listSettings,
-  browsers: true,
-  work: ({ usage }) => ({ body: keyedList('warehouses', readWarehouses(usage)) }),
+  runtimeOptions: listOptions,
+  cors: true,
+  handler: ({ callContext }) => ({ body: streamRecordMap('warehouses', readWarehouses(callContext)) }),
 });

@@ -1,16 +1,18 @@
-import { endpoint } from './lib/http/endpoint';
-import { wholeJson } from './lib/http/json';
-import { plainList } from './lib/http/lists';
+import { defineEndpoint } from './lib/http/endpoint';
+import { createJsonParser } from './lib/http/json';
+import { streamRecordArray } from './lib/http/lists';
 import { readSupplyOrders } from './lib/repositories/organisation';
-import { judgeBy, supplyOrdersInvoicesRequest } from './lib/schemas/requests';
-import { READ_BODY_MS, rangeSettings } from './lib/settings';
+import { validateWith, supplyOrdersInvoicesRequestSchema } from './lib/schemas/requests';
+import { READ_BODY_TIMEOUT_MS, rangeOptions } from './lib/settings';
 
 /** Supply orders invoices (contract, section 4.5). */
-export const supplyOrdersInvoices = endpoint({
+export const supplyOrdersInvoices = defineEndpoint({
   name: 'supplyOrdersInvoices',
   method: 'POST',
-  settings: rangeSettings,
-  bodyMs: READ_BODY_MS,
-  reader: () => wholeJson(judgeBy(supplyOrdersInvoicesRequest)),
-  work: ({ usage }, request) => ({ body: plainList('supply_orders', readSupplyOrders(usage, request)) }),
+  runtimeOptions: rangeOptions,
+  bodyTimeoutMs: READ_BODY_TIMEOUT_MS,
+  createParser: () => createJsonParser(validateWith(supplyOrdersInvoicesRequestSchema)),
+  handler: ({ callContext }, request) => ({
+    body: streamRecordArray('supply_orders', readSupplyOrders(callContext, request)),
+  }),
 });

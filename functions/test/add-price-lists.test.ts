@@ -1,19 +1,26 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { EndedCall, Requests } from '../../local/firestore';
-import type { Answer } from './support/answers';
-import { counted, entriesOf, keyRecord, storedPayload, written, type Created } from './support/price-lists';
-import { startService, type Service } from './support/service';
-import { store } from './support/stored';
-import { bodyOf, type PriceListBody } from './support/submissions';
-import { named } from './support/validation';
+import type { ReceivedResponse } from './support/answers';
+import {
+  countRecords,
+  readListEntries,
+  readSingleKeyRecord,
+  readStoredPayload,
+  readAllRecords,
+  type AddPriceListsBody,
+} from './support/price-lists';
+import { startTestService, type TestService } from './support/service';
+import { writeRecords } from './support/stored';
+import { createPriceListBody, type PriceListBody } from './support/submissions';
+import { withLabels } from './support/validation';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(async () => {
   service.reset();
-  await store(service.db, 'markets', {
+  await writeRecords(service.db, 'markets', {
     'market-1': { name: { en: 'Egypt', ar: 'مصر' }, country_iso: 'egy', currency_iso: ' egp' },
   });
 });
@@ -21,14 +28,14 @@ afterAll(() => service.close());
 
 const post = (json: unknown) => service.call('addPriceLists', { json });
 
-async function created(json: unknown): Promise<Created> {
+async function created(json: unknown): Promise<AddPriceListsBody> {
   const answer = await post(json);
   expect([answer.status, answer.json]).toMatchObject([200, { success: true }]);
-  return answer.json as Created;
+  return answer.json as AddPriceListsBody;
 }
 
 /** The ids of the lists of a creation for a market that exists. */
-function listsOf({ expected_forward_cost, price_list }: Created): { efc: string; pl: string } {
+function listsOf({ expected_forward_cost, price_list }: AddPriceListsBody): { efc: string; pl: string } {
   if (expected_forward_cost === null || price_list === null) throw new Error('no lists were created');
   return { efc: `expected_forward_costs/${expected_forward_cost.id}`, pl: `price_lists/${price_list.id}` };
 }
@@ -36,7 +43,7 @@ function listsOf({ expected_forward_cost, price_list }: Created): { efc: string;
 const DIFFERS = { error: 'Idempotency key already used with a different payload' };
 const UNSETTLED = { error: 'Request is already being processed or requires review' };
 
-function expectConflict({ status, headers, json }: Answer, body: object): void {
+function expectConflict({ status, headers, json }: ReceivedResponse, body: object): void {
   expect([status, json]).toEqual([409, body]);
   expect(headers['retry-after']).toBeUndefined();
 }
@@ -48,7 +55,7 @@ const entryNames = ({ request }: Pick<EndedCall, 'request'>) =>
 describe('a new request for an existing market', () => {
   test('is answered with both lists, ready, and leaves exactly the records of section 2.6', async () => {
     const before = Date.now();
-    const body = bodyOf(3, { currency_iso: 'usd' });
+    const body = createPriceListBody(3, { currency_iso: 'usd' });
     const answer = await created(body);
     const { expected_forward_cost, price_list, document_id } = answer;
     const parent = {
@@ -72,7 +79,7 @@ describe('a new request for an existing market', () => {
     });
 
     const { efc, pl } = listsOf(answer);
-    const records = await written(service.db);
+    const records = await readAllRecords(service.db);
     const { id: efcId, ...storedEfc } = expected_forward_cost ?? { id: '' };
     const { id: plId, ...storedPl } = price_list ?? { id: '' };
     expect(records[efc]).toEqual(storedEfc);
@@ -82,12 +89,12 @@ describe('a new request for an existing market', () => {
       before <= Number(created_at) && Number(created_at) <= Number(updated_at) && Number(updated_at) <= Date.now(),
     ).toBe(true);
 
-    expect(await entriesOf(service.db, pl)).toEqual({
+    expect(await readListEntries(service.db, pl)).toEqual({
       'product-0': { price_list_price: 0.25 },
       'product-1': { price_list_price: 1.25 },
       'product-2': { price_list_price: 2.25 },
     });
-    expect(await entriesOf(service.db, efc)).toEqual({
+    expect(await readListEntries(service.db, efc)).toEqual({
       'product-0': { expected_forward_cost_price: 0 },
       'product-1': { expected_forward_cost_price: 1 },
       'product-2': { expected_forward_cost_price: 2 },
@@ -102,7 +109,7 @@ describe('a new request for an existing market', () => {
       price_list_id: plId,
       created_at,
     });
-    const key = await keyRecord(service.db);
+    const key = await readSingleKeyRecord(service.db);
     expect(key.path).toBe(`price_list_idempotency/${createHash('sha256').update('boq-1').digest('hex')}`);
     expect(key.data['fingerprint']).toBe(records[`price_list_requests/${document_id}`]?.['fingerprint']);
     expect(key.data).toMatchObject({
@@ -111,7 +118,7 @@ describe('a new request for an existing market', () => {
       document_id,
       response: JSON.stringify(answer),
     });
-    expect(await counted(service.db)).toEqual({
+    expect(await countRecords(service.db)).toEqual({
       price_list_requests: 1,
       'price_list_requests/payload': 1,
       expected_forward_costs: 1,
@@ -155,11 +162,11 @@ describe('a new request for an existing market', () => {
         when: 'after',
         action: { kind: 'call', run: (call) => void underWay.delete(listOf(entryNames(call)[0] ?? '')) },
       });
-      const { efc, pl } = listsOf(await created(bodyOf(count)));
+      const { efc, pl } = listsOf(await created(createPriceListBody(count)));
       const batches = Array.from({ length: Math.ceil(count / 500) }, (_, i) => Math.min(500, count - i * 500));
       expect(sizes).toEqual({ expected_forward_costs: batches, price_lists: batches });
-      const prices = await entriesOf(service.db, pl);
-      const costs = await entriesOf(service.db, efc);
+      const prices = await readListEntries(service.db, pl);
+      const costs = await readListEntries(service.db, efc);
       for (let i = 0; i < count; i += 1) {
         expect(prices[`product-${i}`]).toEqual({ price_list_price: i + 0.25 });
         expect(costs[`product-${i}`]).toEqual({ expected_forward_cost_price: i });
@@ -169,8 +176,8 @@ describe('a new request for an existing market', () => {
   );
 
   test('no commit has more than 500 operations', async () => {
-    const calls = service.observe();
-    await created(bodyOf(1_203));
+    const calls = service.recordCalls();
+    await created(createPriceListBody(1_203));
     const commits = calls
       .filter(({ rpc }) => rpc === 'Commit')
       .map(({ request }) => (request as Requests['Commit']).writes.length);
@@ -178,18 +185,18 @@ describe('a new request for an existing market', () => {
   });
 
   test('stores the normalised payload with its request, byte for byte, and no unknown field anywhere', async () => {
-    const { info } = bodyOf(0, { currency_iso: 'uSd', name: ' é ' });
+    const { info } = createPriceListBody(0, { currency_iso: 'uSd', name: ' é ' });
     const body = `{"products":{"b":{"note":"unknown-1","expected_forward_cost_price":1.0,"price_list_price":-0},"é":{"price_list_price":1e2,"expected_forward_cost_price":0.1}},
       "info":${JSON.stringify({ extra: 'unknown-2', ...info })},"extra":"unknown-3"}`;
-    const { document_id, price_list } = (await service.call('addPriceLists', { body })).json as Created;
-    const payload = await storedPayload(service.db, document_id);
+    const { document_id, price_list } = (await service.call('addPriceLists', { body })).json as AddPriceListsBody;
+    const payload = await readStoredPayload(service.db, document_id);
     expect(payload).toBe(
       '{"info":{"boq_list_id":"boq-1","currency_iso":"USD","date":"06/2026","market_id":"market-1","name":" é "},' +
         '"products":{"b":{"expected_forward_cost_price":1,"price_list_price":0},"é":{"expected_forward_cost_price":0.1,"price_list_price":100}}}',
     );
-    const records = await written(service.db);
+    const records = await readAllRecords(service.db);
     expect(JSON.stringify(records)).not.toContain('unknown');
-    expect(await entriesOf(service.db, `price_lists/${price_list?.id ?? ''}`)).toStrictEqual({
+    expect(await readListEntries(service.db, `price_lists/${price_list?.id ?? ''}`)).toStrictEqual({
       b: { price_list_price: 0 },
       é: { price_list_price: 100 },
     });
@@ -200,7 +207,7 @@ describe('a new request for an existing market', () => {
     ['12/0050', { year: 50, month: 12 }],
     ['10/0000', { year: 0, month: 10 }],
   ])('stores the month %s as %j', async (date, new_date) => {
-    const answer = await created(bodyOf(1, { date }));
+    const answer = await created(createPriceListBody(1, { date }));
     const { efc, pl } = listsOf(answer);
     expect(answer.price_list).toMatchObject({ date, new_date });
     expect((await service.db.doc(pl).get()).data()).toMatchObject({ date, new_date });
@@ -210,7 +217,7 @@ describe('a new request for an existing market', () => {
   });
 
   test('logs its steps, and nothing of its payload', async () => {
-    await created(bodyOf(2, { name: 'Secret name', boq_list_id: 'secret-boq' }));
+    await created(createPriceListBody(2, { name: 'Secret name', boq_list_id: 'secret-boq' }));
     expect(service.log.map(({ event }) => event)).toEqual(['price_list_claimed', 'price_list_finished', 'request']);
     expect(JSON.stringify(service.log)).not.toMatch(/secret|product-0|0\.25/i);
   });
@@ -243,7 +250,7 @@ describe('a market', () => {
   test.each(MARKETS)('%s is used as far as it goes', async (_, market, expected) => {
     await service.db.doc('markets/market-1').set(market);
     const { name, iso, currency } = expected as { name: string | null; iso: string | null; currency: string };
-    const answer = await created(bodyOf(1));
+    const answer = await created(createPriceListBody(1));
     expect(answer).toMatchObject({
       market: { id: 'market-1', name, iso },
       expected_forward_cost: { currency, market_iso: iso },
@@ -253,7 +260,7 @@ describe('a market', () => {
   });
 
   test.each(
-    named([
+    withLabels([
       'nobody',
       'Market-1',
       'market-1 ',
@@ -268,7 +275,7 @@ describe('a market', () => {
       '\n',
     ]),
   )('that does not exist (%s) leaves the request record only', async (_, market_id) => {
-    const { document_id, ...answer } = await created(bodyOf(2, { market_id }));
+    const { document_id, ...answer } = await created(createPriceListBody(2, { market_id }));
     expect(answer).toEqual({
       success: true,
       message: expect.stringMatching(/valid and stored/) as string,
@@ -277,7 +284,7 @@ describe('a market', () => {
       expected_forward_cost: null,
       price_list: null,
     });
-    expect(await counted(service.db)).toEqual({
+    expect(await countRecords(service.db)).toEqual({
       price_list_requests: 1,
       'price_list_requests/payload': 1,
       price_list_idempotency: 1,
@@ -287,19 +294,21 @@ describe('a market', () => {
       expected_forward_cost_id: null,
       price_list_id: null,
     });
-    expect(JSON.parse(await storedPayload(service.db, document_id))).toMatchObject({ products: bodyOf(2).products });
-    expect((await keyRecord(service.db)).data).toMatchObject({ status: 'completed' });
+    expect(JSON.parse(await readStoredPayload(service.db, document_id))).toMatchObject({
+      products: createPriceListBody(2).products,
+    });
+    expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'completed' });
   });
 });
 
 describe('a repeated request', () => {
-  const body = bodyOf(3);
+  const body = createPriceListBody(3);
 
   test('is answered byte for byte as the first, and writes nothing', async () => {
     const first = await post(body);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
-    const records = await written(service.db);
-    const calls = service.observe();
+    const records = await readAllRecords(service.db);
+    const calls = service.recordCalls();
     const reordered = JSON.stringify({
       products: Object.fromEntries(Object.entries(body.products).reverse()),
       extra: 1,
@@ -312,24 +321,24 @@ describe('a repeated request', () => {
       expect(bytes.equals(first.bytes)).toBe(true);
     }
     expect(calls.filter(({ rpc }) => rpc === 'Commit')).toEqual([]);
-    expect(await written(service.db)).toEqual(records);
+    expect(await readAllRecords(service.db)).toEqual(records);
   });
 
   test('of a market that did not exist is answered the same, though it exists by now', async () => {
-    const first = await post(bodyOf(1, { market_id: 'late' }));
-    await store(service.db, 'markets', { late: {} });
-    const again = await post(bodyOf(1, { market_id: 'late' }));
+    const first = await post(createPriceListBody(1, { market_id: 'late' }));
+    await writeRecords(service.db, 'markets', { late: {} });
+    const again = await post(createPriceListBody(1, { market_id: 'late' }));
     expect(again.bytes.equals(first.bytes)).toBe(true);
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
 
   const others: [string, PriceListBody][] = [
-    ['name', bodyOf(3, { name: 'July' })],
-    ['case of the name', bodyOf(3, { name: 'june' })],
-    ['market', bodyOf(3, { market_id: 'market-2' })],
-    ['month', bodyOf(3, { date: '07/2026' })],
-    ['currency', bodyOf(3, { currency_iso: 'eur' })],
-    ['number of products', bodyOf(2)],
+    ['name', createPriceListBody(3, { name: 'July' })],
+    ['case of the name', createPriceListBody(3, { name: 'june' })],
+    ['market', createPriceListBody(3, { market_id: 'market-2' })],
+    ['month', createPriceListBody(3, { date: '07/2026' })],
+    ['currency', createPriceListBody(3, { currency_iso: 'eur' })],
+    ['number of products', createPriceListBody(2)],
     [
       'price',
       { ...body, products: { ...body.products, 'product-0': { price_list_price: 9, expected_forward_cost_price: 0 } } },
@@ -337,19 +346,19 @@ describe('a repeated request', () => {
   ];
   test.each(others)('with another %s is 409, and changes nothing', async (_, other) => {
     await post(body);
-    const records = await written(service.db);
+    const records = await readAllRecords(service.db);
     expectConflict(await post(other), DIFFERS);
-    expect(await written(service.db)).toEqual(records);
+    expect(await readAllRecords(service.db)).toEqual(records);
   });
 
-  test.each(named(['__proto__', 'a/b', '.', '..', ' ', 'BOQ-1', 'boq-1 ', 'é', 'x'.repeat(10_000)]))(
+  test.each(withLabels(['__proto__', 'a/b', '.', '..', ' ', 'BOQ-1', 'boq-1 ', 'é', 'x'.repeat(10_000)]))(
     'is one under the key %s only',
     async (_, boq_list_id) => {
-      await created(bodyOf(1));
-      await created(bodyOf(2, { boq_list_id }));
-      const again = await post(bodyOf(2, { boq_list_id }));
+      await created(createPriceListBody(1));
+      await created(createPriceListBody(2, { boq_list_id }));
+      const again = await post(createPriceListBody(2, { boq_list_id }));
       expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
-      expect(await counted(service.db)).toMatchObject({
+      expect(await countRecords(service.db)).toMatchObject({
         price_list_requests: 2,
         price_list_idempotency: 2,
         price_lists: 2,
@@ -371,11 +380,11 @@ describe('a repeated request', () => {
     expect([status, json]).toEqual([409, UNSETTLED]);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(30);
-    expectConflict(await post(bodyOf(2)), DIFFERS);
+    expectConflict(await post(createPriceListBody(2)), DIFFERS);
     goOn();
     expect((await first).status).toBe(200);
     expect((await post(body)).headers['idempotent-replayed']).toBe('true');
-    expect(await counted(service.db)).toMatchObject({
+    expect(await countRecords(service.db)).toMatchObject({
       price_lists: 1,
       'price_lists/products': 3,
       price_list_requests: 1,
@@ -392,7 +401,7 @@ describe('a repeated request', () => {
       if (status === 409) expect(json).toEqual(UNSETTLED);
       else expect([status, text]).toEqual([200, fresh[0]?.text]);
     }
-    expect(await counted(service.db)).toMatchObject({
+    expect(await countRecords(service.db)).toMatchObject({
       price_lists: 1,
       expected_forward_costs: 1,
       price_list_requests: 1,
@@ -401,9 +410,9 @@ describe('a repeated request', () => {
 });
 
 describe('a request that fails', () => {
-  const body = bodyOf(501);
+  const body = createPriceListBody(501);
 
-  async function failed(): Promise<Answer> {
+  async function failed(): Promise<ReceivedResponse> {
     service.firestore.faults.inject({
       rpc: 'Commit',
       match: (call) => entryNames(call).some((name) => name.includes('/price_lists/')),
@@ -417,7 +426,7 @@ describe('a request that fails', () => {
     const { status, json, text } = await failed();
     expect([status, json]).toEqual([500, { error: expect.any(String) as string }]);
     expect(text).not.toMatch(/secret|PERMISSION|projects|Error:/);
-    const { data } = await keyRecord(service.db);
+    const { data } = await readSingleKeyRecord(service.db);
     expect(data).toMatchObject({ status: 'requires_review', response: null });
     expect(data['failure']).toContain('no write on projects/secret');
     const parents = [
@@ -426,16 +435,16 @@ describe('a request that fails', () => {
     ];
     expect(parents.map((parent) => parent.get('status') as string)).toEqual(['failed', 'failed']);
     // No rollback: what was written stays.
-    expect(await counted(service.db)).toMatchObject({ 'price_lists/products': 500 });
+    expect(await countRecords(service.db)).toMatchObject({ 'price_lists/products': 500 });
     expect(service.log.map(({ event }) => event)).toEqual(['price_list_claimed', 'price_list_failed', 'request']);
   });
 
   test('keeps its key: 409 without Retry-After, and changes nothing', async () => {
     await failed();
-    const records = await written(service.db);
+    const records = await readAllRecords(service.db);
     expectConflict(await post(body), UNSETTLED);
-    expectConflict(await post(bodyOf(1)), DIFFERS);
-    expect(await written(service.db)).toEqual(records);
+    expectConflict(await post(createPriceListBody(1)), DIFFERS);
+    expect(await readAllRecords(service.db)).toEqual(records);
   });
 
   test('whose failing fails too leaves a lease, which whoever comes after its end settles', async () => {
@@ -447,13 +456,13 @@ describe('a request that fails', () => {
     });
     expect((await post(body)).status).toBe(500);
     service.firestore.faults.clear();
-    const { path, data } = await keyRecord(service.db);
+    const { path, data } = await readSingleKeyRecord(service.db);
     expect(data['status']).toBe('processing');
     expect((await post(body)).headers['retry-after']).toBeDefined();
 
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
     expectConflict(await post(body), UNSETTLED);
-    expect((await keyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
+    expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
     const { docs } = await service.db.collection('price_lists').get();
     expect(docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
   });
@@ -467,10 +476,10 @@ describe('a request that fails', () => {
     });
     await post(body);
     service.firestore.faults.clear();
-    const { path } = await keyRecord(service.db);
+    const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await post(bodyOf(1)), DIFFERS);
-    expect((await keyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
+    expectConflict(await post(createPriceListBody(1)), DIFFERS);
+    expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
   });
 
   test('because its lease ran out does not finish after all, though all it lacked was its last commit', async () => {
@@ -482,38 +491,41 @@ describe('a request that fails', () => {
       match: ({ request }) => request.writes.length === 3,
       action: { kind: 'call', run: () => held },
     });
-    const first = post(bodyOf(2));
+    const first = post(createPriceListBody(2));
     await finish.fired;
-    const { path } = await keyRecord(service.db);
+    const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await post(bodyOf(2)), UNSETTLED);
+    expectConflict(await post(createPriceListBody(2)), UNSETTLED);
     goOn();
     expectConflict(await first, UNSETTLED);
-    expect((await keyRecord(service.db)).data).toMatchObject({ status: 'requires_review', response: null });
+    expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review', response: null });
     const parents = await service.db.collection('price_lists').get();
     expect(parents.docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
   });
 
-  test.each([body, bodyOf(2)])('and is released is claimed afresh, with any payload, and remembered', async (next) => {
-    await failed();
-    const { path, data } = await keyRecord(service.db);
-    await service.db.doc(path).update({ status: 'released' });
-    const answer = await created(next);
-    expect(answer.document_id).not.toBe(data['document_id']);
-    const claimed = (await keyRecord(service.db)).data;
-    expect(claimed).toMatchObject({ status: 'completed', document_id: answer.document_id, failure: null });
-    expect(claimed['history']).toMatchObject([
-      {
-        document_id: data['document_id'] as string,
-        fingerprint: data['fingerprint'] as string,
-        failure: data['failure'] as string,
-      },
-    ]);
-    const { docs } = await service.db.collection('price_lists').get();
-    expect(docs.map((parent) => parent.get('status') as string).sort()).toEqual(['failed', 'ready']);
-    expect(await counted(service.db)).toMatchObject({ price_list_requests: 2, price_list_idempotency: 1 });
-    expect((await post(next)).headers['idempotent-replayed']).toBe('true');
-  });
+  test.each([body, createPriceListBody(2)])(
+    'and is released is claimed afresh, with any payload, and remembered',
+    async (next) => {
+      await failed();
+      const { path, data } = await readSingleKeyRecord(service.db);
+      await service.db.doc(path).update({ status: 'released' });
+      const answer = await created(next);
+      expect(answer.document_id).not.toBe(data['document_id']);
+      const claimed = (await readSingleKeyRecord(service.db)).data;
+      expect(claimed).toMatchObject({ status: 'completed', document_id: answer.document_id, failure: null });
+      expect(claimed['history']).toMatchObject([
+        {
+          document_id: data['document_id'] as string,
+          fingerprint: data['fingerprint'] as string,
+          failure: data['failure'] as string,
+        },
+      ]);
+      const { docs } = await service.db.collection('price_lists').get();
+      expect(docs.map((parent) => parent.get('status') as string).sort()).toEqual(['failed', 'ready']);
+      expect(await countRecords(service.db)).toMatchObject({ price_list_requests: 2, price_list_idempotency: 1 });
+      expect((await post(next)).headers['idempotent-replayed']).toBe('true');
+    },
+  );
 
   test.each([
     { status: 'done' },
@@ -523,17 +535,17 @@ describe('a request that fails', () => {
     { lease_expires_at: 'soon' },
   ])('because its key’s record is not ours (%j) is 500, and touches nothing', async (damage) => {
     await created(body);
-    const { path } = await keyRecord(service.db);
+    const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update(damage);
-    const records = await written(service.db);
+    const records = await readAllRecords(service.db);
     const { status, json } = await post(body);
     expect([status, json]).toEqual([500, { error: 'Internal error' }]);
-    expect(await written(service.db)).toEqual(records);
+    expect(await readAllRecords(service.db)).toEqual(records);
   });
 });
 
 test('of a product that comes twice the last counts, however far apart the two are', async () => {
-  const { info, products } = bodyOf(2_500);
+  const { info, products } = createPriceListBody(2_500);
   const others = JSON.stringify(products).slice(1, -1);
   const price = (value: number) => `"twice":{"price_list_price":${value},"expected_forward_cost_price":${value}}`;
   const sent = `{"info":${JSON.stringify(info)},"products":{${price(1)},${others},${price(2)},${price(3)}}}`;
@@ -548,7 +560,7 @@ test('of a product that comes twice the last counts, however far apart the two a
 describe('a payload too large for the claim’s commit', () => {
   /** More than 9 MiB however it is compressed: ids are random. */
   const large = (market_id: string) => {
-    const body = bodyOf(0, { market_id });
+    const body = createPriceListBody(0, { market_id });
     for (let i = 0; i < 10_000; i += 1) {
       body.products[randomBytes(1_050).toString('base64url')] = { price_list_price: i, expected_forward_cost_price: i };
     }
@@ -560,7 +572,7 @@ describe('a payload too large for the claim’s commit', () => {
     ['without a market', 'nobody', undefined],
   ])('%s is stored whole in chunks that fit', async (_, market_id, status) => {
     const body = large(market_id);
-    const calls = service.observe();
+    const calls = service.recordCalls();
     const answer = await created(body);
     expect(answer.products_count).toBe(10_000);
     expect(answer.price_list?.status).toBe(status);
@@ -571,7 +583,7 @@ describe('a payload too large for the claim’s commit', () => {
     expect((await service.db.doc(`price_list_requests/${answer.document_id}`).get()).get('payload_chunks')).toBe(
       docs.length,
     );
-    const payload = JSON.parse(await storedPayload(service.db, answer.document_id)) as PriceListBody;
+    const payload = JSON.parse(await readStoredPayload(service.db, answer.document_id)) as PriceListBody;
     expect(payload.products).toEqual(body.products);
 
     // The rest of the payload comes before the first entry, and completes a request that has none.

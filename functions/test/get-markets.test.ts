@@ -1,17 +1,25 @@
 import fc from 'fast-check';
-import { startService, type Service } from './support/service';
-import { awkwardIds, codeOf, numbered, store, storedRecord, textOf, within } from './support/stored';
+import { startTestService, type TestService } from './support/service';
+import {
+  edgeCaseIds,
+  toExpectedCode,
+  withSequentialIds,
+  writeRecords,
+  arbitraryStoredRecord,
+  toExpectedText,
+  getField,
+} from './support/stored';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
 
 describe('get markets', () => {
   test('answers all of them under their ids, with the English name', async () => {
-    await store(service.db, 'markets', {
+    await writeRecords(service.db, 'markets', {
       egypt: { name: { en: 'Egypt', ar: 'مصر' }, country_iso: 'egy', currency_iso: ' egp ', tax: 0.14 },
       unnamed: { name: { ar: 'مصر' }, country_iso: 'egy', currency_iso: 'egp' },
       flat: { name: 'Egypt', country_iso: '', currency_iso: ' ' },
@@ -39,33 +47,35 @@ describe('get markets', () => {
   test('reads stored values of any type', async () => {
     type Stored = Partial<Record<'name' | 'country_iso' | 'currency_iso', unknown>>;
     const record = fc.oneof(
-      storedRecord(service.db, ['name', 'country_iso', 'currency_iso']),
-      storedRecord(service.db, ['en', 'ar']).chain((name) => storedRecord(service.db, ['currency_iso'], { name })),
+      arbitraryStoredRecord(service.db, ['name', 'country_iso', 'currency_iso']),
+      arbitraryStoredRecord(service.db, ['en', 'ar']).chain((name) =>
+        arbitraryStoredRecord(service.db, ['currency_iso'], { name }),
+      ),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 20 }), async (records) => {
         service.firestore.clear();
-        await store(service.db, 'markets', numbered(records));
+        await writeRecords(service.db, 'markets', withSequentialIds(records));
         const { status, json } = await service.call('getMarkets');
         const shown = records.map(({ name, country_iso, currency_iso }: Stored) => ({
-          name: textOf(within(name, 'en')),
-          country_iso: codeOf(country_iso),
-          currency_iso: codeOf(currency_iso),
+          name: toExpectedText(getField(name, 'en')),
+          country_iso: toExpectedCode(country_iso),
+          currency_iso: toExpectedCode(currency_iso),
         }));
-        expect([status, json]).toEqual([200, { count: records.length, markets: numbered(shown) }]);
+        expect([status, json]).toEqual([200, { count: records.length, markets: withSequentialIds(shown) }]);
       }),
       { numRuns: 40 },
     );
   });
 
   test('counts the keys, whatever the ids are', async () => {
-    await store(service.db, 'markets', Object.fromEntries(awkwardIds.map((id) => [id, {}])));
+    await writeRecords(service.db, 'markets', Object.fromEntries(edgeCaseIds.map((id) => [id, {}])));
     const { count, markets } = (await service.call('getMarkets')).json as { count: number; markets: object };
-    expect([count, Object.keys(markets).sort()]).toEqual([awkwardIds.length, [...awkwardIds].sort()]);
+    expect([count, Object.keys(markets).sort()]).toEqual([edgeCaseIds.length, [...edgeCaseIds].sort()]);
   });
 
   test('asks Firestore for the English name and the two codes only', async () => {
-    const calls = service.observe();
+    const calls = service.recordCalls();
     await service.call('getMarkets');
     const select = [['name', 'en'], ['country_iso'], ['currency_iso']];
     const query = { collectionId: 'markets', filter: undefined, limit: undefined, select };

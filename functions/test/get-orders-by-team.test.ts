@@ -1,10 +1,18 @@
 import fc from 'fast-check';
-import { queryOf, startService, type Service } from './support/service';
-import { awkwardIds, numbered, store, storedRecord, storedValue, textOf, within } from './support/stored';
+import { getRecordedQuery, startTestService, type TestService } from './support/service';
+import {
+  edgeCaseIds,
+  withSequentialIds,
+  writeRecords,
+  arbitraryStoredRecord,
+  arbitraryStoredValue,
+  toExpectedText,
+  getField,
+} from './support/stored';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
@@ -30,7 +38,7 @@ const idsOf = async (request: object) => Object.keys((await ordersOf(request)).o
 
 describe('get orders by team', () => {
   test('answers the fields of section 2.1, and no others', async () => {
-    await store(service.db, 'orders', {
+    await writeRecords(service.db, 'orders', {
       'order-1': {
         team_id: 'team-1',
         market_id: 'market-1',
@@ -63,7 +71,7 @@ describe('get orders by team', () => {
 
   test('includes the first millisecond of the range and excludes its end', async () => {
     const at = (created_at: unknown) => ({ team_id: 'team-1', status: 'WAITING', created_at });
-    await store(service.db, 'orders', {
+    await writeRecords(service.db, 'orders', {
       before: at(START - 1),
       first: at(START),
       last: at(END - 1),
@@ -80,14 +88,14 @@ describe('get orders by team', () => {
     ['the same day', '2026-01-05', '2026-01-05'],
     ['an end before the start', '2026-02-01', '2026-01-01'],
   ])('selects nothing in %s', async (_, start_date, end_date) => {
-    await store(service.db, 'orders', { one: { team_id: 'team-1', created_at: Date.UTC(2026, 0, 5) } });
+    await writeRecords(service.db, 'orders', { one: { team_id: 'team-1', created_at: Date.UTC(2026, 0, 5) } });
     expect(await ordersOf({ ...JANUARY, start_date, end_date })).toEqual({ count: 0, orders: {} });
   });
 
   test('knows years before 1970 and before 100', async () => {
     const year50 = new Date(0);
     year50.setUTCFullYear(50, 5, 1);
-    await store(service.db, 'orders', {
+    await writeRecords(service.db, 'orders', {
       ancient: { team_id: 'team-1', created_at: year50.getTime() },
       old: { team_id: 'team-1', created_at: Date.UTC(1950, 5, 1) },
     });
@@ -97,7 +105,11 @@ describe('get orders by team', () => {
 
   test('answers one team’s orders, to the letter', async () => {
     const teams = ['team-1', 'TEAM-1', 'team-1 ', 'team-10', 'é', 'e\u0301'];
-    await store(service.db, 'orders', numbered(teams.map((team_id) => ({ team_id, created_at: START }))));
+    await writeRecords(
+      service.db,
+      'orders',
+      withSequentialIds(teams.map((team_id) => ({ team_id, created_at: START }))),
+    );
     for (const [i, team_id] of teams.entries()) expect(await idsOf({ ...JANUARY, team_id })).toEqual([`id-${i}`]);
     expect(await ordersOf({ ...JANUARY, team_id: 'nobody' })).toEqual({ count: 0, orders: {} });
   });
@@ -107,7 +119,7 @@ describe('get orders by team', () => {
   test('answers the orders of one status, or of any for ALL', async () => {
     const stored = [...statuses, 'ALL', 'UNKNOWN', null];
     const records = stored.map((status) => [String(status), { team_id: 'team-1', created_at: START, status }]);
-    await store(service.db, 'orders', {
+    await writeRecords(service.db, 'orders', {
       ...(Object.fromEntries(records) as Record<string, object>),
       none: { team_id: 'team-1', created_at: START },
     });
@@ -116,12 +128,12 @@ describe('get orders by team', () => {
   });
 
   test.each(['WAITING', 'ALL'])('has Firestore filter and project: %s', async (status) => {
-    const calls = service.observe();
+    const calls = service.recordCalls();
     await ordersOf({ ...JANUARY, status });
     expect(calls).toMatchObject([
       { rpc: 'RunQuery', request: { query: { collectionId: 'orders', limit: undefined } } },
     ]);
-    const { filter, select } = queryOf(calls[0]);
+    const { filter, select } = getRecordedQuery(calls[0]);
     const filters = [
       { kind: 'field', path: ['team_id'], op: '==', value: 'team-1' },
       { kind: 'field', path: ['created_at'], op: '>=', value: BigInt(START) },
@@ -142,24 +154,30 @@ describe('get orders by team', () => {
   test('reads stored values of any type', async () => {
     const { db } = service;
     const record = fc
-      .record({ customer_data: fc.oneof(storedValue(db), storedRecord(db, ['customer_id', 'customer_name'])) })
+      .record({
+        customer_data: fc.oneof(arbitraryStoredValue(db), arbitraryStoredRecord(db, ['customer_id', 'customer_name'])),
+      })
       .chain((fixed) =>
-        storedRecord(db, ['invoice_id', 'market_id', 'status'], { ...fixed, team_id: 'team-1', created_at: START }),
+        arbitraryStoredRecord(db, ['invoice_id', 'market_id', 'status'], {
+          ...fixed,
+          team_id: 'team-1',
+          created_at: START,
+        }),
       );
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 20 }), async (records) => {
         service.firestore.clear();
-        await store(db, 'orders', numbered(records));
+        await writeRecords(db, 'orders', withSequentialIds(records));
         const shown = records.map((order) => ({
           customer_data: {
-            customer_id: textOf(within(within(order, 'customer_data'), 'customer_id')),
-            customer_name: textOf(within(within(order, 'customer_data'), 'customer_name')),
+            customer_id: toExpectedText(getField(getField(order, 'customer_data'), 'customer_id')),
+            customer_name: toExpectedText(getField(getField(order, 'customer_data'), 'customer_name')),
           },
-          invoice_id: textOf(within(order, 'invoice_id')),
-          market_id: textOf(within(order, 'market_id')),
+          invoice_id: toExpectedText(getField(order, 'invoice_id')),
+          market_id: toExpectedText(getField(order, 'market_id')),
           team_id: 'team-1',
         }));
-        expect(await ordersOf(JANUARY)).toEqual({ count: records.length, orders: numbered(shown) });
+        expect(await ordersOf(JANUARY)).toEqual({ count: records.length, orders: withSequentialIds(shown) });
       }),
       { numRuns: 40 },
     );
@@ -167,7 +185,7 @@ describe('get orders by team', () => {
 
   test('counts the keys, whatever the ids are', async () => {
     const order = { team_id: 'team-1', created_at: START };
-    await store(service.db, 'orders', Object.fromEntries(awkwardIds.map((id) => [id, order])));
-    expect(await idsOf(JANUARY)).toEqual([...awkwardIds].sort());
+    await writeRecords(service.db, 'orders', Object.fromEntries(edgeCaseIds.map((id) => [id, order])));
+    expect(await idsOf(JANUARY)).toEqual([...edgeCaseIds].sort());
   });
 });

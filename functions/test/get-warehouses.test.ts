@@ -1,17 +1,24 @@
 import fc from 'fast-check';
-import { ORIGIN, startService, type Service } from './support/service';
-import { awkwardIds, codeOf, numbered, store, storedRecord, textOf } from './support/stored';
+import { TEST_ORIGIN, startTestService, type TestService } from './support/service';
+import {
+  edgeCaseIds,
+  toExpectedCode,
+  withSequentialIds,
+  writeRecords,
+  arbitraryStoredRecord,
+  toExpectedText,
+} from './support/stored';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
 
 describe('get warehouses', () => {
   test('answers all of them under their ids, with two fields only', async () => {
-    await store(service.db, 'warehouses', {
+    await writeRecords(service.db, 'warehouses', {
       cairo: { name: 'Cairo', country_iso: 'egy', city: 'Cairo', capacity: 5 },
       lagos: { name: ' Lagos ', country_iso: ' NGA\n' },
     });
@@ -30,7 +37,7 @@ describe('get warehouses', () => {
   });
 
   test('keeps one with incomplete fields, and answers null for them', async () => {
-    await store(service.db, 'warehouses', {
+    await writeRecords(service.db, 'warehouses', {
       empty: {},
       blank: { name: '', country_iso: '  ' },
       wrong: { name: 7, country_iso: ['usa'] },
@@ -50,16 +57,16 @@ describe('get warehouses', () => {
   test('reads stored values of any type', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(storedRecord(service.db, ['name', 'country_iso']), { maxLength: 20 }),
+        fc.array(arbitraryStoredRecord(service.db, ['name', 'country_iso']), { maxLength: 20 }),
         async (records) => {
           service.firestore.clear();
-          await store(service.db, 'warehouses', numbered(records));
+          await writeRecords(service.db, 'warehouses', withSequentialIds(records));
           const { status, json } = await service.call('getWarehouses');
           const shown = records.map((record: { name?: unknown; country_iso?: unknown }) => ({
-            name: textOf(record.name),
-            country_iso: codeOf(record.country_iso),
+            name: toExpectedText(record.name),
+            country_iso: toExpectedCode(record.country_iso),
           }));
-          expect([status, json]).toEqual([200, { count: records.length, warehouses: numbered(shown) }]);
+          expect([status, json]).toEqual([200, { count: records.length, warehouses: withSequentialIds(shown) }]);
         },
       ),
       { numRuns: 40 },
@@ -67,16 +74,16 @@ describe('get warehouses', () => {
   });
 
   test('counts the keys, whatever the ids are', async () => {
-    await store(service.db, 'warehouses', Object.fromEntries(awkwardIds.map((id) => [id, { name: id }])));
+    await writeRecords(service.db, 'warehouses', Object.fromEntries(edgeCaseIds.map((id) => [id, { name: id }])));
     const { json } = await service.call('getWarehouses');
     const { count, warehouses } = json as { count: number; warehouses: Record<string, { name: string }> };
-    expect(count).toBe(awkwardIds.length);
-    expect(Object.keys(warehouses).sort()).toEqual([...awkwardIds].sort());
+    expect(count).toBe(edgeCaseIds.length);
+    expect(Object.keys(warehouses).sort()).toEqual([...edgeCaseIds].sort());
     for (const [id, { name }] of Object.entries(warehouses)) expect(name).toBe(id);
   });
 
   test('asks Firestore for the two fields only, without a filter or a limit', async () => {
-    const calls = service.observe();
+    const calls = service.recordCalls();
     await service.call('getWarehouses');
     expect(calls).toMatchObject([
       {
@@ -102,7 +109,7 @@ describe('a browser', () => {
   const preflight = (headers: Record<string, string | undefined>) =>
     service.call('getWarehouses', { method: 'OPTIONS', headers: { 'x-api-key': undefined, ...headers } });
 
-  test.each([ORIGIN, 'https://other.example.com'])('may ask from %s, without a key', async (origin) => {
+  test.each([TEST_ORIGIN, 'https://other.example.com'])('may ask from %s, without a key', async (origin) => {
     const { status, headers, text } = await preflight({
       origin,
       'access-control-request-method': 'GET',
@@ -122,12 +129,12 @@ describe('a browser', () => {
     'null',
     '',
     '*',
-    `${ORIGIN}.evil.com`,
-    `${ORIGIN}:8443`,
-    `${ORIGIN}/`,
-    ORIGIN.replace('https', 'http'),
-    ORIGIN.toUpperCase(),
-    `${ORIGIN}, https://other.example.com`,
+    `${TEST_ORIGIN}.evil.com`,
+    `${TEST_ORIGIN}:8443`,
+    `${TEST_ORIGIN}/`,
+    TEST_ORIGIN.replace('https', 'http'),
+    TEST_ORIGIN.toUpperCase(),
+    `${TEST_ORIGIN}, https://other.example.com`,
   ])('may not ask from %j', async (origin) => {
     const { status, headers, json } = await preflight({ origin, 'access-control-request-method': 'GET' });
     expect([status, json]).toEqual([403, { error: 'Origin not allowed' }]);
@@ -136,7 +143,7 @@ describe('a browser', () => {
   });
 
   test('may ask from the origin null only where that is listed', async () => {
-    service.configure({ CORS_ALLOWED_ORIGINS: 'null' });
+    service.setConfig({ CORS_ALLOWED_ORIGINS: 'null' });
     const { status, headers } = await preflight({ origin: 'null' });
     expect([status, headers['access-control-allow-origin']]).toEqual([204, 'null']);
   });
@@ -144,14 +151,14 @@ describe('a browser', () => {
   test.each([undefined, '', ' , '])(
     'may ask from nowhere when the allowed origins are %j',
     async (CORS_ALLOWED_ORIGINS) => {
-      service.configure({ CORS_ALLOWED_ORIGINS });
-      for (const origin of [ORIGIN, 'null', '']) expect((await preflight({ origin })).status).toBe(403);
+      service.setConfig({ CORS_ALLOWED_ORIGINS });
+      for (const origin of [TEST_ORIGIN, 'null', '']) expect((await preflight({ origin })).status).toBe(403);
     },
   );
 
   test('is judged before the key setting', async () => {
-    service.configure({ API_KEY: undefined });
-    expect((await preflight({ origin: ORIGIN })).status).toBe(204);
+    service.setConfig({ API_KEY: undefined });
+    expect((await preflight({ origin: TEST_ORIGIN })).status).toBe(204);
     expect((await preflight({ origin: 'https://evil.example.com' })).status).toBe(403);
   });
 
@@ -166,15 +173,15 @@ describe('a browser', () => {
     ['200', {}],
     ['401', { 'x-api-key': 'wrong' }],
   ])('sees the answer %s from an allowed origin', async (expected, more) => {
-    const { status, headers } = await service.call('getWarehouses', { headers: { origin: ORIGIN, ...more } });
+    const { status, headers } = await service.call('getWarehouses', { headers: { origin: TEST_ORIGIN, ...more } });
     expect(status).toBe(Number(expected));
-    expect(headers['access-control-allow-origin']).toBe(ORIGIN);
+    expect(headers['access-control-allow-origin']).toBe(TEST_ORIGIN);
     expect(varies(headers.vary)).toEqual(expect.arrayContaining(['Origin', 'Accept-Encoding']));
     expect(varies(headers.vary).filter((name) => name === 'Origin')).toHaveLength(1);
   });
 
   test('from another origin is answered in full, without CORS headers', async () => {
-    await store(service.db, 'warehouses', { cairo: {} });
+    await writeRecords(service.db, 'warehouses', { cairo: {} });
     for (const origin of ['https://evil.example.com', 'null', undefined]) {
       const { status, headers, json } = await service.call('getWarehouses', { headers: { origin } });
       expect([status, json]).toMatchObject([200, { count: 1 }]);
@@ -187,7 +194,7 @@ describe('a browser', () => {
     'gets nothing from %s',
     async (name) => {
       for (const method of ['OPTIONS', 'GET', 'POST']) {
-        const { headers } = await service.call(name, { method, headers: { origin: ORIGIN } });
+        const { headers } = await service.call(name, { method, headers: { origin: TEST_ORIGIN } });
         expect(corsHeaders(headers)).toEqual({});
         expect(varies(headers.vary)).not.toContain('Origin');
       }

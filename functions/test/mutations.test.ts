@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
-import { operations, postNames } from './support/operations';
-import { startService, type Request, type Service } from './support/service';
+import { operations, postOperationNames } from './support/operations';
+import { startTestService, type TestRequest, type TestService } from './support/service';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
   await prepare();
 });
 afterAll(() => service.close());
@@ -139,7 +139,7 @@ const headers: fc.Arbitrary<Headers> = fc.record(
 );
 
 const mutated = fc.record({
-  name: fc.constantFrom(...postNames),
+  name: fc.constantFrom(...postOperationNames),
   values: fc.array(inValue, { maxLength: 3 }),
   bytes: fc.array(inBytes, { maxLength: 2 }),
   // Half of the requests keep their headers, so that what is in the body is looked at.
@@ -167,7 +167,7 @@ test(`${RUNS} random mutations of valid bodies give no 5xx, and nothing but JSON
       const value = values.reduce<Json>((body, mutate) => mutate(body), operations[name].body);
       const plain = bytes.reduce<Buffer>((body, mutate) => mutate(body), Buffer.from(JSON.stringify(value)));
       const isGzip = packed && headers['content-encoding']?.toLowerCase() === 'gzip';
-      const request: Request = {
+      const request: TestRequest = {
         body: isGzip ? gzipSync(plain) : plain,
         headers: { 'content-type': 'application/json', ...headers },
       };

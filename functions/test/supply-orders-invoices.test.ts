@@ -1,10 +1,18 @@
 import fc from 'fast-check';
-import { queryOf, startService, type Service } from './support/service';
-import { awkwardIds, numbered, store, storedRecord, storedValue, textOf, within } from './support/stored';
+import { getRecordedQuery, startTestService, type TestService } from './support/service';
+import {
+  edgeCaseIds,
+  withSequentialIds,
+  writeRecords,
+  arbitraryStoredRecord,
+  arbitraryStoredValue,
+  toExpectedText,
+  getField,
+} from './support/stored';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
@@ -33,7 +41,7 @@ const order = (created_at: unknown, more: object = {}) => ({ team_id: 'team-1', 
 
 describe('supply orders invoices', () => {
   test('answers each with its id and its invoices, and nothing else', async () => {
-    await store(service.db, 'supply_orders', {
+    await writeRecords(service.db, 'supply_orders', {
       'supply-1': order(START, { invoices: [{ ...INVOICE, amount: 5 }, INVOICE], supplier: 'S' }),
       'supply-2': order(START + 1),
       'supply-3': order(START + 2, { invoices: [] }),
@@ -59,7 +67,7 @@ describe('supply orders invoices', () => {
       null,
       { name: ' ', url: ' ' },
     ];
-    await store(service.db, 'supply_orders', {
+    await writeRecords(service.db, 'supply_orders', {
       one: order(START, { invoices }),
       two: order(START, { invoices: 'text' }),
     });
@@ -70,7 +78,7 @@ describe('supply orders invoices', () => {
   });
 
   test('answers the oldest first, then by id', async () => {
-    await store(service.db, 'supply_orders', {
+    await writeRecords(service.db, 'supply_orders', {
       b: order(START + 5),
       a: order(START + 5),
       '10': order(START + 5),
@@ -82,7 +90,7 @@ describe('supply orders invoices', () => {
   });
 
   test('includes the first millisecond of the range and excludes its end', async () => {
-    await store(service.db, 'supply_orders', {
+    await writeRecords(service.db, 'supply_orders', {
       before: order(START - 1),
       first: order(START),
       last: order(END - 1),
@@ -96,7 +104,7 @@ describe('supply orders invoices', () => {
   });
 
   test('answers those of a status, or of any for null', async () => {
-    await store(service.db, 'supply_orders', {
+    await writeRecords(service.db, 'supply_orders', {
       zero: order(START, { status: 0 }),
       one: order(START, { status: 1 }),
       other: order(START, { status: 2 }),
@@ -109,21 +117,21 @@ describe('supply orders invoices', () => {
   });
 
   test.each(['-0', '0.0', '0e5'])('takes the status %s for 0', async (status) => {
-    await store(service.db, 'supply_orders', { zero: order(START) });
-    const calls = service.observe();
+    await writeRecords(service.db, 'supply_orders', { zero: order(START) });
+    const calls = service.recordCalls();
     const body = JSON.stringify(JANUARY).replace('null', status);
     const { json } = await service.call('supplyOrdersInvoices', { body });
     expect(json).toEqual({ count: 1, supply_orders: [{ id: 'zero', invoices: [] }] });
-    expect(queryOf(calls[0]).filter).toMatchObject({
+    expect(getRecordedQuery(calls[0]).filter).toMatchObject({
       filters: expect.arrayContaining([{ kind: 'field', path: ['status'], op: '==', value: 0n }]) as unknown,
     });
   });
 
   test('has Firestore filter, order and project', async () => {
-    const calls = service.observe();
+    const calls = service.recordCalls();
     await supplyOrdersOf({ ...JANUARY, status: 1 });
     expect(calls).toHaveLength(1);
-    const { collectionId, filter, orderBy, limit, select } = queryOf(calls[0]);
+    const { collectionId, filter, orderBy, limit, select } = getRecordedQuery(calls[0]);
     expect([collectionId, limit]).toEqual(['supply_orders', undefined]);
     expect(filter).toEqual({
       kind: 'and',
@@ -142,19 +150,19 @@ describe('supply orders invoices', () => {
   test('reads stored values of any type', async () => {
     const { db } = service;
     const invoice = fc.oneof(
-      storedRecord(db, ['name', 'url']),
-      storedValue(db).filter((value) => !Array.isArray(value)),
+      arbitraryStoredRecord(db, ['name', 'url']),
+      arbitraryStoredValue(db).filter((value) => !Array.isArray(value)),
     );
-    const record = fc.record({ invoices: fc.oneof(fc.array(invoice, { maxLength: 5 }), storedValue(db)) });
+    const record = fc.record({ invoices: fc.oneof(fc.array(invoice, { maxLength: 5 }), arbitraryStoredValue(db)) });
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 20 }), async (records) => {
         service.firestore.clear();
-        await store(db, 'supply_orders', numbered(records.map((each, i) => order(START + i, each))));
+        await writeRecords(db, 'supply_orders', withSequentialIds(records.map((each, i) => order(START + i, each))));
         const shown = records.map(({ invoices }, i) => ({
           id: `id-${i}`,
           invoices: (Array.isArray(invoices) ? invoices : []).flatMap((each) => {
-            const name = textOf(within(each, 'name'));
-            const url = textOf(within(each, 'url'));
+            const name = toExpectedText(getField(each, 'name'));
+            const url = toExpectedText(getField(each, 'url'));
             return name === null || url === null ? [] : [{ name, url }];
           }),
         }));
@@ -165,7 +173,7 @@ describe('supply orders invoices', () => {
   });
 
   test('answers every id as it is', async () => {
-    await store(service.db, 'supply_orders', Object.fromEntries(awkwardIds.map((id) => [id, order(START)])));
-    expect((await idsOf(JANUARY)).sort()).toEqual([...awkwardIds].sort());
+    await writeRecords(service.db, 'supply_orders', Object.fromEntries(edgeCaseIds.map((id) => [id, order(START)])));
+    expect((await idsOf(JANUARY)).sort()).toEqual([...edgeCaseIds].sort());
   });
 });

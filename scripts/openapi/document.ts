@@ -1,9 +1,14 @@
-import { errorTable, type ErrorCode } from '../../functions/src/lib/http/errors';
+import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/http/errors';
 import { MAX_BODY_BYTES } from '../../functions/src/lib/http/body';
-import { addPriceListsRequest, MAX_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
-import { ordersByTeamRequest, supplyOrdersInvoicesRequest } from '../../functions/src/lib/schemas/requests';
+import { addPriceListsRequestSchema, MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
+import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../functions/src/lib/schemas/requests';
 import * as responses from '../../functions/src/lib/schemas/responses';
-import { READ_BODY_MS, rangeSettings, WRITE_BODY_MS, writeSettings } from '../../functions/src/lib/settings';
+import {
+  READ_BODY_TIMEOUT_MS,
+  rangeOptions,
+  WRITE_BODY_TIMEOUT_MS,
+  writeOptions,
+} from '../../functions/src/lib/settings';
 import { version } from '../../functions/package.json';
 import * as examples from './examples';
 import { Components, type Json, type JsonObject, type ZodSchema } from './schemas';
@@ -50,9 +55,9 @@ const operations: Operation[] = [
     summary: 'Get orders by team',
     description: `The orders of a team that were created within a range of days, with one status or any. ${RANGE} ${NULLS} ${ALL_AT_ONCE}`,
     request: {
-      schema: ordersByTeamRequest,
+      schema: ordersByTeamRequestSchema,
       examples: { month: { summary: 'Delivered orders of July 2026', value: examples.ordersByTeam } },
-      timeoutMs: READ_BODY_MS,
+      timeoutMs: READ_BODY_TIMEOUT_MS,
     },
     answer: {
       schema: responses.ordersByTeamResponse,
@@ -110,11 +115,11 @@ const operations: Operation[] = [
     summary: 'Supply orders invoices',
     description: `The supply orders of a team that were created within a range of days, with their invoices. ${RANGE} ${ALL_AT_ONCE}`,
     request: {
-      schema: supplyOrdersInvoicesRequest,
+      schema: supplyOrdersInvoicesRequestSchema,
       examples: {
         month: { summary: 'Supply orders of July 2026 with any status', value: examples.supplyOrdersInvoices },
       },
-      timeoutMs: READ_BODY_MS,
+      timeoutMs: READ_BODY_TIMEOUT_MS,
     },
     answer: {
       schema: responses.supplyOrdersInvoicesResponse,
@@ -132,12 +137,12 @@ const operations: Operation[] = [
       'Creates a price list and an expected forward cost list for a market, with an entry for each product, exactly once for each `boq_list_id`.',
       'Sending the same payload again is always safe: once the lists are created, it gets the first answer, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to what is the same payload; fields that are not described here are ignored.',
       'Without a market of that identifier the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.',
-      `Allow up to ${writeSettings.timeoutSeconds / 60} minutes for the largest lists.`,
+      `Allow up to ${writeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
     ].join('\n\n'),
     request: {
-      schema: addPriceListsRequest,
+      schema: addPriceListsRequestSchema,
       examples: { june: { summary: 'Two products for June 2026', value: examples.priceList } },
-      timeoutMs: WRITE_BODY_MS,
+      timeoutMs: WRITE_BODY_TIMEOUT_MS,
     },
     answer: {
       schema: responses.addPriceListsResponse,
@@ -154,7 +159,7 @@ const operations: Operation[] = [
 
 /** What each error means to a caller, and what to do about it. */
 const advice: Record<ErrorCode, string> = {
-  payload_invalid: `The body breaks a rule; \`errors\` names the fields, at most ${MAX_ERRORS} of them for add price lists. Correct it before sending it again.`,
+  payload_invalid: `The body breaks a rule; \`errors\` names the fields, at most ${MAX_FIELD_ERRORS} of them for add price lists. Correct it before sending it again.`,
   api_key_refused: 'The key is missing or invalid.',
   origin_refused: 'A preflight from an origin that is not allowed.',
   method_refused: 'Any method but the one in `Allow`, `HEAD` included.',
@@ -385,10 +390,10 @@ function refusals(
   own: HeaderName[],
   components: Components,
 ): JsonObject {
-  const statuses = [...new Set(codes.map((code) => errorTable[code].status))].sort();
+  const statuses = [...new Set(codes.map((code) => ERROR_DEFINITIONS[code].status))].sort();
   return Object.fromEntries(
     statuses.map((status) => {
-      const here = codes.filter((code) => errorTable[code].status === status);
+      const here = codes.filter((code) => ERROR_DEFINITIONS[code].status === status);
       return [
         status,
         {
@@ -401,7 +406,10 @@ function refusals(
           content: content(
             errorSchema(here, components),
             Object.fromEntries(
-              here.map((code) => [code, { summary: errorTable[code].text, value: examples.refusal(code, operation) }]),
+              here.map((code) => [
+                code,
+                { summary: ERROR_DEFINITIONS[code].message, value: examples.refusal(code, operation) },
+              ]),
             ),
           ),
         },
@@ -412,11 +420,13 @@ function refusals(
 
 /** The shape of these errors, and for the simple one the texts that it can hold. */
 function errorSchema(codes: readonly ErrorCode[], components: Components): JsonObject {
-  const texts = codes.map((code) => errorTable[code].text);
-  const [shape, ...others] = new Set(codes.map(responses.errorShape));
+  const texts = codes.map((code) => ERROR_DEFINITIONS[code].message);
+  const [shape, ...others] = new Set(codes.map(responses.getErrorResponseSchema));
   if (shape === undefined || others.length > 0) throw new Error(`one status, several shapes: ${codes.join(', ')}`);
   const schema = components.output(shape);
-  return shape === responses.simpleError ? { allOf: [schema, { properties: { error: { enum: texts } } }] } : schema;
+  return shape === responses.errorResponseSchema
+    ? { allOf: [schema, { properties: { error: { enum: texts } } }] }
+    : schema;
 }
 
 const content = (schema: JsonObject, examples: Record<string, Example>): JsonObject => ({
@@ -426,10 +436,10 @@ const content = (schema: JsonObject, examples: Record<string, Example>): JsonObj
 function introduction(): string {
   const limits = {
     'Body of a request, as sent and inflated': `${MAX_BODY_BYTES / 1024 ** 2} MiB (${MAX_BODY_BYTES} bytes)`,
-    'Time to send the body': `${READ_BODY_MS / 1000} s; add price lists ${WRITE_BODY_MS / 1000} s`,
-    'Time for the answer': `${rangeSettings.timeoutSeconds} s; add price lists ${writeSettings.timeoutSeconds} s`,
+    'Time to send the body': `${READ_BODY_TIMEOUT_MS / 1000} s; add price lists ${WRITE_BODY_TIMEOUT_MS / 1000} s`,
+    'Time for the answer': `${rangeOptions.timeoutSeconds} s; add price lists ${writeOptions.timeoutSeconds} s`,
     'Products of a price list': 'at least 1, and as many as fit into the body',
-    'Errors listed of a refused price list': `${MAX_ERRORS}; the message then says that there may be more`,
+    'Errors listed of a refused price list': `${MAX_FIELD_ERRORS}; the message then says that there may be more`,
   };
   return [
     'JSON over HTTP. Each operation has an address of its own below one base; there are no further paths, and no path or query parameters.',

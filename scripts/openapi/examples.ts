@@ -1,9 +1,13 @@
-import { asServiceError, errorBody, type ErrorCode, errorTable } from '../../functions/src/lib/http/errors';
-import { readWhole } from '../../functions/src/lib/http/json';
-import { priceListReader } from '../../functions/src/lib/schemas/add-price-lists';
-import { judgeBy, ordersByTeamRequest, supplyOrdersInvoicesRequest } from '../../functions/src/lib/schemas/requests';
-import type { Market, Order, Place, SupplyOrder } from '../../functions/src/lib/schemas/responses';
-import { successfulResponse } from '../../functions/src/price-lists/records';
+import { toApiError, toErrorResponse, type ErrorCode, ERROR_DEFINITIONS } from '../../functions/src/lib/http/errors';
+import { parseText } from '../../functions/src/lib/http/json';
+import { createPriceListParser } from '../../functions/src/lib/schemas/add-price-lists';
+import {
+  validateWith,
+  ordersByTeamRequestSchema,
+  supplyOrdersInvoicesRequestSchema,
+} from '../../functions/src/lib/schemas/requests';
+import type { Market, Order, NamedRecord, SupplyOrder } from '../../functions/src/lib/schemas/responses';
+import { createSuccessResponse } from '../../functions/src/price-lists/records';
 import type { Attempt } from '../../functions/src/lib/schemas/key-record';
 import type { JsonObject } from './schemas';
 
@@ -47,10 +51,10 @@ const malformedOrder: Order = {
   market_id: null,
   team_id: 'team-east-africa',
 };
-const nairobi: Place = { name: 'Nairobi Embakasi', country_iso: 'KEN' };
-const unnamed: Place = { name: null, country_iso: 'BEN' };
+const nairobi: NamedRecord = { name: 'Nairobi Embakasi', country_iso: 'KEN' };
+const unnamed: NamedRecord = { name: null, country_iso: 'BEN' };
 const kenya: Market = { name: 'Kenya', country_iso: 'KEN', currency_iso: 'KES' };
-const eastAfrica: Place = { name: 'East Africa', country_iso: 'KEN' };
+const eastAfrica: NamedRecord = { name: 'East Africa', country_iso: 'KEN' };
 const supplyOrder: SupplyOrder = {
   id: 'sup-2026-0046',
   invoices: [
@@ -91,26 +95,26 @@ function created(creation: Attempt['creation']): JsonObject {
     claimed_at: Date.UTC(2026, 4, 28, 9, 30, 0, 125),
   };
   const completed_at = attempt.claimed_at + 840;
-  return JSON.parse(successfulResponse(attempt, priceList.info, completed_at)) as JsonObject;
+  return JSON.parse(createSuccessResponse(attempt, priceList.info, completed_at)) as JsonObject;
 }
 
 /** The body of each error; of a refused payload, for the operation that refuses it. */
 export function refusal(code: ErrorCode, operation: string): object {
-  return code === 'payload_invalid' ? refusedPayload(operation) : { error: errorTable[code].text };
+  return code === 'payload_invalid' ? refusedPayload(operation) : { error: ERROR_DEFINITIONS[code].message };
 }
 
 function refusedPayload(operation: string): object {
   try {
     switch (operation) {
       case 'getOrdersByTeam':
-        judgeBy(ordersByTeamRequest)({ ...ordersByTeam, status: 'SHIPPED', start_date: '2026-02-30' });
+        validateWith(ordersByTeamRequestSchema)({ ...ordersByTeam, status: 'SHIPPED', start_date: '2026-02-30' });
         break;
       case 'supplyOrdersInvoices':
-        judgeBy(supplyOrdersInvoicesRequest)({ ...supplyOrdersInvoices, team_id: '', status: '1' });
+        validateWith(supplyOrdersInvoicesRequestSchema)({ ...supplyOrdersInvoices, team_id: '', status: '1' });
         break;
       default:
-        readWhole(
-          priceListReader(),
+        parseText(
+          createPriceListParser(),
           JSON.stringify({
             info: { ...priceList.info, date: '6/2026' },
             products: { 'CEM/50KG': { price_list_price: -1, expected_forward_cost_price: 826.71 } },
@@ -118,7 +122,7 @@ function refusedPayload(operation: string): object {
         );
     }
   } catch (error) {
-    return errorBody(asServiceError(error));
+    return toErrorResponse(toApiError(error));
   }
   throw new Error(`the bad example of ${operation} was accepted`);
 }

@@ -18,7 +18,7 @@ export const systemClock: Clock = {
  * holds until then, and through the domain that the Functions Framework runs a handler in, it holds the whole request.
  * That is what `AbortSignal.timeout` cannot do.
  */
-export function deadline(ms: number): { signal: AbortSignal; cancel: () => void } {
+export function createTimeout(ms: number): { signal: AbortSignal; cancel: () => void } {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new Error('the time for the request is up')), ms);
   return { signal: controller.signal, cancel: () => clearTimeout(timer) };

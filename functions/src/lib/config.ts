@@ -15,7 +15,7 @@ const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
 });
 
 /** How many instances each function keeps, and how many it may have: a choice of cost, so made at deployment. */
-export const instances = {
+export const instanceLimits = {
   minInstances: defineInt('MIN_INSTANCES', {
     default: 0,
     label: 'Instances that each function keeps waiting',
@@ -29,12 +29,12 @@ export const instances = {
 };
 
 /** The configured keys, none when the setting is unset or blank. */
-export const apiKeys = (): string[] => nonBlank(apiKeySecret.value(), '\n');
+export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\n');
 
 /** The origins that a browser may call warehouses from. */
-export const allowedOrigins = (): string[] => nonBlank(corsAllowedOrigins.value(), ',');
+export const getAllowedOrigins = (): string[] => splitNonBlank(corsAllowedOrigins.value(), ',');
 
-function nonBlank(value: string, separator: string): string[] {
+function splitNonBlank(value: string, separator: string): string[] {
   return value
     .split(separator)
     .map((part) => part.trim())

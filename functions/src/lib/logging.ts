@@ -1,6 +1,6 @@
 import { write } from 'firebase-functions/logger';
-import type { PriceListLog } from '../price-lists/workflow';
-import type { ServiceError } from './http/errors';
+import type { PriceListLogger } from '../price-lists/workflow';
+import type { ApiError } from './http/errors';
 import type { Attempt } from './schemas/key-record';
 
 /**
@@ -9,7 +9,7 @@ import type { Attempt } from './schemas/key-record';
  */
 
 /** One line for each request, whatever became of it. */
-export interface RequestLine {
+export interface RequestLogEntry {
   operation: string;
   request_id: string;
   method: string;
@@ -20,13 +20,13 @@ export interface RequestLine {
   /** Records answered or products accepted. */
   count: number | undefined;
   replayed: boolean | undefined;
-  error: ServiceError | undefined;
+  error: ApiError | undefined;
 }
 
-export function logRequest({ error, ...line }: RequestLine): void {
-  const outcome = error === undefined ? {} : { error_code: error.code, reason: discreet(error.message) };
+export function logRequest({ error, ...line }: RequestLogEntry): void {
+  const outcome = error === undefined ? {} : { error_code: error.code, reason: redact(error.message) };
   const severity = line.status >= 500 ? 'ERROR' : line.status >= 400 ? 'NOTICE' : 'INFO';
-  const cause = line.status >= 500 && error !== undefined ? { stack: stackOf(error) } : {};
+  const cause = line.status >= 500 && error !== undefined ? { stack: formatStack(error) } : {};
   write({
     severity,
     message: `${line.operation} answered ${line.status}`,
@@ -38,7 +38,7 @@ export function logRequest({ error, ...line }: RequestLine): void {
 }
 
 /** Where an error came from, without its text, which stands beside it as the reason. */
-function stackOf(error: ServiceError): string {
+function formatStack(error: ApiError): string {
   const { stack = '' } = error.cause instanceof Error ? error.cause : error;
   return stack.slice(stack.indexOf('\n    at ') + 1);
 }
@@ -47,10 +47,10 @@ function stackOf(error: ServiceError): string {
  * An internal text without what Firestore's errors may say of a document: from its path on, which names products, and
  * from the first quotation mark on, behind which stands a value.
  */
-const discreet = (text: string): string => text.replace(/(\/documents\/|").*/s, '$1…');
+const redact = (text: string): string => text.replace(/(\/documents\/|").*/s, '$1…');
 
 /** The life of a price list, one line for each step, under the request's id and the record's ids, never the key. */
-export function priceListLog(request_id: string): PriceListLog {
+export function createPriceListLogger(request_id: string): PriceListLogger {
   const line = (severity: 'INFO' | 'WARNING' | 'ERROR', event: string, attempt: Attempt, more: object = {}) => {
     const { document_id, products_count, creation } = attempt;
     const list_id = creation?.price_list_id ?? null;
@@ -68,7 +68,7 @@ export function priceListLog(request_id: string): PriceListLog {
   return {
     claimed: (attempt) => line('INFO', 'price_list_claimed', attempt),
     finished: (attempt) => line('INFO', 'price_list_finished', attempt),
-    failed: (attempt, reason) => line('ERROR', 'price_list_failed', attempt, { reason: discreet(reason) }),
+    failed: (attempt, reason) => line('ERROR', 'price_list_failed', attempt, { reason: redact(reason) }),
     superseded: (attempt, found) => line('WARNING', 'price_list_superseded', attempt, { found }),
   };
 }

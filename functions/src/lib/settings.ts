@@ -1,46 +1,46 @@
-import { instances } from './config';
+import { instanceLimits } from './config';
 
 /** The platform's settings of the functions, and what follows from them. The figures behind them: docs/performance.md. */
 
 const REGION = 'us-central1';
 
-const reads = {
+const readDefaults = {
   region: REGION,
   // An account that may do nothing else (docs/security.md).
   serviceAccount: 'organisation-data-reader@',
   cpu: 1,
   timeoutSeconds: 120,
-  ...instances,
+  ...instanceLimits,
 } as const;
 
 /** The three full lists: small, so that many of them are answered beside each other. */
-export const listSettings = { ...reads, memory: '512MiB', concurrency: 40 } as const;
+export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
 /** The two reads whose size the caller chooses. An answer holds up to 45 MB until it is sent: so many fit beside each other. */
-export const rangeSettings = { ...reads, memory: '1GiB', concurrency: 16 } as const;
+export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /** Milliseconds that a caller may take to send the body of a read. */
-export const READ_BODY_MS = 30_000;
+export const READ_BODY_TIMEOUT_MS = 30_000;
 
 /**
  * Add price lists. Four creations from bodies of 32 MB at once take half of the memory. The largest request, 364,000 products in 728
  * batches at 0.8 s each, takes ten minutes of writing; the time-out is twice that.
  */
-export const writeSettings = {
+export const writeOptions = {
   region: REGION,
   serviceAccount: 'price-lists-writer@',
   memory: '1GiB',
   cpu: 1,
   concurrency: 4,
   timeoutSeconds: 1_200,
-  ...instances,
+  ...instanceLimits,
 } as const;
 
 /** Milliseconds that a caller may take to send a price list: 32 MiB at 1.2 Mbit/s. */
-export const WRITE_BODY_MS = 240_000;
+export const WRITE_BODY_TIMEOUT_MS = 240_000;
 
 /** Milliseconds that an attempt's lease outlives the platform's time-out, for clocks that differ. */
-const LEASE_MARGIN_MS = 60_000;
+const LEASE_CLOCK_SKEW_MS = 60_000;
 
 /** Counted from the claim, which comes after the request's start, the lease always outlives the request. */
-export const LEASE_MS = writeSettings.timeoutSeconds * 1000 + LEASE_MARGIN_MS;
+export const LEASE_DURATION_MS = writeOptions.timeoutSeconds * 1000 + LEASE_CLOCK_SKEW_MS;

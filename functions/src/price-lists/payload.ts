@@ -11,20 +11,20 @@ import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-pric
  */
 
 /** Bytes of one stored chunk: a Firestore document holds at most 1 MiB, its name and field included. */
-export const CHUNK_BYTES = 1_000_000;
+export const MAX_CHUNK_BYTES = 1_000_000;
 
 /** Characters that are hashed or compressed at a time. */
-const PIECE_CHARACTERS = 64 * 1024;
+const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 
 /** The normalised payload of a submission, in pieces. */
-export function* normalised({ info, products }: PriceListSubmission): Generator<string, undefined> {
-  let piece = `{"info":${normalisedInfo(info)},"products":{`;
+export function* canonicalJsonChunks({ info, products }: PriceListSubmission): Generator<string, undefined> {
+  let piece = `{"info":${canonicalInfo(info)},"products":{`;
   let separator = '';
   const { ids, expected_forward_cost_price, price_list_price } = products;
   for (const [i, id] of ids.entries()) {
     piece += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price[i]},"price_list_price":${price_list_price[i]}}`;
     separator = ',';
-    if (piece.length >= PIECE_CHARACTERS) {
+    if (piece.length >= TEXT_CHUNK_CHARACTERS) {
       yield piece;
       piece = '';
     }
@@ -32,22 +32,22 @@ export function* normalised({ info, products }: PriceListSubmission): Generator<
   yield `${piece}}}`;
 }
 
-const normalisedInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
+const canonicalInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
   JSON.stringify({ boq_list_id, currency_iso, date, market_id, name });
 
 /** Products that are fingerprinted at a time. */
-const GROUP = 1024;
+const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
  * What tells payloads apart: lowercase hex SHA-256 of the info as it is normalised, and then of the products in groups, the
  * ids as JSON before the prices as the 64 bits of each number. Two numbers have the same bits exactly if JSON
  * writes them alike, and so many bits are a fifth of the work of so many digits.
  */
-export function fingerprintOf({ info, products }: PriceListSubmission): string {
-  const hash = createHash('sha256').update(normalisedInfo(info));
+export function computeFingerprint({ info, products }: PriceListSubmission): string {
+  const hash = createHash('sha256').update(canonicalInfo(info));
   const { ids, expected_forward_cost_price, price_list_price } = products;
-  for (let start = 0; start < ids.length; start += GROUP) {
-    const group = ids.slice(start, start + GROUP);
+  for (let start = 0; start < ids.length; start += PRODUCTS_PER_HASH_UPDATE) {
+    const group = ids.slice(start, start + PRODUCTS_PER_HASH_UPDATE);
     const prices = new Float64Array(2 * group.length).map((_, i) => {
       const column = i % 2 === 0 ? expected_forward_cost_price : price_list_price;
       return column[start + (i >> 1)] ?? NaN;
@@ -57,30 +57,30 @@ export function fingerprintOf({ info, products }: PriceListSubmission): string {
   return hash.digest('hex');
 }
 
-/** The normalised payload as it is stored: gzip, cut into chunks of at most {@link CHUNK_BYTES}. */
-export async function pack(submission: PriceListSubmission): Promise<Buffer[]> {
+/** The normalised payload as it is stored: gzip, cut into chunks of at most {@link MAX_CHUNK_BYTES}. */
+export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
-  let held: Buffer[] = [];
+  let buffered: Buffer[] = [];
   let bytes = 0;
-  const cut = () => {
-    chunks.push(Buffer.concat(held));
-    held = [];
+  const flushChunk = () => {
+    chunks.push(Buffer.concat(buffered));
+    buffered = [];
     bytes = 0;
   };
-  const pieces = Readable.from(normalised(submission), { objectMode: false });
+  const pieces = Readable.from(canonicalJsonChunks(submission), { objectMode: false });
   await pipeline(pieces, createGzip(), async (packed) => {
     for await (const part of packed as AsyncIterable<Buffer>) {
-      if (bytes + part.length > CHUNK_BYTES) cut();
-      held.push(part);
+      if (bytes + part.length > MAX_CHUNK_BYTES) flushChunk();
+      buffered.push(part);
       bytes += part.length;
     }
   });
-  cut();
+  flushChunk();
   return chunks;
 }
 
 /** The normalised payload that was packed. @throws if the chunks are not all there, or not as they were packed */
-export async function unpack(chunks: readonly Buffer[]): Promise<Buffer> {
+export async function decompressChunks(chunks: readonly Buffer[]): Promise<Buffer> {
   const parts: Buffer[] = [];
   await pipeline(Readable.from(chunks), createGunzip(), async (unpacked) => {
     for await (const part of unpacked as AsyncIterable<Buffer>) parts.push(part);

@@ -1,29 +1,29 @@
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation } from '../lib/schemas/key-record';
-import type { AddPriceListsResponse, ListParent, ListStatus, PriceListParent } from '../lib/schemas/responses';
+import type { AddPriceListsResponse, ListDocument, ListStatus, PriceListDocument } from '../lib/schemas/responses';
 
 /** The parents of the two lists (contract, section 2.6), and the answer that shows them. */
 
-export interface Parents {
-  expectedForwardCost: ListParent;
-  priceList: PriceListParent;
+export interface ListDocuments {
+  expectedForwardCost: ListDocument;
+  priceList: PriceListDocument;
 }
 
 /** Both parents of an attempt's creation, in a status that they took at a time. */
-export function parentsOf(
+export function createListDocuments(
   { market_id, claimed_at }: Attempt,
   { currency, market_iso }: Creation,
   { name, date }: Pick<PriceListInfo, 'name' | 'date'>,
   status: ListStatus,
   updated_at: number,
-): Parents {
+): ListDocuments {
   const new_date = { year: Number(date.slice(3)), month: Number(date.slice(0, 2)) };
   const parent = { status, created_at: claimed_at, updated_at, currency, market_id, market_iso, name, new_date };
   return { expectedForwardCost: parent, priceList: { ...parent, date } };
 }
 
 /** The answer of an attempt that is complete at a time: the bytes that every identical request gets for ever. */
-export function successfulResponse(
+export function createSuccessResponse(
   attempt: Attempt,
   info: Pick<PriceListInfo, 'name' | 'date'>,
   completed_at: number,
@@ -33,7 +33,7 @@ export function successfulResponse(
   if (creation === null) {
     return json({ ...stored, market: null, expected_forward_cost: null, price_list: null });
   }
-  const { expectedForwardCost, priceList } = parentsOf(attempt, creation, info, 'ready', completed_at);
+  const { expectedForwardCost, priceList } = createListDocuments(attempt, creation, info, 'ready', completed_at);
   return json({
     ...stored,
     market: { id: market_id, name: creation.market_name, iso: creation.market_iso },

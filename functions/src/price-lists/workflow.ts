@@ -1,24 +1,24 @@
 import type { Clock } from '../lib/clock';
-import { ServiceError } from '../lib/http/errors';
+import { ApiError } from '../lib/http/errors';
 import type { Database } from '../lib/repositories/database';
 import {
-  claim,
-  entriesFor,
-  newId,
-  settle,
-  writeChunk,
-  writeEntries,
-  type Claim,
-  type Entries,
+  commitClaim,
+  toEntryColumns,
+  newDocumentId,
+  applyKeyEvent,
+  writePayloadChunk,
+  writeEntryBatch,
+  type ClaimRequest,
+  type EntryColumns,
   type ListKind,
   type PayloadChunk,
 } from '../lib/repositories/price-lists';
-import { ridingOut } from '../lib/repositories/retry';
+import { retry } from '../lib/repositories/retry';
 import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation } from '../lib/schemas/key-record';
-import { fingerprintOf, pack } from './payload';
-import { successfulResponse } from './records';
-import type { Verdict } from './state-machine';
+import { computeFingerprint, compressToChunks } from './payload';
+import { createSuccessResponse } from './records';
+import type { KeyOutcome } from './state-machine';
 
 /**
  * The creation of a price list, as a walk over points from which it can be taken up again:
@@ -33,40 +33,40 @@ import type { Verdict } from './state-machine';
  */
 
 /** What a run depends on besides its submission. */
-export interface Run {
+export interface WorkflowContext {
   db: Database;
   clock: Clock;
   random: () => number;
   /** A token that no other run ever had. */
   newToken: () => string;
-  /** Aborts when the run's time is up, early enough for the attempt to be failed in {@link RESERVE_MS}. */
+  /** Aborts when the run's time is up, early enough for the attempt to be failed in {@link FAILURE_RESERVE_MS}. */
   signal: AbortSignal;
   /** How long after its claim the attempt counts as live. Longer than the platform lets it run. */
   leaseMs: number;
-  log: PriceListLog;
+  log: PriceListLogger;
 }
 
 /** The events of a price list's life that are worth a line in the log. */
-export interface PriceListLog {
+export interface PriceListLogger {
   claimed(attempt: Attempt): void;
   finished(attempt: Attempt): void;
   failed(attempt: Attempt, reason: string): void;
-  superseded(attempt: Attempt, verdict: Verdict['is']): void;
+  superseded(attempt: Attempt, verdict: KeyOutcome['kind']): void;
 }
 
 /** What the caller is answered: bytes that were stored, by this request or by an identical one before it. */
-export interface Stored {
+export interface CreationResult {
   response: string;
   replayed: boolean;
 }
 
 /** Milliseconds that a run keeps back from its time for failing its attempt. */
-export const RESERVE_MS = 45_000;
+export const FAILURE_RESERVE_MS = 45_000;
 
 /** Bytes of payload that go with the claim's own commit; Firestore's limit for one is 10 MiB. */
-const CLAIM_PAYLOAD_BYTES = 9 * 1024 * 1024 - 64 * 1024;
+const MAX_CLAIM_PAYLOAD_BYTES = 9 * 1024 * 1024 - 64 * 1024;
 
-const MAX_BATCH = 500;
+const MAX_ENTRIES_PER_COMMIT = 500;
 
 /** A `Retry-After` is no longer than this, though an attempt may be live for much longer. */
 const MAX_RETRY_AFTER_MS = 30_000;
@@ -76,92 +76,97 @@ const MAX_RETRY_AFTER_MS = 30_000;
  *
  * @throws ServiceError payload_differs, attempt_unsettled, creation_failed
  */
-export async function addPriceLists(submission: PriceListSubmission, run: Run): Promise<Stored> {
-  const payload = once(() => packed(submission));
-  const claimed = await claimKey(submission, payload, run);
-  if (claimed.is !== 'owned') return answered(claimed);
+export async function createPriceLists(submission: PriceListSubmission, run: WorkflowContext): Promise<CreationResult> {
+  const loadPayload = memoize(() => preparePayload(submission));
+  const claimed = await claimKey(submission, loadPayload, run);
+  if (claimed.kind !== 'owned') return toResult(claimed);
 
   const attempt = claimed.record;
   run.log.claimed(attempt);
   let cause: unknown;
-  let verdict: Verdict;
+  let verdict: KeyOutcome;
   try {
-    const { chunks, first } = await payload();
-    verdict = await carryOut(submission, attempt, chunks.slice(first), run);
+    const { chunks, inlineChunkCount } = await loadPayload();
+    verdict = await runAttempt(submission, attempt, chunks.slice(inlineChunkCount), run);
   } catch (error) {
     cause = error;
-    verdict = await fail(attempt, claimed.record.boq_list_id, error, run);
+    verdict = await failAttempt(attempt, claimed.record.boq_list_id, error, run);
   }
   // Whoever settled the attempt meanwhile, its caller is told of this key, never that the payload is not its own.
-  return answered(verdict.is === 'payload_differs' ? { is: 'unsettled', retry_after_ms: null } : verdict, cause);
+  return toResult(verdict.kind === 'payload_mismatch' ? { kind: 'blocked', retryAfterMs: null } : verdict, cause);
 }
 
 /** The packed payload, and how many of its chunks, from the first, fit into the claim's own commit. */
-async function packed(submission: PriceListSubmission) {
-  const chunks = await pack(submission);
+async function preparePayload(submission: PriceListSubmission) {
+  const chunks = await compressToChunks(submission);
   let bytes = 0;
-  const over = chunks.findIndex((chunk) => (bytes += chunk.length) > CLAIM_PAYLOAD_BYTES);
-  return { chunks, first: over === -1 ? chunks.length : over };
+  const over = chunks.findIndex((chunk) => (bytes += chunk.length) > MAX_CLAIM_PAYLOAD_BYTES);
+  return { chunks, inlineChunkCount: over === -1 ? chunks.length : over };
 }
 
-async function claimKey(submission: PriceListSubmission, payload: Claim['payload'], run: Run): Promise<Verdict> {
+async function claimKey(
+  submission: PriceListSubmission,
+  loadPayload: ClaimRequest['loadPayload'],
+  run: WorkflowContext,
+): Promise<KeyOutcome> {
   const { info, products } = submission;
   const { db, clock } = run;
   const now = clock.now();
-  const draft = {
+  const attemptDraft = {
     owner: run.newToken(),
     lease_expires_at: now + run.leaseMs,
-    fingerprint: fingerprintOf(submission),
+    fingerprint: computeFingerprint(submission),
     products_count: products.ids.length,
     market_id: info.market_id,
-    document_id: newId(db),
+    document_id: newDocumentId(db),
     claimed_at: now,
   };
-  const request: Claim = {
+  const request: ClaimRequest = {
     info,
-    draft,
-    ids: { expected_forward_cost_id: newId(db), price_list_id: newId(db) },
-    payload,
-    respond: (attempt) => successfulResponse(attempt, info, now),
+    attemptDraft,
+    listIds: { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) },
+    loadPayload,
+    createResponse: (attempt) => createSuccessResponse(attempt, info, now),
     now,
   };
   try {
-    return await ridingOut((signal) => claim(db, request, signal), run);
+    return await retry((signal) => commitClaim(db, request, signal), run);
   } catch (cause) {
     // The error may be of a claim that landed. Were it believed, the key would be blocked by a request that was refused.
-    const met = (signal: AbortSignal) => settle(db, info.boq_list_id, { type: 'met', by: draft }, clock.now(), signal);
-    const verdict = await ridingOut(met, inReserve(run));
-    if (verdict.is === 'free') throw cause;
+    const inspectKey = (signal: AbortSignal) =>
+      applyKeyEvent(db, info.boq_list_id, { kind: 'inspected', by: attemptDraft }, clock.now(), signal);
+    const verdict = await retry(inspectKey, withReserveTime(run));
+    if (verdict.kind === 'available') throw cause;
     return verdict;
   }
 }
 
 /** From `claimed` to `finished`; `rest` are the chunks of the payload that did not go with the claim. */
-async function carryOut(
+async function runAttempt(
   { info, products }: PriceListSubmission,
   attempt: Attempt,
   rest: readonly Buffer[],
-  run: Run,
-): Promise<Verdict> {
+  run: WorkflowContext,
+): Promise<KeyOutcome> {
   const { document_id, creation, payload_chunks } = attempt;
-  const chunks = rest.map((chunk, i) => ({ document_id, index: payload_chunks - rest.length + i, chunk }));
+  const chunks = rest.map((chunk, i) => ({ document_id, index: payload_chunks - rest.length + i, data: chunk }));
   // Without a market there is nothing after the payload: its last chunk goes with the finish.
-  const last = creation === null ? chunks.pop() : undefined;
+  const lastChunk = creation === null ? chunks.pop() : undefined;
   for (const chunk of chunks) {
-    await ridingOut(() => writeChunk(run.db, chunk), run);
+    await retry(() => writePayloadChunk(run.db, chunk), run);
   }
   if (creation !== null) {
-    const lacking = {
-      expected_forward_cost: entriesFor('expected_forward_cost', products),
-      price_list: entriesFor('price_list', products),
+    const pending = {
+      expected_forward_cost: toEntryColumns('expected_forward_cost', products),
+      price_list: toEntryColumns('price_list', products),
     };
-    await writeLists(lacking, attempt, creation, run);
+    await writePendingEntries(pending, attempt, creation, run);
   }
-  return finish(info, attempt, run, last);
+  return completeAttempt(info, attempt, run, lastChunk);
 }
 
 /** The entries that each list lacks. */
-export type Lacking = Record<ListKind, Entries>;
+export type PendingEntries = Record<ListKind, EntryColumns>;
 
 /**
  * Writes entries of both lists side by side, each list batch after batch. When one list fails, the other stops after
@@ -169,23 +174,23 @@ export type Lacking = Record<ListKind, Entries>;
  *
  * A process that was frozen past its lease, and so may have been superseded, goes no further than the batch that it is at.
  */
-export async function writeLists(
-  lacking: Lacking,
+export async function writePendingEntries(
+  pending: PendingEntries,
   { lease_expires_at }: Attempt,
   creation: Creation,
-  run: Run,
-  wrote: (entries: number) => void = () => undefined,
+  run: WorkflowContext,
+  onWritten: (entries: number) => void = () => undefined,
 ): Promise<void> {
   let stopped = false;
   const write = async (kind: ListKind) => {
-    const { ids, prices } = lacking[kind];
+    const { ids, prices } = pending[kind];
     try {
-      for (let start = 0; start < ids.length && !stopped; start += MAX_BATCH) {
-        const end = start + MAX_BATCH;
+      for (let start = 0; start < ids.length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
+        const end = start + MAX_ENTRIES_PER_COMMIT;
         if (run.clock.now() >= lease_expires_at) throw new Error('the lease ran out while entries were written');
         const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
-        await ridingOut(() => writeEntries(run.db, kind, creation, batch), run);
-        wrote(batch.ids.length);
+        await retry(() => writeEntryBatch(run.db, kind, creation, batch), run);
+        onWritten(batch.ids.length);
       }
     } catch (error) {
       stopped = true;
@@ -197,64 +202,80 @@ export async function writeLists(
 }
 
 /** Completes an attempt whose entries are all written. */
-export async function finish(info: PriceListInfo, attempt: Attempt, run: Run, last?: PayloadChunk): Promise<Verdict> {
-  const finished_at = run.clock.now();
-  const event = { type: 'finished', attempt, response: successfulResponse(attempt, info, finished_at) } as const;
-  const verdict = await ridingOut((signal) => settle(run.db, info.boq_list_id, event, finished_at, signal, last), run);
-  if (verdict.is === 'completed' && verdict.own) run.log.finished(attempt);
-  else run.log.superseded(attempt, verdict.is);
+export async function completeAttempt(
+  info: PriceListInfo,
+  attempt: Attempt,
+  run: WorkflowContext,
+  last?: PayloadChunk,
+): Promise<KeyOutcome> {
+  const completedAt = run.clock.now();
+  const event = { kind: 'completed', attempt, response: createSuccessResponse(attempt, info, completedAt) } as const;
+  const verdict = await retry(
+    (signal) => applyKeyEvent(run.db, info.boq_list_id, event, completedAt, signal, last),
+    run,
+  );
+  if (verdict.kind === 'completed' && verdict.isOwn) run.log.finished(attempt);
+  else run.log.superseded(attempt, verdict.kind);
   return verdict;
 }
 
 /** Settles an attempt that cannot go on, in the time that was kept back for it, and says what has become of it. */
-export async function fail(attempt: Attempt, boq_list_id: string, cause: unknown, run: Run): Promise<Verdict> {
-  const reason = messageOf(cause);
+export async function failAttempt(
+  attempt: Attempt,
+  boq_list_id: string,
+  cause: unknown,
+  run: WorkflowContext,
+): Promise<KeyOutcome> {
+  const reason = errorMessage(cause);
   const step = (signal: AbortSignal) =>
-    settle(run.db, boq_list_id, { type: 'failed', attempt, reason }, run.clock.now(), signal);
+    applyKeyEvent(run.db, boq_list_id, { kind: 'failed', attempt, reason }, run.clock.now(), signal);
   try {
-    const verdict = await ridingOut(step, inReserve(run));
-    if (verdict.is === 'failed') run.log.failed(attempt, reason);
+    const verdict = await retry(step, withReserveTime(run));
+    if (verdict.kind === 'failed') run.log.failed(attempt, reason);
     // The finish had landed, though its reply was lost.
-    else if (verdict.is === 'completed' && verdict.own) run.log.finished(attempt);
-    else run.log.superseded(attempt, verdict.is);
+    else if (verdict.kind === 'completed' && verdict.isOwn) run.log.finished(attempt);
+    else run.log.superseded(attempt, verdict.kind);
     return verdict;
   } catch (error) {
     // The lease will run out, and whoever meets the key then settles it.
-    run.log.failed(attempt, `${reason}; could not be settled: ${messageOf(error)}`);
-    return { is: 'failed' };
+    run.log.failed(attempt, `${reason}; could not be settled: ${errorMessage(error)}`);
+    return { kind: 'failed' };
   }
 }
 
 /** The run, on the time that it keeps back instead of what it has. */
-const inReserve = (run: Run): Run => ({ ...run, signal: AbortSignal.timeout(RESERVE_MS) });
+const withReserveTime = (run: WorkflowContext): WorkflowContext => ({
+  ...run,
+  signal: AbortSignal.timeout(FAILURE_RESERVE_MS),
+});
 
-function answered(verdict: Verdict, cause?: unknown): Stored {
-  switch (verdict.is) {
+function toResult(verdict: KeyOutcome, cause?: unknown): CreationResult {
+  switch (verdict.kind) {
     case 'completed':
-      return { response: verdict.response, replayed: !verdict.own };
-    case 'payload_differs':
-      throw new ServiceError('payload_differs', { internal: 'the key is held by another payload', cause });
-    case 'unsettled':
-      throw new ServiceError('attempt_unsettled', {
-        internal: verdict.retry_after_ms === null ? 'the key requires review' : 'an attempt on the key is live',
+      return { response: verdict.response, replayed: !verdict.isOwn };
+    case 'payload_mismatch':
+      throw new ApiError('payload_differs', { logMessage: 'the key is held by another payload', cause });
+    case 'blocked':
+      throw new ApiError('attempt_unsettled', {
+        logMessage: verdict.retryAfterMs === null ? 'the key requires review' : 'an attempt on the key is live',
         cause,
-        headers: retryAfter(verdict.retry_after_ms),
+        headers: retryAfter(verdict.retryAfterMs),
       });
-    case 'free':
-      throw new ServiceError('attempt_unsettled', { internal: 'the key was released meanwhile', cause });
+    case 'available':
+      throw new ApiError('attempt_unsettled', { logMessage: 'the key was released meanwhile', cause });
     case 'failed':
     case 'owned':
-      throw new ServiceError('creation_failed', { internal: 'the attempt failed', cause });
+      throw new ApiError('creation_failed', { logMessage: 'the attempt failed', cause });
   }
 }
 
 const retryAfter = (ms: number | null): Record<string, string> =>
   ms === null ? {} : { 'Retry-After': String(Math.ceil(Math.min(ms, MAX_RETRY_AFTER_MS) / 1000)) };
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
 
 /** The function's first result, however often it is called. */
-function once<T>(make: () => T): () => T {
+function memoize<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }

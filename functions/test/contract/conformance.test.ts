@@ -1,13 +1,13 @@
-import type { Answer, Asked } from '../support/answers';
+import type { ReceivedResponse, RequestInfo } from '../support/answers';
 import { assertConforms } from './conformance';
 
 /** The judge of answers refuses what it should: were it blind, the HTTP tests would prove nothing. */
 
-const TEAMS: Asked = { operation: 'getTeams', method: 'GET' };
+const TEAMS: RequestInfo = { operation: 'getTeams', method: 'GET' };
 
 const good = answer(200, { teams: { t: { name: null, country_iso: 'KEN' } }, count: 1 });
 
-function answer(status: number, json: unknown, headers: Answer['headers'] = {}): Answer {
+function answer(status: number, json: unknown, headers: ReceivedResponse['headers'] = {}): ReceivedResponse {
   const text = json === undefined ? '' : JSON.stringify(json);
   return {
     status,
@@ -30,7 +30,7 @@ test('an answer as it is described conforms', () => {
   expect(() => assertConforms(TEAMS, good)).not.toThrow();
 });
 
-test.each<[string, Asked, Answer]>([
+test.each<[string, RequestInfo, ReceivedResponse]>([
   ['a status that is not described', TEAMS, answer(404, { error: 'Not found' })],
   ['a method that is not described, answered', { ...TEAMS, method: 'PUT' }, good],
   ['a missing header', TEAMS, { ...good, headers: { ...good.headers, 'x-request-id': undefined } }],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
-import type { Answer, Asked } from '../support/answers';
+import type { ReceivedResponse, RequestInfo } from '../support/answers';
 
 /**
  * Judges answers by docs/openapi.json: a status that is not described, a header that is missing, wrong or not
@@ -34,7 +34,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true 
 ajv.addSchema(document, 'openapi');
 
 /** Fails, with every reason, unless the answer is one that docs/openapi.json describes for this request. */
-export function assertConforms({ operation, method }: Asked, answer: Answer): void {
+export function assertConforms({ operation, method }: RequestInfo, answer: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, answer.status);
   const failures = [...headerFailures(described, answer), ...bodyFailures(where, described, method, answer)];
   if (failures.length > 0) {
@@ -55,7 +55,7 @@ function responseOf(operation: string, method: string, status: number): { where:
   return { where: `openapi#/paths/~1${operation}/${key}/responses/${status}`, described };
 }
 
-function* headerFailures({ headers }: Described, answer: Answer): Generator<string> {
+function* headerFailures({ headers }: Described, answer: ReceivedResponse): Generator<string> {
   for (const name of Object.keys(headers)) {
     const { required = false, schema } = headerNamed(name);
     const text = answer.headers[name.toLowerCase()];
@@ -79,7 +79,12 @@ function headerNamed(name: string): { required?: boolean; schema: { type?: strin
   return header;
 }
 
-function* bodyFailures(where: string, { content }: Described, method: string, answer: Answer): Generator<string> {
+function* bodyFailures(
+  where: string,
+  { content }: Described,
+  method: string,
+  answer: ReceivedResponse,
+): Generator<string> {
   if (content === undefined || method === 'HEAD') {
     if (answer.bytes.length > 0) yield 'there is a body where none is described';
     return;

@@ -3,11 +3,15 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { openApiDocument } from '../../../scripts/openapi/document';
 import { ordersByTeam, priceList, supplyOrdersInvoices } from '../../../scripts/openapi/examples';
-import { errorTable } from '../../src/lib/http/errors';
-import { addPriceListsRequest, productIdError } from '../../src/lib/schemas/add-price-lists';
-import { judgeBy, ordersByTeamRequest, supplyOrdersInvoicesRequest } from '../../src/lib/schemas/requests';
+import { ERROR_DEFINITIONS } from '../../src/lib/http/errors';
+import { addPriceListsRequestSchema, validateProductId } from '../../src/lib/schemas/add-price-lists';
+import {
+  validateWith,
+  ordersByTeamRequestSchema,
+  supplyOrdersInvoicesRequestSchema,
+} from '../../src/lib/schemas/requests';
 import { operationNames, operations } from '../support/operations';
-import { submissionOf } from '../support/submissions';
+import { parseSubmission } from '../support/submissions';
 
 /** docs/openapi.json is what the code says, and what Redocly's lint recommends. */
 
@@ -46,14 +50,14 @@ test('every operation is described with its method, and nothing else is', () => 
   );
 });
 
-test.each(Object.values(errorTable))('the document has the error $status $text', ({ text }) => {
-  expect(committed).toContain(JSON.stringify(text));
+test.each(Object.values(ERROR_DEFINITIONS))('the document has the error $status $text', ({ message }) => {
+  expect(committed).toContain(JSON.stringify(message));
 });
 
 test('the examples of requests are accepted', () => {
-  expect(() => judgeBy(ordersByTeamRequest)(ordersByTeam)).not.toThrow();
-  expect(() => judgeBy(supplyOrdersInvoicesRequest)(supplyOrdersInvoices)).not.toThrow();
-  expect(() => submissionOf(priceList)).not.toThrow();
+  expect(() => validateWith(ordersByTeamRequestSchema)(ordersByTeam)).not.toThrow();
+  expect(() => validateWith(supplyOrdersInvoicesRequestSchema)(supplyOrdersInvoices)).not.toThrow();
+  expect(() => parseSubmission(priceList)).not.toThrow();
 });
 
 /** Product identifiers that are judged one way or the other by each rule of the contract's section 4.6. */
@@ -64,8 +68,8 @@ const identifiers = [
 
 test.each(identifiers)('the described body accepts the product %j exactly where the service does', (id) => {
   const products = { [id]: { price_list_price: 1, expected_forward_cost_price: 0 } };
-  const accepted = productIdError(id) === undefined;
-  expect(addPriceListsRequest.safeParse({ ...priceList, products }).success).toBe(accepted);
+  const accepted = validateProductId(id) === undefined;
+  expect(addPriceListsRequestSchema.safeParse({ ...priceList, products }).success).toBe(accepted);
   expect(pattern().test(id)).toBe(accepted);
 });
 

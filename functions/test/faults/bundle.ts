@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 /** A source file with other contents than it has. */
-export interface Replaced {
+export interface SourceReplacement {
   file: string;
   contents: string;
 }
 
 /** Bundles a program of the tests, as the deployed bundle is made, so that it starts as fast; perhaps with one file replaced. */
-export async function bundle(entryPoint: string, outfile: string, replaced?: Replaced): Promise<void> {
+export async function bundleProgram(entryPoint: string, outfile: string, replaced?: SourceReplacement): Promise<void> {
   const replacing: Plugin = {
     name: 'replaced',
     setup: (bundler) =>

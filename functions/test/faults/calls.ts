@@ -1,9 +1,9 @@
 import type { Call, Rpc } from '../../../local/firestore';
-import { keyId } from '../../src/lib/repositories/price-lists';
-import { bodyOf, type PriceListBody } from '../support/submissions';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { createPriceListBody, type PriceListBody } from '../support/submissions';
 
 /** The calls to Firestore that one clean creation with two batches a list makes, in the order in which they can come. */
-export const CALLS = [
+export const CREATION_CALLS = [
   'read the key and the market',
   'claim',
   'cost entries, batch 1',
@@ -14,17 +14,17 @@ export const CALLS = [
   'finish',
 ] as const;
 
-export type CallName = (typeof CALLS)[number];
+export type CallName = (typeof CREATION_CALLS)[number];
 
 /** The operation by which a call goes. */
-export const rpcOf = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
+export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
 
 /** One product more than a batch holds. */
 const PRODUCTS = 501;
 
 /** A body of two batches a list, whose key and products are not those of any other label, also where one label begins with another. */
-export function labelledBody(label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody {
-  const { info: rest, products } = bodyOf(PRODUCTS, { boq_list_id: label, ...info });
+export function createLabelledBody(label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody {
+  const { info: rest, products } = createPriceListBody(PRODUCTS, { boq_list_id: label, ...info });
   const labelled = Object.entries(products).map(([, prices], i) => [`${label}.${String(i).padStart(4, '0')}`, prices]);
   return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
 }
@@ -35,11 +35,11 @@ function documentsOf({ request }: Call): readonly string[] {
   return 'writes' in request ? request.writes.map(({ name }) => name) : [];
 }
 
-/** The name of a call that the creation of {@link labelledBody} makes; undefined for a call that is not of this label. */
-export function nameOf(label: string, call: Call): CallName | undefined {
+/** The name of a call that the creation of {@link createLabelledBody} makes; undefined for a call that is not of this label. */
+export function identifyCall(label: string, call: Call): CallName | undefined {
   const names = documentsOf(call);
   const has = (part: string) => names.some((name) => name.includes(part));
-  if (has(`/price_list_idempotency/${keyId(label)}`)) {
+  if (has(`/price_list_idempotency/${keyDocumentId(label)}`)) {
     if (call.rpc === 'Commit') return has('/price_list_requests/') ? 'claim' : 'finish';
     return has('/markets/') ? 'read the key and the market' : 'read the key';
   }

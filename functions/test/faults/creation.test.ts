@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { startService, type Service } from '../support/service';
-import { bodyOf, submissionOf } from '../support/submissions';
+import { startTestService, type TestService } from '../support/service';
+import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
 
 /** How many calls a creation makes, and what becomes of many at once. */
 
-let service: Service;
+let service: TestService;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 
 afterAll(() => service.close());
@@ -19,8 +19,8 @@ beforeEach(async () => {
 });
 
 test.each([1, 500, 501, 1203])('a creation of %i products makes 2 + 2·⌈N/500⌉ + 2 calls', async (count) => {
-  const calls = service.observe();
-  const body = bodyOf(count);
+  const calls = service.recordCalls();
+  const body = createPriceListBody(count);
   expect((await service.call('addPriceLists', { json: body })).status).toBe(200);
   expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => 'OK'));
   expect(calls).toHaveLength(2 + 2 * Math.ceil(count / 500) + 2);
@@ -28,21 +28,21 @@ test.each([1, 500, 501, 1203])('a creation of %i products makes 2 + 2·⌈N/500�
   const before = calls.length;
   expect((await service.call('addPriceLists', { json: body })).headers['idempotent-replayed']).toBe('true');
   expect(calls.slice(before).map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments']);
-  await checkInvariants(service.db, [submissionOf(body)]);
+  await checkInvariants(service.db, [parseSubmission(body)]);
 });
 
 test('a market that does not exist takes two calls', async () => {
-  const calls = service.observe();
-  const body = bodyOf(1203, { market_id: 'nowhere' });
+  const calls = service.recordCalls();
+  const body = createPriceListBody(1203, { market_id: 'nowhere' });
   const { status, json } = await service.call('addPriceLists', { json: body });
   expect([status, json]).toEqual([200, expect.objectContaining({ market: null, price_list: null })]);
   expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
-  await checkInvariants(service.db, [submissionOf(body)]);
+  await checkInvariants(service.db, [parseSubmission(body)]);
 });
 
 /** A body whose payload does not fit one commit, for its ids hardly compress: about 11 MB of them. */
 function largeBody(market_id: string) {
-  const body = bodyOf(0, { market_id });
+  const body = createPriceListBody(0, { market_id });
   for (let i = 0; i < 15_000; i += 1) {
     const id = randomBytes(750).toString('hex');
     body.products[id] = { price_list_price: i, expected_forward_cost_price: 0.5 };
@@ -52,7 +52,7 @@ function largeBody(market_id: string) {
 
 describe('a payload of more than one commit', () => {
   test('is stored whole before the first entry', async () => {
-    const calls = service.observe();
+    const calls = service.recordCalls();
     const body = largeBody('market-1');
     const answer = await service.call('addPriceLists', { json: body });
     const made = [...calls];
@@ -62,12 +62,12 @@ describe('a payload of more than one commit', () => {
     expect(chunkCommits.length).toBeGreaterThan(0);
     expect(made.length).toBe(2 + 2 * 30 + 2 + chunkCommits.length);
     expect((await service.call('addPriceLists', { json: body })).text).toBe(answer.text);
-    await checkInvariants(service.db, [submissionOf(body)]);
+    await checkInvariants(service.db, [parseSubmission(body)]);
   }, 120_000);
 
   test('completes with the commit of its last chunk when its market does not exist', async () => {
     const body = largeBody('nowhere');
-    const calls = service.observe();
+    const calls = service.recordCalls();
     const answer = await service.call('addPriceLists', { json: body });
     const last = calls.at(-1)?.request;
     expect([answer.status, answer.json]).toEqual([200, expect.objectContaining({ market: null, price_list: null })]);
@@ -77,20 +77,20 @@ describe('a payload of more than one commit', () => {
     const written = last !== undefined && 'writes' in last ? last.writes.map(({ name }) => name) : [];
     expect(written.map((name) => name.split('/').at(-1))).toContain(String(chunks - 1).padStart(4, '0'));
     expect(written.filter((name) => name.includes('/price_list_idempotency/'))).toHaveLength(1);
-    await checkInvariants(service.db, [submissionOf(body)]);
+    await checkInvariants(service.db, [parseSubmission(body)]);
   }, 120_000);
 
   test('that was not stored whole leaves what can only be released', async () => {
     const body = largeBody('market-1');
     service.firestore.faults.inject({ rpc: 'Commit', nth: 2, action: { kind: 'error', code: 'PERMISSION_DENIED' } });
     expect((await service.call('addPriceLists', { json: body })).status).toBe(500);
-    const records = await checkInvariants(service.db, [submissionOf(body)]);
+    const records = await checkInvariants(service.db, [parseSubmission(body)]);
     expect(records.get('boq-1')?.status).toBe('requires_review');
   }, 120_000);
 });
 
 test('of fifty at once one creates, and nobody is answered anything but 200 or 409', async () => {
-  const body = bodyOf(501);
+  const body = createPriceListBody(501);
   const answers = await Promise.all(Array.from({ length: 50 }, () => service.call('addPriceLists', { json: body })));
   const stored = answers.filter(({ status }) => status === 200);
   expect(stored.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
@@ -101,15 +101,15 @@ test('of fifty at once one creates, and nobody is answered anything but 200 or 4
   }
   const refused = answers.filter(({ status }) => status === 409);
   expect(stored.length + refused.length).toBe(50);
-  await checkInvariants(service.db, [submissionOf(body)]);
+  await checkInvariants(service.db, [parseSubmission(body)]);
 }, 60_000);
 
 test('of fifty at once with a payload each, one creates and the others are told so', async () => {
-  const bodies = Array.from({ length: 50 }, (_, i) => bodyOf(3, { name: `payload ${i}` }));
+  const bodies = Array.from({ length: 50 }, (_, i) => createPriceListBody(3, { name: `payload ${i}` }));
   const answers = await Promise.all(bodies.map((json) => service.call('addPriceLists', { json })));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   for (const { status, json } of answers.filter(({ status }) => status !== 200)) {
     expect([status, json]).toEqual([409, { error: 'Idempotency key already used with a different payload' }]);
   }
-  await checkInvariants(service.db, bodies.map(submissionOf));
+  await checkInvariants(service.db, bodies.map(parseSubmission));
 });

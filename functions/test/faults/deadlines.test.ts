@@ -1,13 +1,13 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type EndedCall, type Rpc } from '../../../local/firestore';
-import type { Deadlines } from '../../src/lib/repositories/connection';
-import { connect, databaseOf } from '../../src/lib/repositories/database';
-import { usageUntil } from '../../src/lib/repositories/usage';
-import { useFirestoreAt } from '../support/firestore';
+import type { CallTimeouts } from '../../src/lib/repositories/connection';
+import { configureClient, createDatabase } from '../../src/lib/repositories/database';
+import { createCallContext } from '../../src/lib/repositories/usage';
+import { useFirestoreEmulator } from '../support/firestore';
 
 /** That every call has a deadline which holds, against real silence, and that no call is repeated behind its caller's back. */
 
-const deadlines: Deadlines = { read: 600, commit: 300, query: 300 };
+const deadlines: CallTimeouts = { read: 600, commit: 300, query: 300 };
 
 const PROJECT = 'deadlines';
 
@@ -16,9 +16,9 @@ let db: Firestore;
 
 beforeAll(async () => {
   embedded = await startFirestore();
-  useFirestoreAt(embedded.address, PROJECT);
+  useFirestoreEmulator(embedded.address, PROJECT);
   db = new Firestore({ projectId: PROJECT });
-  connect(db, deadlines);
+  configureClient(db, deadlines);
 });
 
 afterAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   await embedded.close();
 });
 
-const database = () => databaseOf(db, usageUntil(new AbortController().signal), deadlines);
+const database = () => createDatabase(db, createCallContext(new AbortController().signal), deadlines);
 
 interface Tried {
   rpc: Rpc;
@@ -42,12 +42,13 @@ const commits: Record<string, Tried> = {
   },
   'commit of entries': {
     rpc: 'Commit',
-    call: () => database().setNumbers({ collection: 'a', field: 'c', ids: ['b'], values: Float64Array.of(1) }),
+    call: () =>
+      database().commitNumberDocuments({ collection: 'a', field: 'c', ids: ['b'], values: Float64Array.of(1) }),
     deadlineMs: deadlines.commit,
   },
 };
 const calls: Record<string, Tried> = {
-  read: { rpc: 'BatchGetDocuments', call: () => database().read(db.doc('a/b')), deadlineMs: deadlines.read },
+  read: { rpc: 'BatchGetDocuments', call: () => database().getAll(db.doc('a/b')), deadlineMs: deadlines.read },
   ...commits,
 };
 

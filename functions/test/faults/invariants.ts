@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { DocumentData, Firestore, QueryDocumentSnapshot, QuerySnapshot } from 'firebase-admin/firestore';
-import { keyId } from '../../src/lib/repositories/price-lists';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import { keyRecord, type KeyRecord, type SettledAttempt } from '../../src/lib/schemas/key-record';
-import { fingerprintOf, normalised, unpack } from '../../src/price-lists/payload';
-import { byId } from '../support/submissions';
+import { keyRecordSchema, type KeyRecord, type ArchivedAttempt } from '../../src/lib/schemas/key-record';
+import { computeFingerprint, canonicalJsonChunks, decompressChunks } from '../../src/price-lists/payload';
+import { toProductEntries } from '../support/submissions';
 
 /** What must hold of the database at any moment, whatever has happened (docs/guarantees.md). Read through the real SDK. */
 
@@ -23,7 +23,7 @@ export async function checkInvariants(
   db: Firestore,
   posted: readonly PriceListSubmission[],
 ): Promise<Map<string, KeyRecord>> {
-  const submissions = new Map(posted.map((submission) => [fingerprintOf(submission), submission]));
+  const submissions = new Map(posted.map((submission) => [computeFingerprint(submission), submission]));
   const stored = await Promise.all([
     db.collection('price_list_idempotency').get(),
     db.collection('price_list_requests').get(),
@@ -36,8 +36,8 @@ export async function checkInvariants(
   const documents = byCollection(stored.flatMap(({ docs }) => docs));
 
   const records = keys.docs.map((document) => {
-    const record = keyRecord.parse(document.data());
-    assert.equal(document.id, keyId(record.boq_list_id), 'a key is stored under its own hash');
+    const record = keyRecordSchema.parse(document.data());
+    assert.equal(document.id, keyDocumentId(record.boq_list_id), 'a key is stored under its own hash');
     return record;
   });
   const attempts = records.flatMap((record) => [record, ...record.history]);
@@ -110,7 +110,7 @@ function statusesOf(status: KeyRecord['status'], { actions }: KeyRecord): string
 
 async function checkPayload(
   documents: Documents,
-  { document_id, payload_chunks }: KeyRecord | SettledAttempt,
+  { document_id, payload_chunks }: KeyRecord | ArchivedAttempt,
   submission: PriceListSubmission,
   status: KeyRecord['status'],
 ): Promise<void> {
@@ -119,8 +119,12 @@ async function checkPayload(
     assert.notEqual(status, 'completed', 'a completed attempt has its whole payload stored');
     return;
   }
-  const text = await unpack(chunks.map((chunk) => chunk['data'] as Buffer));
-  assert.equal(text.toString(), [...normalised(submission)].join(''), 'a payload is recoverable byte for byte');
+  const text = await decompressChunks(chunks.map((chunk) => chunk['data'] as Buffer));
+  assert.equal(
+    text.toString(),
+    [...canonicalJsonChunks(submission)].join(''),
+    'a payload is recoverable byte for byte',
+  );
 }
 
 function checkEntries(
@@ -132,7 +136,7 @@ function checkEntries(
 ): void {
   const entries = documents.get(`${collection}/${id}/products`) ?? new Map<string, DocumentData>();
   const wanted = new Map<string, unknown>(
-    byId(products).map(([product, prices]) => [product, { [price]: prices[price] }]),
+    toProductEntries(products).map(([product, prices]) => [product, { [price]: prices[price] }]),
   );
   for (const [product, entry] of entries) assert.deepEqual(entry, wanted.get(product), 'an entry has its price');
   if (ready) assert.equal(entries.size, wanted.size, 'a ready list has every entry');

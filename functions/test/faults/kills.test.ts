@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
-import { exchange } from '../support/http';
-import { submissionOf } from '../support/submissions';
-import { bundle, bundleEnvironment } from './bundle';
-import { CALLS, labelledBody, nameOf, rpcOf, type CallName } from './calls';
+import { sendRequest } from '../support/http';
+import { parseSubmission } from '../support/submissions';
+import { bundleProgram, bundleEnvironment } from './bundle';
+import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
 import { checkInvariants } from './invariants';
-import { settleAfterLease } from './settling';
+import { resolveAfterLease } from './settling';
 
 /**
  * The kill matrix: a process of the function is killed with SIGKILL at each call of a creation, before the call takes
@@ -29,12 +29,12 @@ let host: Host;
 /** A process that serves add price lists. */
 interface Host {
   process: ChildProcess;
-  post: (json: unknown) => ReturnType<typeof exchange>;
+  post: (json: unknown) => ReturnType<typeof sendRequest>;
 }
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kills-'));
-  await bundle('functions/test/faults/host.ts', join(folder, 'host.cjs'));
+  await bundleProgram('functions/test/faults/host.ts', join(folder, 'host.cjs'));
   firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['GCLOUD_PROJECT'] = PROJECT;
@@ -56,18 +56,18 @@ async function startHost(): Promise<Host> {
   const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
   return {
     process: child,
-    post: (json) => exchange(port, { method: 'POST', headers, body: JSON.stringify(json) }),
+    post: (json) => sendRequest(port, { method: 'POST', headers, body: JSON.stringify(json) }),
   };
 }
 
 /** What is left of an attempt that was killed at a call: nothing, a claim whose lease has to run out, or everything. */
 function leftAt(name: CallName, when: 'before' | 'after'): 'nothing' | 'a claim' | 'ready lists' {
-  const index = CALLS.indexOf(name) + (when === 'after' ? 1 : 0);
-  if (index <= CALLS.indexOf('claim')) return 'nothing';
-  return index === CALLS.length ? 'ready lists' : 'a claim';
+  const index = CREATION_CALLS.indexOf(name) + (when === 'after' ? 1 : 0);
+  if (index <= CREATION_CALLS.indexOf('claim')) return 'nothing';
+  return index === CREATION_CALLS.length ? 'ready lists' : 'a claim';
 }
 
-const cells = CALLS.flatMap((name) =>
+const cells = CREATION_CALLS.flatMap((name) =>
   (['before', 'after'] as const).map((when) => [when, name, leftAt(name, when)] as const),
 );
 
@@ -77,14 +77,14 @@ test.each(cells)(
     firestore.clear();
     await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
     const label = 'killed';
-    const body = labelledBody(label);
-    const submission = submissionOf(body);
+    const body = createLabelledBody(label);
+    const submission = parseSubmission(body);
 
     const victim = host.process;
     const died = once(victim, 'exit');
     const struck = firestore.faults.inject({
-      rpc: rpcOf(name),
-      match: (call) => nameOf(label, call) === name,
+      rpc: getRpc(name),
+      match: (call) => identifyCall(label, call) === name,
       when,
       // A call of a process that is gone goes no further than it has come.
       action: {
@@ -97,8 +97,8 @@ test.each(cells)(
     });
     if (when === 'before') {
       firestore.faults.inject({
-        rpc: rpcOf(name),
-        match: (call) => nameOf(label, call) === name,
+        rpc: getRpc(name),
+        match: (call) => identifyCall(label, call) === name,
         action: { kind: 'drop' },
       });
     }
@@ -121,7 +121,7 @@ test.each(cells)(
         expect(records.get(label)?.status).toBe('processing');
         // Either way out of it, each for half of the cells.
         const how = when === 'before' ? 'resume' : 'release';
-        await settleAfterLease(db, how, label);
+        await resolveAfterLease(db, how, label);
         const settled = await host.post(body);
         expect([settled.status, settled.headers['idempotent-replayed']]).toEqual([
           200,

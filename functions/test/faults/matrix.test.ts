@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Call, Code, Fault, FaultAction } from '../../../local/firestore';
 import { setTimeoutHandler } from '../../node_modules/@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
-import { DEADLINES } from '../../src/lib/repositories/connection';
-import { startService, type Service } from '../support/service';
-import { submissionOf } from '../support/submissions';
-import { CALLS, labelledBody, nameOf, rpcOf, type CallName } from './calls';
+import { CALL_TIMEOUTS_MS } from '../../src/lib/repositories/connection';
+import { startTestService, type TestService } from '../support/service';
+import { parseSubmission } from '../support/submissions';
+import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
 import { checkInvariants } from './invariants';
 
 /**
@@ -36,13 +36,13 @@ const faults: Record<string, FaultAction> = {
 };
 const points = ['before', 'after'] as const;
 
-let service: Service;
+let service: TestService;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
   const sleep = systemClock.sleep.bind(systemClock);
-  jest.replaceProperty(DEADLINES, 'read', 1_000);
-  jest.replaceProperty(DEADLINES, 'commit', 1_000);
+  jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
+  jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
   jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
   setTimeoutHandler((resume, ms) => setTimeout(resume, ms / COMPRESSION));
 });
@@ -56,16 +56,18 @@ beforeEach(async () => {
 
 /** What the callers of one cell were told: the first post, the same again, and another payload for the key. */
 async function post(label: string) {
-  const first = await service.call('addPriceLists', { json: labelledBody(label) });
-  const again = await service.call('addPriceLists', { json: labelledBody(label) });
-  const other = await service.call('addPriceLists', { json: labelledBody(label, { name: 'another' }) });
+  const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
+  const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
+  const other = await service.call('addPriceLists', { json: createLabelledBody(label, { name: 'another' }) });
   return { first, again, other };
 }
 
 const check = (labels: readonly string[]) =>
   checkInvariants(
     service.db,
-    labels.flatMap((label) => [labelledBody(label), labelledBody(label, { name: 'another' })].map(submissionOf)),
+    labels.flatMap((label) =>
+      [createLabelledBody(label), createLabelledBody(label, { name: 'another' })].map(parseSubmission),
+    ),
   );
 
 const table: Record<string, Record<string, string[]>> = {};
@@ -73,13 +75,13 @@ const hopeless: Record<string, string[]> = {};
 
 describe.each(Object.entries(faults))('%s', (fault, action) => {
   test('at any call is ridden out', async () => {
-    const cells = CALLS.flatMap((call) =>
+    const cells = CREATION_CALLS.flatMap((call) =>
       points.map((when) => ({ call, when, label: `${call}-${when}`.replace(/\W+/g, '-') })),
     );
     const tryCell = async ({ call, when, label }: (typeof cells)[number]) => {
       const injected = service.firestore.faults.inject({
-        rpc: rpcOf(call),
-        match: (each) => nameOf(label, each) === call,
+        rpc: getRpc(call),
+        match: (each) => identifyCall(label, each) === call,
         when,
         action,
       });
@@ -111,7 +113,8 @@ type Match = (call: Call) => boolean;
 const lasting: Record<string, (name: CallName, label: string) => Fault[]> = {
   'UNAVAILABLE from then on': (name, label) => {
     let begun = false;
-    const match: Match = (call) => (begun ||= nameOf(label, call) === name) && nameOf(label, call) !== undefined;
+    const match: Match = (call) =>
+      (begun ||= identifyCall(label, call) === name) && identifyCall(label, call) !== undefined;
     const action: FaultAction = { kind: 'error', code: 'UNAVAILABLE' };
     return [
       { rpc: 'BatchGetDocuments', match, times: 1_000, action },
@@ -119,20 +122,20 @@ const lasting: Record<string, (name: CallName, label: string) => Fault[]> = {
     ];
   },
   'PERMISSION_DENIED once': (name, label) => {
-    const match: Match = (call) => nameOf(label, call) === name;
-    return [{ rpc: rpcOf(name), match, action: { kind: 'error', code: 'PERMISSION_DENIED' } }];
+    const match: Match = (call) => identifyCall(label, call) === name;
+    return [{ rpc: getRpc(name), match, action: { kind: 'error', code: 'PERMISSION_DENIED' } }];
   },
 };
 
 describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
   test('ends in an error, and leaves what can be settled', async () => {
-    const labels = CALLS.map((name) => name.replace(/\W+/g, '-'));
-    const told = CALLS.map(async (name, i) => {
+    const labels = CREATION_CALLS.map((name) => name.replace(/\W+/g, '-'));
+    const told = CREATION_CALLS.map(async (name, i) => {
       const label = labels[i] ?? '';
       const injected = faultsOf(name, label).map((fault) => service.firestore.faults.inject(fault));
-      const first = await service.call('addPriceLists', { json: labelledBody(label) });
+      const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
       for (const fault of injected) fault.remove();
-      const again = await service.call('addPriceLists', { json: labelledBody(label) });
+      const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
       return { name, label, first, again };
     });
     const answers = await Promise.all(told);
@@ -149,18 +152,18 @@ describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
 });
 
 test(`${PAGE} says what these tests found`, () => {
-  const rows = CALLS.map((call) => [
+  const rows = CREATION_CALLS.map((call) => [
     call,
     ...Object.keys(faults).map((fault) => table[call]?.[fault]?.join(', ') ?? 'not tried'),
   ]);
-  const lastingRows = CALLS.map((call) => [call, ...(hopeless[call] ?? ['not tried'])]);
+  const lastingRows = CREATION_CALLS.map((call) => [call, ...(hopeless[call] ?? ['not tried'])]);
   const page = `# Fault matrix
 
 Made by \`functions/test/faults/matrix.test.ts\`, which fails when this page is not what it finds.
 
 ## Faults that are ridden out
 
-One creation with two batches a list makes the ${CALLS.length} calls of the first column. At each, each fault struck once: before the call took
+One creation with two batches a list makes the ${CREATION_CALLS.length} calls of the first column. At each, each fault struck once: before the call took
 effect, and after. The cells show what the first post was answered in these two cases. In every one of them the same post again was answered
 200 with the same bytes as a replay, another payload 409, and the database held both lists, complete and \`ready\`, exactly once.
 

@@ -1,24 +1,24 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock } from '../../src/lib/clock';
-import { databaseOf } from '../../src/lib/repositories/database';
-import { usageUntil } from '../../src/lib/repositories/usage';
-import { LEASE_MS } from '../../src/lib/settings';
-import type { Run } from '../../src/price-lists/workflow';
-import { find, release, resume } from '../../operator/review';
+import { createDatabase } from '../../src/lib/repositories/database';
+import { createCallContext } from '../../src/lib/repositories/usage';
+import { LEASE_DURATION_MS } from '../../src/lib/settings';
+import type { WorkflowContext } from '../../src/price-lists/workflow';
+import { requireKeyRecord, release, resume } from '../../operator/review';
 
 const quiet = () => undefined;
 
 /** A run of an operator's, at a time `afterMs` from now. */
-export function operatorRun(db: Firestore, afterMs = 0): Run {
+export function createOperatorContext(db: Firestore, afterMs = 0): WorkflowContext {
   const { signal } = new AbortController();
   let tokens = 0;
   return {
-    db: databaseOf(db, usageUntil(signal)),
+    db: createDatabase(db, createCallContext(signal)),
     clock: { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) },
     random: Math.random,
     newToken: () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`,
     signal,
-    leaseMs: LEASE_MS,
+    leaseMs: LEASE_DURATION_MS,
     log: { claimed: quiet, finished: quiet, failed: quiet, superseded: quiet },
   };
 }
@@ -26,9 +26,9 @@ export function operatorRun(db: Firestore, afterMs = 0): Run {
 const decision = { by: 'an operator', reason: 'a test' };
 
 /** Resumes or releases a key, once the lease of whoever held it has run out. */
-export async function settleAfterLease(db: Firestore, how: 'resume' | 'release', key: string): Promise<void> {
-  const run = operatorRun(db, LEASE_MS + 60_000);
-  const record = await find(key, run);
-  if (how === 'resume') await resume(record, decision, run, { lacking: quiet, wrote: quiet });
+export async function resolveAfterLease(db: Firestore, how: 'resume' | 'release', key: string): Promise<void> {
+  const run = createOperatorContext(db, LEASE_DURATION_MS + 60_000);
+  const record = await requireKeyRecord(key, run);
+  if (how === 'resume') await resume(record, decision, run, { onPending: quiet, onWritten: quiet });
   else await release(record, decision, run);
 }

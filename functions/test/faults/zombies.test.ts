@@ -1,12 +1,12 @@
 import type { Call } from '../../../local/firestore';
 import { systemClock } from '../../src/lib/clock';
-import { LEASE_MS } from '../../src/lib/settings';
-import type { Answer } from '../support/answers';
-import { startService, type Service } from '../support/service';
-import { submissionOf } from '../support/submissions';
-import { labelledBody, nameOf, rpcOf, type CallName } from './calls';
+import { LEASE_DURATION_MS } from '../../src/lib/settings';
+import type { ReceivedResponse } from '../support/answers';
+import { startTestService, type TestService } from '../support/service';
+import { parseSubmission } from '../support/submissions';
+import { createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
 import { checkInvariants } from './invariants';
-import { settleAfterLease } from './settling';
+import { resolveAfterLease } from './settling';
 
 /**
  * Zombies: an attempt is frozen at one of its calls until its lease has run out and somebody has settled it; then it goes
@@ -14,16 +14,16 @@ import { settleAfterLease } from './settling';
  */
 
 const KEY = 'zombie';
-const body = labelledBody(KEY);
-const otherBody = labelledBody(KEY, { name: 'another' });
+const body = createLabelledBody(KEY);
+const otherBody = createLabelledBody(KEY, { name: 'another' });
 const DIFFERS = { error: 'Idempotency key already used with a different payload' };
 const UNSETTLED = { error: 'Request is already being processed or requires review' };
 
-let service: Service;
+let service: TestService;
 let shiftMs = 0;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
   jest.spyOn(systemClock, 'now').mockImplementation(() => Date.now() + shiftMs);
 });
 
@@ -36,13 +36,13 @@ beforeEach(async () => {
 });
 
 const post = (json: unknown = body) => service.call('addPriceLists', { json });
-const check = () => checkInvariants(service.db, [body, otherBody].map(submissionOf));
+const check = () => checkInvariants(service.db, [body, otherBody].map(parseSubmission));
 
 /** Posts, and freezes the attempt at a call until its lease is over; `lost` once that call took effect, its reply lost. */
 async function frozenAt(name: CallName, lost = false) {
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<undefined>();
-  const match = (call: Call) => nameOf(KEY, call) === name;
-  const fault = { rpc: rpcOf(name), match, when: lost ? 'after' : 'before' } as const;
+  const match = (call: Call) => identifyCall(KEY, call) === name;
+  const fault = { rpc: getRpc(name), match, when: lost ? 'after' : 'before' } as const;
   const frozen = service.firestore.faults.inject({
     ...fault,
     action: {
@@ -55,10 +55,10 @@ async function frozenAt(name: CallName, lost = false) {
   if (lost) service.firestore.faults.inject({ ...fault, action: { kind: 'error', code: 'INTERNAL' } });
   const answer = post();
   await frozen.fired;
-  shiftMs = LEASE_MS + 1_000;
+  shiftMs = LEASE_DURATION_MS + 1_000;
   return {
     /** Lets the attempt go on, and waits for what its caller is told. */
-    wake: (): Promise<Answer> => {
+    wake: (): Promise<ReceivedResponse> => {
       thaw(undefined);
       return answer;
     },
@@ -97,7 +97,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
 
   test('and released by an operator, then claimed with another payload, it is told that the key is unsettled', async () => {
     const zombie = await frozenAt(name);
-    await settleAfterLease(service.db, 'release', KEY);
+    await resolveAfterLease(service.db, 'release', KEY);
     const created = await post(otherBody);
     expect(created.status).toBe(200);
 
@@ -111,7 +111,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
 
   test('and released by an operator, then claimed again, it is told what the later attempt stored', async () => {
     const zombie = await frozenAt(name);
-    await settleAfterLease(service.db, 'release', KEY);
+    await resolveAfterLease(service.db, 'release', KEY);
     const created = await post();
     const told = await zombie.wake();
     expect([told.status, told.text, told.headers['idempotent-replayed']]).toEqual([200, created.text, 'true']);
@@ -120,7 +120,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
 
   test('and resumed by an operator, it is told what the operator stored', async () => {
     const zombie = await frozenAt(name);
-    await settleAfterLease(service.db, 'resume', KEY);
+    await resolveAfterLease(service.db, 'resume', KEY);
     const stored = await post();
     expect([stored.status, stored.headers['idempotent-replayed']]).toEqual([200, 'true']);
 
@@ -133,7 +133,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
 
 test('a claim that landed, was told otherwise, and asks again after a release claims nothing', async () => {
   const zombie = await frozenAt('claim', true);
-  await settleAfterLease(service.db, 'release', KEY);
+  await resolveAfterLease(service.db, 'release', KEY);
   const before = await everything();
   const told = await zombie.wake();
   expect([told.status, told.json]).toEqual([409, UNSETTLED]);
@@ -142,8 +142,8 @@ test('a claim that landed, was told otherwise, and asks again after a release cl
 });
 
 test('a claim whose every reply is lost is found by the read that comes before giving up', async () => {
-  const read = (call: Call) => nameOf(KEY, call)?.startsWith('read the key') === true;
-  const claim = (call: Call) => nameOf(KEY, call) === 'claim';
+  const read = (call: Call) => identifyCall(KEY, call)?.startsWith('read the key') === true;
+  const claim = (call: Call) => identifyCall(KEY, call) === 'claim';
   jest.spyOn(systemClock, 'sleep').mockImplementation(() => Promise.resolve());
   service.firestore.faults.inject({
     rpc: 'Commit',

@@ -1,11 +1,11 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
 /** What came back over one connection. */
-export interface Verdict {
+export interface ConnectionResult {
   /** The status of each answer, with what it was, such as `200 JSON` or `400 bare`. */
   answers: string[];
   /** Why this must not be, if so. */
-  fault: string | undefined;
+  violation: string | undefined;
 }
 
 /** Statuses that Node's own server or the framework answers with, without any body, before the service is asked. */
@@ -22,12 +22,12 @@ const BARE = new Set([
 const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
 
 /** Judges the bytes that came back: answers one after another, each JSON or one of the named bare ones. */
-export function judge(bytes: Buffer, toHead: boolean): Verdict {
+export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult {
   const answers: string[] = [];
   let rest = bytes;
   while (rest.length > 0) {
     const end = rest.indexOf('\r\n\r\n');
-    if (end === -1) return { answers, fault: `half a head: ${excerpt(rest)}` };
+    if (end === -1) return { answers, violation: `half a head: ${excerpt(rest)}` };
     const [line = '', ...fields] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
     const headers = new Map(
@@ -47,11 +47,11 @@ export function judge(bytes: Buffer, toHead: boolean): Verdict {
       answers.push(status === 204 ? '204' : `${status} bare`);
       continue;
     }
-    const fault = faultOf(status, headers, body, bodyless);
-    if (fault !== undefined) return { answers, fault: `${fault}: ${line} ${excerpt(body)}` };
+    const violation = faultOf(status, headers, body, bodyless);
+    if (violation !== undefined) return { answers, violation: `${violation}: ${line} ${excerpt(body)}` };
     answers.push(`${status} JSON`);
   }
-  return { answers, fault: undefined };
+  return { answers, violation: undefined };
 }
 
 function faultOf(status: number, headers: Map<string, string>, body: Buffer, bodyless: boolean): string | undefined {

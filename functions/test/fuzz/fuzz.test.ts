@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
-import { DEPLOY_PACKAGE, MEASURED, serve, type Served } from '../production/deployed';
-import { exchange } from '../support/http';
+import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction, type DeployedFunction } from '../production/deployed';
+import { sendRequest } from '../support/http';
 import { operationNames, operations, type OperationName } from '../support/operations';
-import { declaredIndexes } from '../support/service';
+import { readDeclaredIndexes } from '../support/service';
 import { fuzz } from './fuzz';
 import { FUZZ_KEY } from './requests';
 
@@ -19,18 +19,18 @@ const seed = Number(process.env['FUZZ_SEED'] ?? 1 + Math.floor(Math.random() * 1
 const MORE_MEMORY = 12 * 1024 * 1024;
 
 let firestore: EmbeddedFirestore;
-const served = new Map<OperationName, Served>();
+const served = new Map<OperationName, DeployedFunction>();
 
 beforeAll(async () => {
-  firestore = await startFirestore({ indexes: declaredIndexes() });
+  firestore = await startFirestore({ indexes: readDeclaredIndexes() });
   const env = {
     API_KEY: FUZZ_KEY,
     CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com',
     FIRESTORE_EMULATOR_HOST: firestore.address,
     METADATA_SERVER_DETECTION: 'none',
-    ...MEASURED,
+    ...MEMORY_PROBE_ENV,
   };
-  for (const name of operationNames) served.set(name, await serve(DEPLOY_PACKAGE, name, env));
+  for (const name of operationNames) served.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, env));
 }, 120_000);
 
 afterAll(async () => {
@@ -38,7 +38,7 @@ afterAll(async () => {
   await firestore.close();
 });
 
-const processOf = (name: OperationName): Served => {
+const processOf = (name: OperationName): DeployedFunction => {
   const found = served.get(name);
   if (found === undefined) throw new Error(`${name} is not served`);
   return found;
@@ -49,13 +49,13 @@ async function askWell(name: OperationName): Promise<number> {
   const good = operations[name];
   const headers = { 'x-api-key': FUZZ_KEY, 'content-type': 'application/json' };
   const body = 'body' in good ? JSON.stringify(good.body) : '';
-  return (await exchange(processOf(name).port, { method: good.method, headers, body })).status;
+  return (await sendRequest(processOf(name).port, { method: good.method, headers, body })).status;
 }
 
 /** Whether a process comes to hold less than so many bytes within 20 seconds: buffers are freed some time after what held them. */
 async function settles(name: OperationName, bytes: number): Promise<boolean> {
   for (let tries = 0; tries < 20; tries += 1) {
-    if ((await processOf(name).held()) < bytes) return true;
+    if ((await processOf(name).readHeapBytes()) < bytes) return true;
     await delay(1_000);
   }
   return false;
@@ -65,14 +65,14 @@ test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, no
   // Warmed up, so that what is compared is not a process that has never done anything.
   await fuzz(({ operation }) => processOf(operation).port, { count: 600, seed: 1 });
   const before = new Map<OperationName, number>();
-  for (const name of operationNames) before.set(name, await processOf(name).held());
+  for (const name of operationNames) before.set(name, await processOf(name).readHeapBytes());
 
   const report = await fuzz(({ operation }) => processOf(operation).port, { count, seed });
 
-  const { answers, faults, worstMs } = report;
+  const { answers, violations, maxMs } = report;
   const table = [...answers].sort(([, a], [, b]) => b - a).map(([answer, times]) => `${answer}: ${times}`);
-  process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(worstMs)} ms; ${table.join(', ')}\n`);
-  expect(faults).toEqual([]);
+  process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
+  expect(violations).toEqual([]);
   // Most requests must have reached the service, and each of its refusals must have been met.
   for (const answer of ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
     expect(answers.get(answer)).toBeGreaterThan(0);

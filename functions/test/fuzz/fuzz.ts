@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seeded } from '../../../local/sample/random';
-import { judge } from './answers';
+import { checkResponses } from './answers';
 import { hostileRequest, type HostileRequest } from './requests';
 
 /** No request may keep its connection longer, all its own pauses included. */
-export const BOUND_MS = 10_000;
+export const MAX_CONNECTION_MS = 10_000;
 
 const CONNECTIONS = 16;
 
@@ -17,9 +17,9 @@ export interface FuzzReport {
   requests: number;
   /** How often each kind of answer came; `none` where the connection was closed without one. */
   answers: Map<string, number>;
-  worstMs: number;
+  maxMs: number;
   /** What must not be, each with the seed that repeats it. */
-  faults: string[];
+  violations: string[];
 }
 
 /** Sends hostile requests, the i-th from its own seed, so that one that finds a fault is repeated alone: `count` 1, `seed` its own. */
@@ -27,7 +27,7 @@ export async function fuzz(
   port: (request: HostileRequest) => number,
   { count, seed, progress }: { count: number; seed: number; progress?: (done: number) => void },
 ): Promise<FuzzReport> {
-  const report: FuzzReport = { requests: 0, answers: new Map(), worstMs: 0, faults: [] };
+  const report: FuzzReport = { requests: 0, answers: new Map(), maxMs: 0, violations: [] };
   let next = 0;
   const worker = async () => {
     while (next < count) {
@@ -35,16 +35,20 @@ export async function fuzz(
       const request = hostileRequest(seeded(scattered(own)));
       const started_at = performance.now();
       const { bytes, hung } = await exchangeBytes(port(request), request);
-      report.worstMs = Math.max(report.worstMs, performance.now() - started_at);
+      report.maxMs = Math.max(report.maxMs, performance.now() - started_at);
       const sentHead = request.pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
       // A connection that we destroy may end anywhere.
-      const { answers, fault } =
-        request.end === 'destroy' ? { answers: ['destroyed'], fault: undefined } : judge(bytes, sentHead);
+      const { answers, violation } =
+        request.end === 'destroy' ? { answers: ['destroyed'], violation: undefined } : checkResponses(bytes, sentHead);
       for (const answer of answers.length > 0 ? answers : ['none']) {
         report.answers.set(answer, (report.answers.get(answer) ?? 0) + 1);
       }
-      if (hung) report.faults.push(`seed ${own}, ${request.operation}, ${request.kind}: no end within ${BOUND_MS} ms`);
-      if (fault !== undefined) report.faults.push(`seed ${own}, ${request.operation}, ${request.kind}: ${fault}`);
+      if (hung)
+        report.violations.push(
+          `seed ${own}, ${request.operation}, ${request.kind}: no end within ${MAX_CONNECTION_MS} ms`,
+        );
+      if (violation !== undefined)
+        report.violations.push(`seed ${own}, ${request.operation}, ${request.kind}: ${violation}`);
       report.requests += 1;
       if (report.requests % 1_000 === 0) progress?.(report.requests);
     }
@@ -74,7 +78,7 @@ async function exchangeBytes(
   const bound = setTimeout(() => {
     hung = true;
     socket.destroy();
-  }, BOUND_MS);
+  }, MAX_CONNECTION_MS);
   for (const piece of pieces) {
     if (socket.destroyed) break;
     socket.write(piece);

@@ -36,12 +36,12 @@ export function hostileRequest(random: Random): HostileRequest {
   const draft = goodRequest(operation);
   const kinds = Array.from({ length: random.int(1, 3) }, () => random.pick(mutationNames));
   for (const kind of kinds) mutations[kind](draft, random);
-  const [spoiling, bytes] = spoiled(wire(draft), random);
+  const [spoiling, bytes] = corruptBytes(serializeRequest(draft), random);
   const slow = random.next() < 0.02;
   return {
     operation,
     kind: [...kinds, spoiling, slow ? 'slow' : ''].filter(Boolean).join(' + '),
-    pieces: slow ? cut(bytes, random.int(2, 6)) : random.next() < 0.3 ? cut(bytes, 2) : [bytes],
+    pieces: slow ? splitBytes(bytes, random.int(2, 6)) : random.next() < 0.3 ? splitBytes(bytes, 2) : [bytes],
     paceMs: slow ? random.int(20, 200) : 0,
     end: random.pick([...waits, 'half-close', 'destroy']),
   };
@@ -62,11 +62,11 @@ function goodRequest(operation: OperationName): Draft {
 }
 
 const mutations = {
-  'another value': ({ body }, random) => replaceBody(body, random, oddValue(random)),
+  'another value': ({ body }, random) => replaceBody(body, random, edgeCaseValue(random)),
   'another number': ({ body }, random) => replaceBody(body, random, random.int(-9, 9)),
   'body of anything': (draft, random) => {
     draft.body = random.pick([
-      Buffer.from(JSON.stringify(oddValue(random))),
+      Buffer.from(JSON.stringify(edgeCaseValue(random))),
       randomBytes(random, random.int(0, 2_000)),
       Buffer.from('['.repeat(random.int(1, 50_000))),
       Buffer.from(`{"a":${'[{"a":'.repeat(random.int(1, 10_000))}`),
@@ -216,7 +216,7 @@ function replaceBody(body: Buffer, random: Random, value: unknown): void {
   body.write(`:${JSON.stringify(value)}`, field.index);
 }
 
-const oddValue = (random: Random): unknown =>
+const edgeCaseValue = (random: Random): unknown =>
   random.pick<unknown>([
     null,
     true,
@@ -240,7 +240,7 @@ const oddValue = (random: Random): unknown =>
   ]);
 
 /** The request as bytes, with a true length of its body unless something else is said of it. */
-function wire({ method, path, headers, body }: Draft): Buffer {
+function serializeRequest({ method, path, headers, body }: Draft): Buffer {
   const framed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
   const all: Headers = framed || body.length === 0 ? headers : [...headers, ['Content-Length', String(body.length)]];
   const head = [`${method} ${path} HTTP/1.1`, ...all.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
@@ -248,7 +248,7 @@ function wire({ method, path, headers, body }: Draft): Buffer {
 }
 
 /** Now and then the bytes themselves are broken; most requests stay HTTP, so that the service is what they reach. */
-function spoiled(bytes: Buffer, random: Random): [kind: string, bytes: Buffer] {
+function corruptBytes(bytes: Buffer, random: Random): [kind: string, bytes: Buffer] {
   const chance = random.next();
   if (chance > 0.12) return ['', bytes];
   if (chance > 0.08) return ['cut off', bytes.subarray(0, random.int(0, bytes.length))];
@@ -262,7 +262,7 @@ function spoiled(bytes: Buffer, random: Random): [kind: string, bytes: Buffer] {
 const randomBytes = (random: Random, length: number): Buffer =>
   Buffer.from(Array.from({ length }, () => random.int(0, 255)));
 
-function cut(bytes: Buffer, pieces: number): Buffer[] {
+function splitBytes(bytes: Buffer, pieces: number): Buffer[] {
   const size = Math.ceil(bytes.length / pieces);
   return Array.from({ length: pieces }, (_, i) => bytes.subarray(i * size, (i + 1) * size)).filter(
     ({ length }) => length > 0,

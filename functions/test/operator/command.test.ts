@@ -1,27 +1,27 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { keyId } from '../../src/lib/repositories/price-lists';
-import { entriesOf, type Created } from '../support/price-lists';
-import { startService, type Service } from '../support/service';
-import { store } from '../support/stored';
-import { bodyOf } from '../support/submissions';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { readListEntries, type AddPriceListsBody } from '../support/price-lists';
+import { startTestService, type TestService } from '../support/service';
+import { writeRecords } from '../support/stored';
+import { createPriceListBody } from '../support/submissions';
 
 /** The command as an operator runs it, a process of its own, over records that the service left behind. */
 
-const BODY = bodyOf(1_203, { boq_list_id: 'BOQ "7"' });
+const BODY = createPriceListBody(1_203, { boq_list_id: 'BOQ "7"' });
 const KEY = BODY.info.boq_list_id;
 
 const containing = (text: string) => expect.stringContaining(text) as string;
 const anyString = expect.any(String) as string;
 const anyNumber = expect.any(Number) as number;
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(async () => {
   service.reset();
-  await store(service.db, 'markets', {
+  await writeRecords(service.db, 'markets', {
     'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
   });
 });
@@ -63,12 +63,15 @@ async function postAndFail(batches: number): Promise<void> {
 
 /** Sets the lease of the key's record to one that has run out, as time would. */
 const letLeaseRunOut = () =>
-  service.db.collection('price_list_idempotency').doc(keyId(KEY)).update({ status: 'processing', lease_expires_at: 1 });
+  service.db
+    .collection('price_list_idempotency')
+    .doc(keyDocumentId(KEY))
+    .update({ status: 'processing', lease_expires_at: 1 });
 
-async function expectReady(): Promise<Created> {
+async function expectReady(): Promise<AddPriceListsBody> {
   const replayed = await post();
   expect([replayed.status, replayed.headers['idempotent-replayed']]).toEqual([200, 'true']);
-  const created = replayed.json as Created;
+  const created = replayed.json as AddPriceListsBody;
   const { expected_forward_cost, price_list } = created;
   for (const [list, price] of [
     [`expected_forward_costs/${expected_forward_cost?.id ?? ''}`, 'expected_forward_cost_price'],
@@ -76,7 +79,7 @@ async function expectReady(): Promise<Created> {
   ] as const) {
     expect((await service.db.doc(list).get()).get('status')).toBe('ready');
     const wanted = Object.entries(BODY.products).map(([id, prices]) => [id, { [price]: prices[price] }]);
-    expect(await entriesOf(service.db, list)).toEqual(Object.fromEntries(wanted));
+    expect(await readListEntries(service.db, list)).toEqual(Object.fromEntries(wanted));
   }
   return created;
 }
@@ -99,7 +102,7 @@ test('list, show, resume: a failed attempt is found, looked at, and taken to rea
   const resumed = await run('resume', KEY, '--yes', '--reason', 'checked', '--by', 'ada', '--json');
   expect(resumed.code).toBe(0);
   expect(JSON.parse(resumed.out)).toEqual(await expectReady());
-  const record = await service.db.collection('price_list_idempotency').doc(keyId(KEY)).get();
+  const record = await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get();
   expect(record.get('actions')).toEqual([{ action: 'resume', at: anyNumber, by: 'ada', reason: 'checked' }]);
 
   // Safe to run twice: the second finds the lists ready and says what the first said.
@@ -119,7 +122,7 @@ test('an attempt whose lease has run out is listed and resumed; a live one is re
   await letLeaseRunOut();
   expect((await run('list')).out).toContain('past its lease');
   expect((await run('list', '--older-than', '1d')).out).toBe('No key is awaiting an operator.\n');
-  const record = service.db.collection('price_list_idempotency').doc(keyId(KEY));
+  const record = service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY));
   await record.update({ lease_expires_at: Date.now() + 60_000 });
   expect((await run('list')).out).toBe('No key is awaiting an operator.\n');
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('is live') });
@@ -133,9 +136,9 @@ test('release: the lists stay failed, the key is claimed afresh by another paylo
   await postAndFail(1);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
-  const other = bodyOf(2, { boq_list_id: KEY, name: 'corrected' });
+  const other = createPriceListBody(2, { boq_list_id: KEY, name: 'corrected' });
   expect((await post(other)).status).toBe(200);
-  const record = (await service.db.collection('price_list_idempotency').doc(keyId(KEY)).get()).data();
+  const record = (await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get()).data();
   expect(record).toMatchObject({
     status: 'completed',
     history: [{ products_count: 1_203 }],

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { InvalidPayload } from '../../src/lib/http/errors';
-import { readWhole } from '../../src/lib/http/json';
-import { addPriceListsRequest, priceListReader } from '../../src/lib/schemas/add-price-lists';
-import { bodyOf, byId } from '../support/submissions';
+import { ValidationError } from '../../src/lib/http/errors';
+import { parseText } from '../../src/lib/http/json';
+import { addPriceListsRequestSchema, createPriceListParser } from '../../src/lib/schemas/add-price-lists';
+import { createPriceListBody, toProductEntries } from '../support/submissions';
 
 /** Any number that JSON can hold, and what is no number, each of it often. */
 const value: fc.Arbitrary<unknown> = fc.oneof(
@@ -38,13 +38,13 @@ const textOf = (body: unknown) =>
 test('prices are judged as the schema judges them, whichever way is taken', () =>
   fc.assert(
     fc.property(product, (prices) => {
-      const text = textOf({ info: bodyOf(1).info, products: { a: prices } });
-      const { data, error } = addPriceListsRequest.safeParse(JSON.parse(text));
+      const text = textOf({ info: createPriceListBody(1).info, products: { a: prices } });
+      const { data, error } = addPriceListsRequestSchema.safeParse(JSON.parse(text));
       try {
-        const { products } = readWhole(priceListReader(), text);
-        expect(byId(products)).toEqual(Object.entries(data?.products ?? {}));
+        const { products } = parseText(createPriceListParser(), text);
+        expect(toProductEntries(products)).toEqual(Object.entries(data?.products ?? {}));
       } catch (refusal) {
-        if (!(refusal instanceof InvalidPayload)) throw refusal;
+        if (!(refusal instanceof ValidationError)) throw refusal;
         expect(refusal.errors).toEqual(error?.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
       }
     }),

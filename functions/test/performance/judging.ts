@@ -1,6 +1,6 @@
-import { InvalidPayload } from '../../src/lib/http/errors';
-import { priceListReader, type PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import { fingerprintOf } from '../../src/price-lists/payload';
+import { ValidationError } from '../../src/lib/http/errors';
+import { createPriceListParser, type PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import { computeFingerprint } from '../../src/price-lists/payload';
 
 /** Milliseconds that judging took, each the median of interleaved runs. */
 export interface JudgingTimes {
@@ -19,7 +19,7 @@ export function timeJudging(products: number, runs: number): JudgingTimes {
   const times = { parse: [] as number[], allGood: [] as number[], allBad: [] as number[] };
   for (let run = 0; run < runs; run += 1) {
     times.parse.push(timed(() => JSON.parse(good) as unknown));
-    times.allGood.push(timed(() => fingerprintOf(read(good))));
+    times.allGood.push(timed(() => computeFingerprint(read(good))));
     times.allBad.push(timed(() => refusalOf(bad)));
   }
   return { parse: median(times.parse), allGood: median(times.allGood), allBad: median(times.allBad) };
@@ -38,16 +38,16 @@ function bodyOf(count: number, price: number): string {
 const PIECE = 64 * 1024;
 
 function read(body: string): PriceListSubmission {
-  const reader = priceListReader();
-  for (let start = 0; start < body.length; start += PIECE) reader.read(body.slice(start, start + PIECE));
+  const reader = createPriceListParser();
+  for (let start = 0; start < body.length; start += PIECE) reader.write(body.slice(start, start + PIECE));
   return reader.end();
 }
 
-function refusalOf(body: string): InvalidPayload {
+function refusalOf(body: string): ValidationError {
   try {
     read(body);
   } catch (error) {
-    if (error instanceof InvalidPayload) return error;
+    if (error instanceof ValidationError) return error;
     throw error;
   }
   throw new Error('a bad body was accepted');

@@ -1,11 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { readWhole } from '../../src/lib/http/json';
-import { priceListReader } from '../../src/lib/schemas/add-price-lists';
-import { CHUNK_BYTES, fingerprintOf as fingerprint, normalised, pack, unpack } from '../../src/price-lists/payload';
-import { bodyOf, priceListBody, submissionOf, type PriceListBody } from '../support/submissions';
+import { parseText } from '../../src/lib/http/json';
+import { createPriceListParser } from '../../src/lib/schemas/add-price-lists';
+import {
+  MAX_CHUNK_BYTES,
+  computeFingerprint as fingerprint,
+  canonicalJsonChunks,
+  compressToChunks,
+  decompressChunks,
+} from '../../src/price-lists/payload';
+import {
+  createPriceListBody,
+  arbitraryPriceListBody,
+  parseSubmission,
+  type PriceListBody,
+} from '../support/submissions';
 
-const fingerprintOf = (json: string) => fingerprint(readWhole(priceListReader(), json));
+const fingerprintOf = (json: string) => fingerprint(parseText(createPriceListParser(), json));
 
 /** What the fingerprint is over, written a second time: the whole value, its keys sorted at every depth. */
 function model({ info, products }: PriceListBody): string {
@@ -55,8 +66,8 @@ describe('the fingerprint', () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          priceListBody,
-          fc.constantFrom(1024, 1025, 2500).map((count) => bodyOf(count)),
+          arbitraryPriceListBody,
+          fc.constantFrom(1024, 1025, 2500).map((count) => createPriceListBody(count)),
         ),
         (body) => {
           expect(fingerprintOf(JSON.stringify(body))).toBe(fingerprintModel(body));
@@ -66,7 +77,7 @@ describe('the fingerprint', () => {
 
   test('is the same for every order of keys and every case of the currency', () =>
     fc.assert(
-      fc.property(priceListBody, fc.nat(), fc.boolean(), (body, salt, upper) => {
+      fc.property(arbitraryPriceListBody, fc.nat(), fc.boolean(), (body, salt, upper) => {
         const { currency_iso } = body.info;
         const cased = upper ? currency_iso.toUpperCase() : currency_iso.toLowerCase();
         const same = { ...body, info: { ...body.info, currency_iso: cased } };
@@ -76,7 +87,7 @@ describe('the fingerprint', () => {
 
   test('differs wherever the payload does', () =>
     fc.assert(
-      fc.property(priceListBody, priceListBody, fc.nat(), (a, b, pick) => {
+      fc.property(arbitraryPriceListBody, arbitraryPriceListBody, fc.nat(), (a, b, pick) => {
         // Half of the time the second is the first with one of its parts replaced.
         const parts = [{ ...a, info: b.info }, { ...a, products: b.products }, b];
         const other = parts[pick % parts.length] ?? b;
@@ -92,15 +103,15 @@ describe('the fingerprint', () => {
     ['date', '07/2026'],
     ['name', 'another'],
   ])('covers info.%s', (field, other) => {
-    const changed = bodyOf(1, { [field]: other });
-    expect(fingerprintOf(JSON.stringify(changed))).not.toBe(fingerprintOf(JSON.stringify(bodyOf(1))));
+    const changed = createPriceListBody(1, { [field]: other });
+    expect(fingerprintOf(JSON.stringify(changed))).not.toBe(fingerprintOf(JSON.stringify(createPriceListBody(1))));
   });
 
   test.each(['price_list_price', 'expected_forward_cost_price'])('covers %s to the last digit', (field) => {
     const json = (price: string) => {
       const prices = { price_list_price: '1', expected_forward_cost_price: '1', [field]: price };
       const { price_list_price, expected_forward_cost_price } = prices;
-      return `{"info":${JSON.stringify(bodyOf(1).info)},"products":{"a":{"price_list_price":${price_list_price},"expected_forward_cost_price":${expected_forward_cost_price}}}}`;
+      return `{"info":${JSON.stringify(createPriceListBody(1).info)},"products":{"a":{"price_list_price":${price_list_price},"expected_forward_cost_price":${expected_forward_cost_price}}}}`;
     };
     const one = fingerprintOf(json('1'));
     expect(fingerprintOf(json('1.0000000000000002'))).not.toBe(one);
@@ -114,7 +125,7 @@ describe('the fingerprint', () => {
     const of = (id: string, name: string) =>
       fingerprintOf(
         JSON.stringify({
-          ...bodyOf(1, { name }),
+          ...createPriceListBody(1, { name }),
           products: { [id]: { price_list_price: 1, expected_forward_cost_price: 1 } },
         }),
       );
@@ -122,7 +133,7 @@ describe('the fingerprint', () => {
   });
 
   test('ignores unknown fields at every level', () => {
-    const { info, products } = bodyOf(1);
+    const { info, products } = createPriceListBody(1);
     const extended = {
       info: { ...info, extra: 1 },
       products: { 'product-0': { ...products['product-0'], note: 'x' } },
@@ -135,28 +146,28 @@ describe('the fingerprint', () => {
 describe('a packed payload', () => {
   test('is given back byte for byte', () =>
     fc.assert(
-      fc.asyncProperty(priceListBody, async (body) => {
-        const chunks = await pack(submissionOf(body));
-        expect((await unpack(chunks)).toString()).toBe(model(body));
+      fc.asyncProperty(arbitraryPriceListBody, async (body) => {
+        const chunks = await compressToChunks(parseSubmission(body));
+        expect((await decompressChunks(chunks)).toString()).toBe(model(body));
       }),
     ));
 
   test('is cut into chunks that fit a document each, however little it compresses', async () => {
-    const body = bodyOf(0);
+    const body = createPriceListBody(0);
     for (let i = 0; i < 3000; i += 1) {
       body.products[randomBytes(700).toString('hex')] = { price_list_price: i, expected_forward_cost_price: 0 };
     }
-    const submission = submissionOf(body);
-    const chunks = await pack(submission);
+    const submission = parseSubmission(body);
+    const chunks = await compressToChunks(submission);
     expect(chunks.length).toBeGreaterThan(2);
-    for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(CHUNK_BYTES);
-    expect((await unpack(chunks)).toString()).toBe([...normalised(submission)].join(''));
+    for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(MAX_CHUNK_BYTES);
+    expect((await decompressChunks(chunks)).toString()).toBe([...canonicalJsonChunks(submission)].join(''));
   });
 
   test('that is not whole is refused', async () => {
-    const chunks = await pack(submissionOf(bodyOf(100)));
+    const chunks = await compressToChunks(parseSubmission(createPriceListBody(100)));
     const [whole = Buffer.alloc(0)] = chunks;
-    await expect(unpack([whole.subarray(0, -1)])).rejects.toThrow();
-    await expect(unpack([])).rejects.toThrow();
+    await expect(decompressChunks([whole.subarray(0, -1)])).rejects.toThrow();
+    await expect(decompressChunks([])).rejects.toThrow();
   });
 });

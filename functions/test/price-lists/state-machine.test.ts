@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { keyRecord, type Attempt, type KeyRecord } from '../../src/lib/schemas/key-record';
-import { LEASE_RAN_OUT, transition, type Asker, type KeyEvent } from '../../src/price-lists/state-machine';
+import { keyRecordSchema, type Attempt, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { LEASE_EXPIRED, transition, type KeyCaller, type KeyEvent } from '../../src/price-lists/state-machine';
 
 const LEASE_MS = 100;
 
@@ -27,29 +27,37 @@ function attemptOf(
 
 const events: fc.Arbitrary<Step['event']> = fc
   .record({
-    type: fc.constantFrom<KeyEvent['type']>('posted', 'posted', 'finished', 'failed', 'met', 'resumed', 'released'),
+    kind: fc.constantFrom<KeyEvent['kind']>(
+      'submitted',
+      'submitted',
+      'completed',
+      'failed',
+      'inspected',
+      'resumed',
+      'released',
+    ),
     chosen: attempts,
     // Mostly, a step is of the attempt that holds the key; otherwise of any, so that strangers come along too.
     ofHolder: fc.constantFrom(true, true, false),
     response: fc.constantFrom(null, null, '{"success":true}'),
   })
-  .map(({ type, chosen, ofHolder, response }) => (now, held) => {
-    const attempt = attemptOf(ofHolder && type !== 'posted' && held !== undefined ? held : chosen, now);
+  .map(({ kind, chosen, ofHolder, response }) => (now, held) => {
+    const attempt = attemptOf(ofHolder && kind !== 'submitted' && held !== undefined ? held : chosen, now);
     const { owner, document_id } = attempt;
     const operation = { document_id, by: 'operator', reason: 'checked' };
-    switch (type) {
-      case 'posted':
-        return { type, info: { boq_list_id: 'boq-1' }, attempt, response };
-      case 'finished':
-        return { type, attempt, response: '{"success":true}' };
+    switch (kind) {
+      case 'submitted':
+        return { kind, info: { boq_list_id: 'boq-1' }, attempt, response };
+      case 'completed':
+        return { kind, attempt, response: '{"success":true}' };
       case 'failed':
-        return { type, attempt, reason: 'Firestore said no' };
-      case 'met':
-        return { type, by: attempt };
+        return { kind, attempt, reason: 'Firestore said no' };
+      case 'inspected':
+        return { kind, by: attempt };
       case 'resumed':
-        return { type, owner: `${owner}-resumed`, lease_expires_at: now + LEASE_MS, ...operation };
+        return { kind, owner: `${owner}-resumed`, lease_expires_at: now + LEASE_MS, ...operation };
       case 'released':
-        return { type, ...operation };
+        return { kind, ...operation };
     }
   });
 
@@ -94,13 +102,13 @@ const isLapsed = (record: KeyRecord | undefined, now: number) =>
   record?.status === 'processing' && now >= record.lease_expires_at;
 
 /** Whoever brings an event; a resumption has a token only, a release has none. */
-function askerOf(event: KeyEvent): Asker {
-  switch (event.type) {
-    case 'posted':
-    case 'finished':
+function askerOf(event: KeyEvent): KeyCaller {
+  switch (event.kind) {
+    case 'submitted':
+    case 'completed':
     case 'failed':
       return event.attempt;
-    case 'met':
+    case 'inspected':
       return event.by;
     case 'resumed':
       return { owner: event.owner };
@@ -119,13 +127,13 @@ function drawn(before: KeyRecord | undefined, event: KeyEvent, now: number): Sta
   const wasClaimed =
     'attempt' in event &&
     [before, ...(before?.history ?? [])].some((each) => each?.document_id === event.attempt.document_id);
-  switch (`${status} ${event.type}` as const) {
-    case 'none posted':
-      return event.type === 'posted' && event.response !== null ? 'completed' : 'processing';
-    case 'released posted':
+  switch (`${status} ${event.kind}` as const) {
+    case 'none submitted':
+      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
+    case 'released submitted':
       if (wasClaimed) return 'released';
-      return event.type === 'posted' && event.response !== null ? 'completed' : 'processing';
-    case 'processing finished':
+      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
+    case 'processing completed':
       return isOwner ? 'completed' : 'processing';
     case 'processing failed':
       return isOwner ? 'requires_review' : 'processing';
@@ -146,8 +154,8 @@ describe('a key', () => {
 
   test('has an answer to every event in every state, and a record that can be read again', () =>
     always(({ after, verdict }) => {
-      expect(['owned', 'completed', 'failed', 'payload_differs', 'unsettled', 'free']).toContain(verdict.is);
-      if (after !== undefined) expect(keyRecord.parse(after)).toEqual(after);
+      expect(['owned', 'completed', 'failed', 'payload_mismatch', 'blocked', 'available']).toContain(verdict.kind);
+      if (after !== undefined) expect(keyRecordSchema.parse(after)).toEqual(after);
     }));
 
   test('that is completed absorbs every event', () =>
@@ -162,9 +170,9 @@ describe('a key', () => {
 
   test('is changed by an attempt only while that owns it', () =>
     always(({ before, after, event, now }) => {
-      if (event.type !== 'finished' && event.type !== 'failed') return;
+      if (event.kind !== 'completed' && event.kind !== 'failed') return;
       const { owner, status } = before ?? {};
-      if (isLapsed(before, now)) expect(after).toMatchObject({ status: 'requires_review', failure: LEASE_RAN_OUT });
+      if (isLapsed(before, now)) expect(after).toMatchObject({ status: 'requires_review', failure: LEASE_EXPIRED });
       else if (status !== 'processing' || owner !== event.attempt.owner) expect(after).toBe(before);
     }));
 
@@ -190,7 +198,7 @@ describe('a key', () => {
 describe('a verdict', () => {
   test('is `owned` for the owner of a live record with its own payload only', () =>
     always(({ after, verdict, event }) => {
-      if (verdict.is !== 'owned') return;
+      if (verdict.kind !== 'owned') return;
       expect(after).toMatchObject({ status: 'processing', owner: askerOf(event).owner });
       expect(verdict.record).toBe(after);
     }));
@@ -199,31 +207,31 @@ describe('a verdict', () => {
     always(({ after, verdict, event }) => {
       const asked = askerOf(event).fingerprint;
       if (after === undefined || after.status === 'released' || asked === undefined) return;
-      if (asked === after.fingerprint) expect(verdict.is).not.toBe('payload_differs');
-      else expect(verdict).toEqual({ is: 'payload_differs' });
+      if (asked === after.fingerprint) expect(verdict.kind).not.toBe('payload_mismatch');
+      else expect(verdict).toEqual({ is: 'payload_mismatch' });
     }));
 
   test('says when to come again while a lease lives, and only then', () =>
     always(({ after, verdict, now }) => {
-      if (verdict.is !== 'unsettled') return;
-      if (after?.status === 'processing') expect(verdict.retry_after_ms).toBe(after.lease_expires_at - now);
-      else expect(verdict.retry_after_ms).toBeNull();
+      if (verdict.kind !== 'blocked') return;
+      if (after?.status === 'processing') expect(verdict.retryAfterMs).toBe(after.lease_expires_at - now);
+      else expect(verdict.retryAfterMs).toBeNull();
     }));
 
   test('`failed` is told to the attempt itself only', () =>
     always(({ after, verdict, event }) => {
-      if (verdict.is !== 'failed') return;
+      if (verdict.kind !== 'failed') return;
       expect(after?.status).toBe('requires_review');
       expect(askerOf(event).owner).toBe(after?.owner);
     }));
 
   test('`free` is told of a key that a post may claim', () =>
     always(({ after, verdict, now }) => {
-      if (verdict.is !== 'free') return;
+      if (verdict.kind !== 'available') return;
       const fresh = attemptOf({ owner: 'fresh', fingerprint: 'any', document_id: 'fresh' }, now);
       const claimed = transition(
         after,
-        { type: 'posted', info: { boq_list_id: 'boq-1' }, attempt: fresh, response: null },
+        { kind: 'submitted', info: { boq_list_id: 'boq-1' }, attempt: fresh, response: null },
         now,
       );
       expect(claimed.verdict).toEqual({ is: 'owned', record: claimed.record });
@@ -235,14 +243,14 @@ test('the lives that are tried reach every state and every verdict, and more tha
   let longest = 0;
   for (const life of fc.sample(lives, { numRuns: 1000, seed: 1 })) {
     for (const { before, event, after, verdict } of walk(life)) {
-      seen.add(`${before?.status ?? 'none'} ${event.type}`);
-      seen.add(after?.status ?? 'none').add(verdict.is);
+      seen.add(`${before?.status ?? 'none'} ${event.kind}`);
+      seen.add(after?.status ?? 'none').add(verdict.kind);
       longest = Math.max(longest, after?.history.length ?? 0);
     }
   }
   const states = ['none', 'processing', 'completed', 'requires_review', 'released'];
-  const types = ['posted', 'finished', 'failed', 'met', 'resumed', 'released'];
-  const verdicts = ['owned', 'completed', 'failed', 'payload_differs', 'unsettled', 'free'];
+  const types = ['submitted', 'completed', 'failed', 'inspected', 'resumed', 'released'];
+  const verdicts = ['owned', 'completed', 'failed', 'payload_mismatch', 'blocked', 'available'];
   expect(longest).toBeGreaterThan(1);
   const all = [...states, ...states.flatMap((state) => types.map((type) => `${state} ${type}`)), ...verdicts];
   expect([...seen]).toEqual(expect.arrayContaining(all));

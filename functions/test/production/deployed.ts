@@ -16,7 +16,7 @@ export const DEPLOY_PACKAGE = 'functions/dist';
 export const PROJECT = 'demo-price-lists';
 
 /** Copies the deploy package into an empty folder and installs it as production does; returns the folder. */
-export async function install(): Promise<string> {
+export async function installDeployPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deployed-'));
   for (const file of ['index.cjs', 'package.json', 'package-lock.json']) {
     await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
@@ -28,10 +28,12 @@ export async function install(): Promise<string> {
 }
 
 /** Lets a process tell what memory it holds. */
-export const MEASURED = { NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}` };
+export const MEMORY_PROBE_ENV = {
+  NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
+};
 
 /** A function's process, as it runs in production. */
-export interface Served {
+export interface DeployedFunction {
   port: number;
   pid: number;
   /** Everything that the process has written, a line each: what Cloud Logging would keep. */
@@ -40,8 +42,8 @@ export interface Served {
   alive: () => boolean;
   /** The service's own lines of the output about requests, once there are so many: a line may come after its answer. */
   requestLines: (count: number) => Promise<Record<string, unknown>[]>;
-  /** The bytes that the process holds once it has collected its garbage; only with {@link MEASURED} in its environment. */
-  held: () => Promise<number>;
+  /** The bytes that the process holds once it has collected its garbage; only with {@link MEMORY_PROBE_ENV} in its environment. */
+  readHeapBytes: () => Promise<number>;
   /** Ends the process with the signal that the platform sends; resolves with its exit code, null if it had to be killed. */
   stop: () => Promise<number | null>;
 }
@@ -50,7 +52,11 @@ export interface Served {
  * Serves one function of a deploy package under the Functions Framework, as production does: a process of its own, the target
  * named on the command line, secrets and settings in the environment, and nothing else of this machine's environment.
  */
-export async function serve(folder: string, target: string, env: Record<string, string>): Promise<Served> {
+export async function startDeployedFunction(
+  folder: string,
+  target: string,
+  env: Record<string, string>,
+): Promise<DeployedFunction> {
   const framework = createRequire(resolve(folder, 'package.json')).resolve('@google-cloud/functions-framework');
   const port = await freePort();
   const child = spawn(process.execPath, [join(dirname(framework), 'main.js'), `--target=${target}`], {
@@ -93,7 +99,7 @@ export async function serve(folder: string, target: string, env: Record<string, 
         await delay(20);
       }
     },
-    held: async () => {
+    readHeapBytes: async () => {
       const said = output.length;
       child.kill('SIGUSR2');
       for (;;) {

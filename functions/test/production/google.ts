@@ -9,11 +9,11 @@ import { TLSSocket, createSecureContext } from 'node:tls';
 const CERTIFICATE = 'functions/test/production/fixtures/firestore-tls.pem';
 
 /** What a function meets in production and no emulator shows. */
-export interface Google {
+export interface FakeGoogleCloud {
   /** What makes a process take it for Google's. */
   environment: Record<string, string>;
   /** What was asked of it, in order: `CONNECT <host>` and the paths of the metadata server. */
-  asked: string[];
+  requests: string[];
   close: () => Promise<void>;
 }
 
@@ -21,21 +21,21 @@ export interface Google {
  * Google's metadata server, and Firestore's address with TLS in front of an embedded Firestore, both at one loopback port: the
  * first by the variable that the client library knows, the second as the proxy of every gRPC channel.
  */
-export async function startGoogle(firestorePort: number): Promise<Google> {
+export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeGoogleCloud> {
   const pem = readFileSync(CERTIFICATE);
   const secureContext = createSecureContext({ key: pem, cert: pem });
-  const asked: string[] = [];
+  const requests: string[] = [];
   const sockets = new Set<Socket>();
 
   const server = createServer(({ url = '' }, response) => {
-    asked.push(url);
+    requests.push(url);
     response.setHeader('Metadata-Flavor', 'Google');
     if (url.includes('/token')) response.end('{"access_token":"a-token","expires_in":3600,"token_type":"Bearer"}');
     else if (url.includes('universe')) response.end('googleapis.com');
     else response.end('{}');
   });
   server.on('connect', ({ url = '' }, socket: Socket) => {
-    asked.push(`CONNECT ${url}`);
+    requests.push(`CONNECT ${url}`);
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const secure = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['h2'] });
     const firestore = connect(firestorePort, '127.0.0.1');
@@ -53,7 +53,7 @@ export async function startGoogle(firestorePort: number): Promise<Google> {
       grpc_proxy: `http://${host}`,
       GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: resolve(CERTIFICATE),
     },
-    asked,
+    requests,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       server.closeAllConnections();

@@ -1,16 +1,22 @@
 import type { DocumentData, DocumentReference } from 'firebase-admin/firestore';
-import { readChunks, readEntries, readKey, readKeys, readProgress } from '../../operator/records';
+import {
+  readPayloadChunks,
+  streamStoredEntries,
+  getKeyRecord,
+  listKeyRecords,
+  readListProgress,
+} from '../../operator/records';
 import { release } from '../../operator/review';
 import { systemClock } from '../../src/lib/clock';
-import { openDatabase } from '../../src/lib/repositories/database';
-import { usageUntil } from '../../src/lib/repositories/usage';
+import { getDatabase } from '../../src/lib/repositories/database';
+import { createCallContext } from '../../src/lib/repositories/usage';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { Indexes, type IndexDefinitions } from '../../../local/firestore/indexes';
 import type { Filter, Requests } from '../../../local/firestore/schema';
 import type { MapValue, Value } from '../../../local/firestore/values';
 import { operations, type OperationName } from '../support/operations';
-import { declaredIndexes, startService, type Service } from '../support/service';
-import { bodyOf } from '../support/submissions';
+import { readDeclaredIndexes, startTestService, type TestService } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
 
 /**
  * firestore.indexes.json against every query that the service and the operator's command can send: each is served, no
@@ -19,14 +25,14 @@ import { bodyOf } from '../support/submissions';
 
 type Composite = NonNullable<IndexDefinitions['indexes']>[number];
 
-const declared = declaredIndexes();
+const declared = readDeclaredIndexes();
 /** What the running Firestore goes by; a test takes one out. */
 const inForce: { indexes: Composite[] } = { indexes: [] };
 
-let service: Service;
+let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({
+  service = await startTestService({
     ...declared,
     ...inForce,
     get indexes() {
@@ -65,12 +71,12 @@ const callAll = async () => {
 
 /** A key that is known to be there. */
 async function recordOf(boq_list_id: string): Promise<KeyRecord> {
-  const record = await readKey(database(), boq_list_id);
+  const record = await getKeyRecord(database(), boq_list_id);
   if (record === undefined) throw new Error(`no record of ${boq_list_id}`);
   return record;
 }
 
-const database = () => openDatabase(usageUntil(AbortSignal.timeout(20_000)));
+const database = () => getDatabase(createCallContext(AbortSignal.timeout(20_000)));
 
 /** A price list's life with all that may happen: it fails, is released, is posted again; and one without a market. */
 async function liveThroughEverything(products: number): Promise<void> {
@@ -81,7 +87,7 @@ async function liveThroughEverything(products: number): Promise<void> {
     match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
     action: { kind: 'error', code: 'PERMISSION_DENIED' },
   });
-  const json = bodyOf(products);
+  const json = createPriceListBody(products);
   expect((await call('addPriceLists', { json })).status).toBe(500);
   const run = {
     db: database(),
@@ -93,7 +99,7 @@ async function liveThroughEverything(products: number): Promise<void> {
   };
   await release(await recordOf('boq-1'), { by: 'test', reason: 'test' }, { ...run, log: silent });
   expect((await call('addPriceLists', { json })).status).toBe(200);
-  const nowhere = bodyOf(1, { boq_list_id: 'boq-2', market_id: 'nowhere' });
+  const nowhere = createPriceListBody(1, { boq_list_id: 'boq-2', market_id: 'nowhere' });
   expect((await call('addPriceLists', { json: nowhere })).status).toBe(200);
 }
 
@@ -105,17 +111,17 @@ const silent = {
 };
 
 test('every query is one of these shapes, and each is served', async () => {
-  const calls = service.observe();
+  const calls = service.recordCalls();
   expect(await callAll()).toEqual(reads.map(() => 200));
   await liveThroughEverything(10);
   const db = database();
   const record = await recordOf('boq-1');
-  await readKeys(db, ['processing', 'requires_review']);
-  await readChunks(db, record);
+  await listKeyRecords(db, ['processing', 'requires_review']);
+  await readPayloadChunks(db, record);
   for (const kind of ['expected_forward_cost', 'price_list'] as const) {
     if (record.creation === null) throw new Error('no lists were created');
-    await readProgress(db, kind, record.creation);
-    expect(await readEntries(db, kind, record.creation).next()).toMatchObject({ done: false });
+    await readListProgress(db, kind, record.creation);
+    expect(await streamStoredEntries(db, kind, record.creation).next()).toMatchObject({ done: false });
   }
   const queries = calls.flatMap(({ rpc, request, outcome }) =>
     rpc === 'RunQuery' || rpc === 'RunAggregationQuery'
@@ -170,7 +176,7 @@ describe('exemptions', () => {
     const { db, call } = service;
     await db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });
     const before = [await entriesUnder(declared), await entriesUnder({ ...declared, fieldOverrides: [] })];
-    expect((await call('addPriceLists', { json: bodyOf(1_203) })).status).toBe(200);
+    expect((await call('addPriceLists', { json: createPriceListBody(1_203) })).status).toBe(200);
     const after = [await entriesUnder(declared), await entriesUnder({ ...declared, fieldOverrides: [] })];
     expect(after.map((entries, i) => entries - (before[i] ?? 0))).toEqual([98, 4930]);
   });

@@ -1,13 +1,13 @@
 import { operationNames, operations, type OperationName } from '../support/operations';
-import { KEY, startService, type LogLine, type Service } from '../support/service';
-import { bodyOf } from '../support/submissions';
-import { watchLeaks } from '../support/leaks';
+import { TEST_API_KEY, startTestService, type LogLine, type TestService } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
+import { createLogLeakDetector } from '../support/leaks';
 
 /** What the service logs: one line a request, one an event of a price list's life, and nothing that is confidential. */
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(async () => {
   service.reset();
@@ -74,7 +74,7 @@ describe('the line of a request', () => {
     expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: 2 }]);
   });
 
-  test.each<[string, Parameters<Service['call']>[1], number, string]>([
+  test.each<[string, Parameters<TestService['call']>[1], number, string]>([
     ['a refused key', { headers: { 'x-api-key': 'wrong' } }, 401, 'api_key_refused'],
     ['a wrong method', { method: 'DELETE' }, 405, 'method_refused'],
     ['a bad body', { json: {} }, 400, 'payload_invalid'],
@@ -106,7 +106,7 @@ describe('the life of a price list', () => {
   const life = () => service.log.filter(({ event }) => String(event).startsWith('price_list_'));
 
   test('claimed and finished, under the request’s id and the ids of its records', async () => {
-    const { json, headers } = await service.call('addPriceLists', { json: bodyOf(3) });
+    const { json, headers } = await service.call('addPriceLists', { json: createPriceListBody(3) });
     const { document_id, price_list } = json as { document_id: string; price_list: { id: string } };
     const ids = { request_id: headers['x-request-id'], document_id, list_id: price_list.id, products_count: 3 };
     expect(life()).toEqual([
@@ -121,13 +121,13 @@ describe('the life of a price list', () => {
       match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
       action: { kind: 'error', code: 'PERMISSION_DENIED', message: 'denied on /documents/a/product-1' },
     });
-    expect((await service.call('addPriceLists', { json: bodyOf(3) })).status).toBe(500);
+    expect((await service.call('addPriceLists', { json: createPriceListBody(3) })).status).toBe(500);
     expect(life()).toMatchObject([
       { severity: 'INFO', event: 'price_list_claimed' },
       { severity: 'ERROR', event: 'price_list_failed', reason: expect.stringContaining('/documents/…') as string },
     ]);
     service.log.length = 0;
-    expect((await service.call('addPriceLists', { json: bodyOf(3) })).status).toBe(409);
+    expect((await service.call('addPriceLists', { json: createPriceListBody(3) })).status).toBe(409);
     expect(lines('request')).toMatchObject([{ error_code: 'attempt_unsettled', reason: 'the key requires review' }]);
   });
 });
@@ -175,13 +175,17 @@ describe('nothing confidential', () => {
     }
     const all = JSON.stringify(service.log);
     expect(lines('request').length).toBe(10);
-    for (const secret of [...Object.values(planted), KEY, 'Kenya']) expect(all).not.toContain(String(secret));
+    for (const secret of [...Object.values(planted), TEST_API_KEY, 'Kenya']) expect(all).not.toContain(String(secret));
   }, 60_000);
 
   test('would escape the watch that every suite is under', () => {
     const watch = () => {
-      const leaks = watchLeaks();
-      leaks.sent('addPriceLists', { 'x-api-key': 'planted-key' }, JSON.stringify(bodyOf(2, { name: 'June prices' })));
+      const leaks = createLogLeakDetector();
+      leaks.sent(
+        'addPriceLists',
+        { 'x-api-key': 'planted-key' },
+        JSON.stringify(createPriceListBody(2, { name: 'June prices' })),
+      );
       return leaks;
     };
     const harmless = watch();

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { errorTable } from '../../src/lib/http/errors';
+import { ERROR_DEFINITIONS } from '../../src/lib/http/errors';
 import { operationNames } from '../support/operations';
 
 /** The alert policies, metrics and dashboard in docs/monitoring, against what the service logs and the page that they send to. */
@@ -31,7 +31,7 @@ test.each(everything)('%s names fields, events and errors that there are', (_, t
   for (const [, event = ''] of text.matchAll(/jsonPayload\.event=\\"(\w+)\\"/g))
     expect(['request', ...fields]).toContain(event);
   for (const [, code = ''] of text.matchAll(/jsonPayload\.error_code=\\"(\w+)\\"/g))
-    expect(Object.keys(errorTable)).toContain(code);
+    expect(Object.keys(ERROR_DEFINITIONS)).toContain(code);
   for (const [, name = ''] of text.matchAll(/operation!?=\\"(\w+)\\"/g)) expect(operationNames).toContain(name);
 });
 

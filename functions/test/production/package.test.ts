@@ -4,10 +4,16 @@ import { join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../local/firestore';
 import definitions from '../../../firestore.indexes.json';
-import { exchange } from '../support/http';
+import { sendRequest } from '../support/http';
 import { operationNames, operations, type OperationName } from '../support/operations';
-import { DEPLOY_PACKAGE, PROJECT, install, serve, type Served } from './deployed';
-import { startGoogle } from './google';
+import {
+  DEPLOY_PACKAGE,
+  PROJECT,
+  installDeployPackage,
+  startDeployedFunction,
+  type DeployedFunction,
+} from './deployed';
+import { startFakeGoogleCloud } from './google';
 
 /** What `npm run build` makes, installed into an empty folder and run as production runs it. */
 
@@ -53,13 +59,13 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   let folder: string;
   let firestore: EmbeddedFirestore;
   let db: Firestore;
-  let served: Served | undefined;
+  let served: DeployedFunction | undefined;
 
   beforeAll(async () => {
     firestore = await startFirestore({ indexes: definitions as IndexDefinitions });
     process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
     db = new Firestore({ projectId: PROJECT });
-    folder = await install();
+    folder = await installDeployPackage();
     const place = { name: 'Nairobi', country_iso: 'ken' };
     await Promise.all([
       db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'ken', currency_iso: 'kes' }),
@@ -91,7 +97,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     const operation = operations[name];
     const body = 'body' in operation ? JSON.stringify(operation.body) : '';
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-    return exchange(port, { method: operation.method, headers, body });
+    return sendRequest(port, { method: operation.method, headers, body });
   };
 
   test.each([
@@ -108,7 +114,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   test.each(operationNames)(
     '%s answers with either key of a rotation, refuses any other, and logs a line each',
     async (name) => {
-      served = await serve(folder, name, emulated());
+      served = await startDeployedFunction(folder, name, emulated());
       const { port } = served;
       const answers = [await call(name, port, 'new-key'), await call(name, port, 'old-key')];
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -123,19 +129,19 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   );
 
   test('a process that is told to stop ends by itself', async () => {
-    served = await serve(folder, 'getTeams', emulated());
+    served = await startDeployedFunction(folder, 'getTeams', emulated());
     await call('getTeams', served.port, 'new-key');
     expect(await served.stop()).not.toBeNull();
   });
 
   test('reaches Firestore over TLS with a token of its service account, as where no emulator is set', async () => {
-    const google = await startGoogle(firestore.port);
-    served = await serve(folder, 'getTeams', { ...SETTINGS, ...google.environment });
+    const google = await startFakeGoogleCloud(firestore.port);
+    served = await startDeployedFunction(folder, 'getTeams', { ...SETTINGS, ...google.environment });
     const { status, json } = await call('getTeams', served.port, 'new-key');
     await google.close();
     expect([status, json]).toEqual([200, expectedOf.getTeams]);
-    expect(google.asked).toContain('CONNECT firestore.googleapis.com:443');
-    expect(google.asked.some((asked) => asked.includes('/service-accounts/default/token'))).toBe(true);
+    expect(google.requests).toContain('CONNECT firestore.googleapis.com:443');
+    expect(google.requests.some((asked) => asked.includes('/service-accounts/default/token'))).toBe(true);
   });
 });
 

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import firebase from '../../../firebase.json';
-import { closedPaths } from './rules';
+import { parseDeniedPaths } from './rules';
 
 /** firestore.rules itself, as firebase.json deploys it. */
 const rules = readFileSync(firebase.firestore.rules, 'utf8');
 
 test('the rules that are deployed refuse every client, for every document of every database', () => {
-  expect(closedPaths(rules)).toEqual([
+  expect(parseDeniedPaths(rules)).toEqual([
     '/databases/{database}/documents',
     '/databases/{database}/documents/{document=**}',
   ]);
 });
 
 test('rules without any rule refuse everyone, too', () => {
-  expect(closedPaths("rules_version = '2'; service cloud.firestore {}")).toEqual([]);
+  expect(parseDeniedPaths("rules_version = '2'; service cloud.firestore {}")).toEqual([]);
 });
 
 test.each([
@@ -34,5 +34,5 @@ test.each([
 ])('rules are not taken for closed with %s', (_, found, instead) => {
   const opened = rules.replace(found, instead);
   expect(opened).not.toBe(rules);
-  expect(() => closedPaths(opened)).toThrow();
+  expect(() => parseDeniedPaths(opened)).toThrow();
 });

@@ -14,7 +14,7 @@ const METHODS = ['read', 'get', 'list', 'write', 'create', 'update', 'delete'];
 const TOKEN = /\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/|('2'|cloud\.firestore|\/[^\s{}]*(?:\{[\w=*]+\}[^\s{}]*)*|\w+|[{}:;,=])/y;
 
 /** The paths that the rules match. @throws Error at the first thing that is not plainly a refusal of everyone */
-export function closedPaths(rules: string): string[] {
+export function parseDeniedPaths(rules: string): string[] {
   const tokens = tokensOf(rules);
   const paths: string[] = [];
   const next = (): string => tokens.shift() ?? 'the end';

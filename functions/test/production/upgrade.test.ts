@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { readKey } from '../../operator/records';
+import { getKeyRecord } from '../../operator/records';
 import { resume } from '../../operator/review';
 import { systemClock } from '../../src/lib/clock';
-import { openDatabase } from '../../src/lib/repositories/database';
-import { usageUntil } from '../../src/lib/repositories/usage';
-import { keyId } from '../../src/lib/repositories/price-lists';
-import { startService, type Service } from '../support/service';
-import { bodyOf } from '../support/submissions';
+import { getDatabase } from '../../src/lib/repositories/database';
+import { createCallContext } from '../../src/lib/repositories/usage';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { startTestService, type TestService } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
 
 /**
  * Records that every version since 1.0.0 wrote, kept as files, under the present one: read, replayed, refused and resumed. A
@@ -21,16 +21,17 @@ interface Fixture {
 const FIXTURES = 'functions/test/production/fixtures';
 const versions = readdirSync(FIXTURES).filter((file) => /^schema-\d+\.json$/.test(file));
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 afterAll(() => service.close());
 
 const post = (boq_list_id: string, products = 3, market_id = 'market-1') =>
-  service.call('addPriceLists', { json: bodyOf(products, { boq_list_id, market_id }) });
+  service.call('addPriceLists', { json: createPriceListBody(products, { boq_list_id, market_id }) });
 
-const keyRecordOf = (boq_list_id: string) => service.db.collection('price_list_idempotency').doc(keyId(boq_list_id));
+const keyRecordOf = (boq_list_id: string) =>
+  service.db.collection('price_list_idempotency').doc(keyDocumentId(boq_list_id));
 
 const entriesOf = async (collection: string, id: string) => {
   const entries = await service.db.collection(collection).doc(id).collection('products').get();
@@ -73,8 +74,8 @@ describe.each(versions)('records of %s', (file) => {
 
   test.each(['requires-review', 'processing'])('the attempt %s is resumed from its stored payload', async (key) => {
     const signal = AbortSignal.timeout(20_000);
-    const db = openDatabase(usageUntil(signal));
-    const record = await readKey(db, key);
+    const db = getDatabase(createCallContext(signal));
+    const record = await getKeyRecord(db, key);
     if (record?.creation == null) throw new Error(`${key} is not among the records`);
     const run = {
       db,
@@ -85,11 +86,14 @@ describe.each(versions)('records of %s', (file) => {
       leaseMs: 60_000,
       log,
     };
-    const { response } = await resume(record, { by: 'test', reason: 'upgrade' }, run, { lacking: quiet, wrote: quiet });
+    const { response } = await resume(record, { by: 'test', reason: 'upgrade' }, run, {
+      onPending: quiet,
+      onWritten: quiet,
+    });
 
     expect((await post(key)).text).toBe(response);
     const { expected_forward_cost_id, price_list_id } = record.creation;
-    const { products } = bodyOf(3);
+    const { products } = createPriceListBody(3);
     expect(await entriesOf('price_lists', price_list_id)).toEqual(pricesOf(products, 'price_list_price'));
     expect(await entriesOf('expected_forward_costs', expected_forward_cost_id)).toEqual(
       pricesOf(products, 'expected_forward_cost_price'),
@@ -129,7 +133,7 @@ function stored(fields: Record<string, unknown>): Record<string, unknown> {
 }
 
 function pricesOf(
-  products: ReturnType<typeof bodyOf>['products'],
+  products: ReturnType<typeof createPriceListBody>['products'],
   price: 'price_list_price' | 'expected_forward_cost_price',
 ) {
   return Object.fromEntries(Object.entries(products).map(([id, prices]) => [id, { [price]: prices[price] }]));

@@ -36,10 +36,10 @@ const breaks: Record<string, Break> = {
   },
   'entries that are created': {
     file: ENTRIES,
-    line: 'writer.open(COMMIT_WRITE, 1 + varintSize(documentSize) + documentSize);',
+    line: 'writer.writeTag(COMMIT_WRITE, 1 + varintSize(documentSize) + documentSize);',
     // A precondition: there is no such document.
-    broken: `writer.open(COMMIT_WRITE, 5 + varintSize(documentSize) + documentSize);
-      writer.raw(Buffer.from([0x22, 2, 8, 0]));`,
+    broken: `writer.writeTag(COMMIT_WRITE, 5 + varintSize(documentSize) + documentSize);
+      writer.writeRaw(Buffer.from([0x22, 2, 8, 0]));`,
     caught: /somebody else was first/,
   },
   'a failure that is written without a condition': {
@@ -56,8 +56,8 @@ const breaks: Record<string, Break> = {
   },
   'a lease that leaves its owner in place': {
     file: STATES,
-    line: "return { ...record, status: 'requires_review', owner: NOBODY, failure: LEASE_RAN_OUT, updated_at: now };",
-    broken: "return { ...record, status: 'requires_review', failure: LEASE_RAN_OUT, updated_at: now };",
+    line: "return { ...record, status: 'requires_review', owner: NO_OWNER, failure: LEASE_EXPIRED, updated_at: now };",
+    broken: "return { ...record, status: 'requires_review', failure: LEASE_EXPIRED, updated_at: now };",
     caught: /superseded is answered as unsettled/,
   },
   'a try that goes on after it was given up': {

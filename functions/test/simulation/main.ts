@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { simulate } from './simulate';
-import { Violation } from './schedule';
+import { InvariantViolation } from './schedule';
 
 /**
  * npm run simulate -- --schedules N --seed S
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
       `${schedules} schedules, ${calls} calls, in ${seconds()} s; answers: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
     );
   } catch (error) {
-    if (!(error instanceof Violation)) throw error;
+    if (!(error instanceof InvariantViolation)) throw error;
     console.error(error.trace.join('\n'));
     console.error(`\n${error.message}\nnpm run simulate -- --schedules 1 --seed ${error.seed}`);
     process.exitCode = 1;

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import type { DocumentSnapshot, Firestore } from 'firebase-admin/firestore';
-import { keyId } from '../../src/lib/repositories/price-lists';
-import { keyRecord, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { keyRecordSchema, type KeyRecord } from '../../src/lib/schemas/key-record';
 
 /** Watches how the records of keys change from one commit to the next, and remembers it for the model. */
 
 /** What a key's record was from some moment on. */
-export type Moment = KeyRecord | undefined;
+export type KeyState = KeyRecord | undefined;
 
-export class Monitor {
+export class KeyHistory {
   readonly #keys: readonly string[];
-  readonly #moments: Map<string, Moment[]>;
+  readonly #moments: Map<string, KeyState[]>;
   /** Every document that was ever looked at, as it was then, by path. */
   #seen = new Map<string, DocumentSnapshot>();
 
@@ -28,30 +28,30 @@ export class Monitor {
   }
 
   /** What the key's record was at any time since the mark. */
-  since(key: string, mark: number): readonly Moment[] {
+  since(key: string, mark: number): readonly KeyState[] {
     return this.#momentsOf(key).slice(mark);
   }
 
   /** What the key's record is. */
-  now(key: string): Moment {
+  now(key: string): KeyState {
     return this.#momentsOf(key).at(-1);
   }
 
   /** Looks at every key, and throws an AssertionError if one has changed in a way in which none may. */
-  async look(): Promise<void> {
-    const keys = this.#keys.map((key) => this.db.collection('price_list_idempotency').doc(keyId(key)));
+  async checkCommit(): Promise<void> {
+    const keys = this.#keys.map((key) => this.db.collection('price_list_idempotency').doc(keyDocumentId(key)));
     const known = [...this.#seen.values()].filter(({ ref }) => ref.parent.id !== 'price_list_idempotency');
     const found = await this.db.getAll(...keys, ...known.map(({ ref }) => ref));
     const records = this.#keys.map((key, i) => this.#lookAtKey(key, found[i]));
     for (const parent of found.slice(keys.length)) {
       const before = this.#seen.get(parent.ref.path);
-      if (before !== undefined && !before.isEqual(parent)) judgeParent(before, parent, records);
+      if (before !== undefined && !before.isEqual(parent)) assertListTransition(before, parent, records);
     }
     for (const document of found) this.#seen.set(document.ref.path, document);
     await this.#meetParents(records);
   }
 
-  #lookAtKey(key: string, document: DocumentSnapshot | undefined): Moment {
+  #lookAtKey(key: string, document: DocumentSnapshot | undefined): KeyState {
     const before = this.now(key);
     const seen = document && this.#seen.get(document.ref.path);
     if (
@@ -59,14 +59,14 @@ export class Monitor {
       (seen ?? { updateTime: undefined }).updateTime?.valueOf() === document.updateTime?.valueOf()
     )
       return before;
-    const record = document.exists ? keyRecord.parse(document.data()) : undefined;
-    judgeChange(before, record);
+    const record = document.exists ? keyRecordSchema.parse(document.data()) : undefined;
+    assertKeyTransition(before, record);
     this.#momentsOf(key).push(record);
     return record;
   }
 
   /** Looks at the parents of attempts that are new. */
-  async #meetParents(records: readonly Moment[]): Promise<void> {
+  async #meetParents(records: readonly KeyState[]): Promise<void> {
     const parents = records
       .flatMap((record) => record?.creation ?? [])
       .flatMap(({ expected_forward_cost_id, price_list_id }) => [
@@ -78,14 +78,14 @@ export class Monitor {
     for (const parent of await this.db.getAll(...parents)) this.#seen.set(parent.ref.path, parent);
   }
 
-  #momentsOf(key: string): Moment[] {
+  #momentsOf(key: string): KeyState[] {
     const moments = this.#moments.get(key);
     assert(moments, 'a key that the schedule knows');
     return moments;
   }
 }
 
-function judgeChange(before: Moment, after: Moment): void {
+function assertKeyTransition(before: KeyState, after: KeyState): void {
   assert(after, 'the record of a key is never deleted');
   const change = `${before?.status ?? 'none'} → ${after.status}`;
   if (before === undefined) {
@@ -117,7 +117,7 @@ function judgeChange(before: Moment, after: Moment): void {
   }
 }
 
-function judgeParent(before: DocumentSnapshot, after: DocumentSnapshot, records: readonly Moment[]): void {
+function assertListTransition(before: DocumentSnapshot, after: DocumentSnapshot, records: readonly KeyState[]): void {
   const record = records.find((each) =>
     [each?.creation?.expected_forward_cost_id, each?.creation?.price_list_id].includes(after.id),
   );

@@ -1,5 +1,5 @@
 /** Chance from a seed: the same seed, the same chances. */
-export class Random {
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {

@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
-import { ServiceError } from '../../src/lib/http/errors';
+import { ApiError } from '../../src/lib/http/errors';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import { LEASE_MS, writeSettings } from '../../src/lib/settings';
-import { fingerprintOf } from '../../src/price-lists/payload';
-import { LEASE_RAN_OUT } from '../../src/price-lists/state-machine';
-import { addPriceLists, RESERVE_MS, type Run, type Stored } from '../../src/price-lists/workflow';
-import { find, Refusal, release, resume, storedPayload } from '../../operator/review';
+import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/settings';
+import { computeFingerprint } from '../../src/price-lists/payload';
+import { LEASE_EXPIRED } from '../../src/price-lists/state-machine';
+import {
+  createPriceLists,
+  FAILURE_RESERVE_MS,
+  type WorkflowContext,
+  type CreationResult,
+} from '../../src/price-lists/workflow';
+import { requireKeyRecord, CommandError, release, resume, loadStoredPayload } from '../../operator/review';
 import { checkInvariants } from '../faults/invariants';
-import { submissionOf } from '../support/submissions';
-import { Monitor, type Moment } from './monitor';
-import { Random } from './random';
-import { CALM, Crashed, World, type Process, type Weather } from './world';
+import { parseSubmission } from '../support/submissions';
+import { KeyHistory, type KeyState } from './monitor';
+import { SeededRandom } from './random';
+import { NO_FAULTS, ProcessCrashed, Simulator, type Process, type FaultRates } from './world';
 
 /**
  * One schedule: clients that post and post again, operators who resume and release, and whatever the weather does to
@@ -20,7 +25,7 @@ import { CALM, Crashed, World, type Process, type Weather } from './world';
  */
 
 /** What a schedule came to. */
-export interface Outcome {
+export interface ScheduleResult {
   calls: number;
   /** How often each answer was given. */
   answers: Map<string, number>;
@@ -29,7 +34,7 @@ export interface Outcome {
 }
 
 /** A schedule in which something that must hold did not. */
-export class Violation extends Error {
+export class InvariantViolation extends Error {
   constructor(
     readonly seed: number,
     readonly trace: readonly string[],
@@ -44,30 +49,30 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** As long as a deployed function works at a request before it fails it by itself. */
-const BUDGET_MS = writeSettings.timeoutSeconds * SECOND - RESERVE_MS - 15 * SECOND;
+const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - 15 * SECOND;
 
 /** A process with fewer mishaps than a call has tries has lost nothing that it could not ride out. */
-const RIDDEN_OUT = 5;
+const MAX_TOLERATED_FAULTS = 5;
 
 /** Runs the schedule of a seed against an empty database. @throws Violation */
-export async function runSchedule(seed: number, db: Firestore): Promise<Outcome> {
+export async function runSchedule(seed: number, db: Firestore): Promise<ScheduleResult> {
   const schedule = new Schedule(seed, db);
   try {
     await schedule.run();
   } catch (cause) {
-    throw new Violation(seed, schedule.trace ?? schedule.world.trace, cause);
+    throw new InvariantViolation(seed, schedule.trace ?? schedule.world.trace, cause);
   }
   const { calls, trace } = schedule.world;
   return { calls, trace, answers: schedule.answers };
 }
 
 class Schedule {
-  readonly world: World;
+  readonly world: Simulator;
   readonly answers = new Map<string, number>();
-  readonly #random: Random;
+  readonly #random: SeededRandom;
   readonly #db: Firestore;
   readonly #submissions: PriceListSubmission[];
-  readonly #monitor: Monitor;
+  readonly #monitor: KeyHistory;
   readonly #keys: readonly string[];
   /** The bytes that were answered for a key. */
   readonly #answered = new Map<string, string>();
@@ -78,12 +83,12 @@ class Schedule {
   #processes = 0;
 
   constructor(seed: number, db: Firestore) {
-    this.#random = new Random(seed);
+    this.#random = new SeededRandom(seed);
     this.#db = db;
     this.#keys = this.#random.chance(0.3) ? ['boq-1', 'boq-2'] : ['boq-1'];
     this.#submissions = this.#keys.flatMap((key) => this.#payloadsOf(key));
-    this.#monitor = new Monitor(db, this.#keys);
-    this.world = new World(this.#random, db, () => this.#monitor.look().catch(this.#fail), this.#fail);
+    this.#monitor = new KeyHistory(db, this.#keys);
+    this.world = new Simulator(this.#random, db, () => this.#monitor.checkCommit().catch(this.#fail), this.#fail);
   }
 
   async run(): Promise<void> {
@@ -94,7 +99,7 @@ class Schedule {
       ...Array.from({ length: clients }, (_, i) => this.#client(`client-${i + 1}`)),
       ...Array.from({ length: operators }, (_, i) => this.#operator(`operator-${i + 1}`)),
     ].map((life) => life.catch(this.#fail));
-    await this.world.proceed(this.#weather());
+    await this.world.runUntilIdle(this.#weather());
     if (this.trace !== undefined) throw this.#failure as Error;
     await Promise.all(lives);
     await checkInvariants(this.#db, this.#submissions);
@@ -120,14 +125,14 @@ class Schedule {
           { price_list_price: i + price, expected_forward_cost_price: i },
         ]),
       );
-      return submissionOf({
+      return parseSubmission({
         info: { market_id, boq_list_id, currency_iso: 'usd', date: '06/2026', name },
         products,
       });
     });
   }
 
-  #weather(): Weather {
+  #weather(): FaultRates {
     const { pick } = bound(this.#random);
     const errors = () => pick([0, 0.05, 0.2, 0.4]);
     return {
@@ -164,20 +169,24 @@ class Schedule {
     this.world.note(process, `posts ${submission.info.name} for ${boq_list_id}`);
     let answer: Answer;
     try {
-      const run = (signal: AbortSignal) => addPriceLists(submission, this.#run(process, signal));
-      answer = { is: 'stored', ...(await this.world.run(process, BUDGET_MS, run)) };
+      const run = (signal: AbortSignal) => createPriceLists(submission, this.#run(process, signal));
+      answer = { kind: 'stored', ...(await this.world.run(process, BUDGET_MS, run)) };
     } catch (error) {
-      if (error instanceof Crashed) answer = { is: 'lost' };
-      else if (error instanceof ServiceError) answer = { is: 'refused', error };
-      else answer = { is: 'unforeseen', error };
+      if (error instanceof ProcessCrashed) answer = { kind: 'lost' };
+      else if (error instanceof ApiError) answer = { kind: 'refused', error };
+      else answer = { kind: 'unforeseen', error };
     }
     const told =
-      answer.is === 'refused' ? answer.error.code : answer.is === 'stored' && answer.replayed ? 'replayed' : answer.is;
+      answer.kind === 'refused'
+        ? answer.error.code
+        : answer.kind === 'stored' && answer.replayed
+          ? 'replayed'
+          : answer.kind;
     this.world.note(process, `answered ${told}`);
     this.#count(told);
     const judged = { submission, process, answer, mark, started_at };
     // Also where the client has hung up, and nobody else would hear of it.
-    await this.world.aside(() => this.#judge(judged)).catch(this.#fail);
+    await this.world.whilePaused(() => this.#judge(judged)).catch(this.#fail);
     return told;
   }
 
@@ -185,7 +194,7 @@ class Schedule {
     this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
   }
 
-  #run(process: Process, signal: AbortSignal): Run {
+  #run(process: Process, signal: AbortSignal): WorkflowContext {
     const quiet = () => undefined;
     return {
       db: process.db,
@@ -193,26 +202,26 @@ class Schedule {
       random: () => this.#random.next(),
       newToken: () => process.name,
       signal,
-      leaseMs: LEASE_MS,
+      leaseMs: LEASE_DURATION_MS,
       log: { claimed: quiet, finished: quiet, failed: quiet, superseded: quiet },
     };
   }
 
   /** The model: what a client may be answered, given all that its key's record was while it waited. */
-  async #judge({ submission, process, answer, mark, started_at }: Judged): Promise<void> {
+  async #judge({ submission, process, answer, mark, started_at }: ObservedResponse): Promise<void> {
     const key = submission.info.boq_list_id;
-    const fingerprint = fingerprintOf(submission);
+    const fingerprint = computeFingerprint(submission);
     const moments = this.#monitor.since(key, mark);
-    const isOwn = (moment: Moment) => moment?.owner === process.name;
+    const isOwn = (moment: KeyState) => moment?.owner === process.name;
     const claimed = moments.some(isOwn);
-    const { mishaps, conflicts, permanent, frozenMs } = process;
-    const easy = mishaps + conflicts <= RIDDEN_OUT && !permanent && frozenMs < 30 * SECOND;
-    const outlived = this.world.now - started_at > LEASE_MS - MINUTE;
+    const { faultCount, conflicts, permanent, frozenMs } = process;
+    const easy = faultCount + conflicts <= MAX_TOLERATED_FAULTS && !permanent && frozenMs < 30 * SECOND;
+    const outlived = this.world.now - started_at > LEASE_DURATION_MS - MINUTE;
     const settled = this.#answered.get(key);
 
     assert(conflicts < moments.length, 'whoever is refused by the database, somebody else was first');
 
-    switch (answer.is) {
+    switch (answer.kind) {
       case 'lost':
         return;
       case 'stored': {
@@ -234,7 +243,7 @@ class Schedule {
         const { code, headers } = answer.error;
         const { 'Retry-After': retryAfter } = headers;
         if (code === 'payload_differs') {
-          const differs = (moment: Moment) => moment?.fingerprint !== fingerprint && moment !== undefined;
+          const differs = (moment: KeyState) => moment?.fingerprint !== fingerprint && moment !== undefined;
           assert(
             moments.some((moment) => differs(moment) && moment?.status !== 'released'),
             'a payload is refused as different only where another holds the key',
@@ -242,11 +251,11 @@ class Schedule {
           assert(!claimed, 'an attempt is never refused as different from its own claim');
         } else if (code === 'attempt_unsettled' && retryAfter !== undefined) {
           assert.match(retryAfter, /^([1-9]|[12]\d|30)$/, 'a Retry-After is 1 to 30 seconds');
-          const live = (moment: Moment) => moment?.status === 'processing' && !isOwn(moment);
+          const live = (moment: KeyState) => moment?.status === 'processing' && !isOwn(moment);
           assert(moments.some(live), 'a caller is asked to come back only while an attempt of another is live');
           assert(!claimed || outlived, 'nobody is refused by his own claim');
         } else if (code === 'attempt_unsettled') {
-          const unsettled = (moment: Moment) =>
+          const unsettled = (moment: KeyState) =>
             moment?.status === 'requires_review' ||
             moment?.status === 'released' ||
             (moment?.status === 'processing' && moment.lease_expires_at < this.world.now + MINUTE) ||
@@ -257,9 +266,9 @@ class Schedule {
           assert.equal(code, 'creation_failed');
           assert(claimed, 'only a claimed attempt fails');
           assert(!easy, 'what can be ridden out is ridden out');
-          const lapsed = moments.some((moment) => isOwn(moment) && moment?.failure === LEASE_RAN_OUT);
+          const lapsed = moments.some((moment) => isOwn(moment) && moment?.failure === LEASE_EXPIRED);
           assert(
-            !lapsed || mishaps > RIDDEN_OUT || permanent,
+            !lapsed || faultCount > MAX_TOLERATED_FAULTS || permanent,
             'an attempt that was superseded is answered as unsettled',
           );
         }
@@ -271,7 +280,7 @@ class Schedule {
       case 'unforeseen': {
         assert(!easy, `what can be ridden out is ridden out: ${String(answer.error)}`);
         // The record is asked before a claim is given up; that fails only after as many errors again.
-        const asked = mishaps <= 2 * RIDDEN_OUT && frozenMs < 30 * SECOND;
+        const asked = faultCount <= 2 * MAX_TOLERATED_FAULTS && frozenMs < 30 * SECOND;
         assert(!claimed || !asked || permanent, 'nobody is refused by his own claim');
       }
     }
@@ -295,21 +304,22 @@ class Schedule {
   async #settle(key: string, how: 'resume' | 'release', name: string): Promise<void> {
     const process = this.world.process(name);
     const decision = { by: name, reason: null };
-    const listener = { lacking: () => undefined, wrote: () => undefined };
+    const listener = { onPending: () => undefined, onWritten: () => undefined };
     try {
       await this.world.run(process, BUDGET_MS, async (signal) => {
         const run = this.#run(process, signal);
-        const record = await find(key, run);
+        const record = await requireKeyRecord(key, run);
         if (how === 'resume') await resume(record, decision, run, listener);
         else await release(record, decision, run);
       });
       this.world.note(process, `${how}d ${key}`);
       this.#count(`${how}d`);
     } catch (error) {
-      if (error instanceof Refusal) this.#count('operator refused');
+      if (error instanceof CommandError) this.#count('operator refused');
       this.world.note(process, `could not ${how} ${key}: ${String(error)}`);
-      const easy = process.mishaps + process.conflicts <= RIDDEN_OUT && !process.permanent && process.frozenMs === 0;
-      if (!(error instanceof Crashed || error instanceof Refusal))
+      const easy =
+        process.faultCount + process.conflicts <= MAX_TOLERATED_FAULTS && !process.permanent && process.frozenMs === 0;
+      if (!(error instanceof ProcessCrashed || error instanceof CommandError))
         assert(!easy, `an operator rides out what he can: ${String(error)}`);
     }
   }
@@ -320,20 +330,20 @@ class Schedule {
     const ends = this.#keys
       .map((key) => this.#end(key))
       .map((end) => end.catch((error: unknown) => (this.#failure ??= error)));
-    await this.world.proceed(CALM);
+    await this.world.runUntilIdle(NO_FAULTS);
     await Promise.all(ends);
     if (this.#failure !== undefined) throw this.#failure as Error;
     await checkInvariants(this.#db, this.#submissions);
   }
 
   async #end(key: string): Promise<void> {
-    const open = await this.world.aside(() => this.#openAttempt(key));
+    const open = await this.world.whilePaused(() => this.#openAttempt(key));
     if (open !== undefined) await this.#settle(key, open, `settling-${key}`);
     const submissions = this.#submissions.filter(({ info }) => info.boq_list_id === key);
     const told: string[] = [];
     for (const submission of [...submissions, ...submissions]) told.push(await this.#post(submission));
     const holder = submissions.findIndex(
-      (submission) => fingerprintOf(submission) === this.#monitor.now(key)?.fingerprint,
+      (submission) => computeFingerprint(submission) === this.#monitor.now(key)?.fingerprint,
     );
     told.forEach((answer, i) => {
       const isHolder = i % submissions.length === holder;
@@ -347,19 +357,19 @@ class Schedule {
     const process = this.world.process('looking');
     const record = this.#monitor.now(key);
     if (record?.status !== 'processing' && record?.status !== 'requires_review') return undefined;
-    const db = { ...process.db, read: this.#db.getAll.bind(this.#db) };
-    return (await storedPayload(db, record)).is === 'whole' ? 'resume' : 'release';
+    const db = { ...process.db, getAll: this.#db.getAll.bind(this.#db) };
+    return (await loadStoredPayload(db, record)).kind === 'valid' ? 'resume' : 'release';
   }
 }
 
 type Answer =
-  | ({ is: 'stored' } & Stored)
-  | { is: 'refused'; error: ServiceError }
-  | { is: 'unforeseen'; error: unknown }
+  | ({ kind: 'stored' } & CreationResult)
+  | { kind: 'refused'; error: ApiError }
+  | { kind: 'unforeseen'; error: unknown }
   /** The process died under the request. */
-  | { is: 'lost' };
+  | { kind: 'lost' };
 
-interface Judged {
+interface ObservedResponse {
   submission: PriceListSubmission;
   process: Process;
   answer: Answer;
@@ -370,7 +380,7 @@ interface Judged {
 
 const NEVER = new AbortController().signal;
 
-const bound = (random: Random) => ({
+const bound = (random: SeededRandom) => ({
   chance: random.chance.bind(random),
   integer: random.integer.bind(random),
   pick: <T>(values: readonly T[]): T => random.pick(values),

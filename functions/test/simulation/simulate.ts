@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../local/firestore';
-import { useFirestoreAt } from '../support/firestore';
+import { useFirestoreEmulator } from '../support/firestore';
 import { runSchedule } from './schedule';
 
 const PROJECT = 'simulation';
 
 /** What many schedules came to. */
-export interface Simulated {
+export interface SimulationSummary {
   calls: number;
   answers: Map<string, number>;
   /** The same for the same schedules: a hash of all that happened. */
@@ -23,9 +23,9 @@ export async function simulate(
   first: number,
   schedules: number,
   progress: (done: number) => void = () => undefined,
-): Promise<Simulated> {
+): Promise<SimulationSummary> {
   const embedded = await startFirestore();
-  useFirestoreAt(embedded.address, PROJECT);
+  useFirestoreEmulator(embedded.address, PROJECT);
   const db = new Firestore({ projectId: PROJECT });
   const answered = new Map<string, number>();
   const hash = createHash('sha256');

@@ -1,8 +1,8 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
-import { databaseOf, type Database } from '../../src/lib/repositories/database';
-import { usageUntil } from '../../src/lib/repositories/usage';
-import type { Random } from './random';
+import { createDatabase, type Database } from '../../src/lib/repositories/database';
+import { createCallContext } from '../../src/lib/repositories/usage';
+import type { SeededRandom } from './random';
 
 /**
  * A world in which processes run one step at a time, in an order that a seed decides.
@@ -14,7 +14,7 @@ import type { Random } from './random';
  */
 
 /** How likely each mishap is, at every call. */
-export interface Weather {
+export interface FaultRates {
   /** An error instead of the call. */
   before: number;
   /** An error after the call took effect. */
@@ -29,7 +29,7 @@ export interface Weather {
   permanent: number;
 }
 
-export const CALM: Weather = { before: 0, after: 0, late: 0, crash: 0, freeze: 0, permanent: 0 };
+export const NO_FAULTS: FaultRates = { before: 0, after: 0, late: 0, crash: 0, freeze: 0, permanent: 0 };
 
 const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const DEADLINE_EXCEEDED = 4;
@@ -39,7 +39,7 @@ const PERMISSION_DENIED = 7;
 export interface Process {
   readonly name: string;
   /** Errors that it has met at its calls. */
-  mishaps: number;
+  faultCount: number;
   /** Refusals that it has met at its calls: somebody else had been first. */
   conflicts: number;
   /** Milliseconds for which it has been held up. */
@@ -47,7 +47,7 @@ export interface Process {
   /** Whether one of them was such that no repetition helps. */
   permanent: boolean;
   state: 'running' | 'answered' | 'dead';
-  /** Rejects with {@link Crashed} when the process dies. */
+  /** Rejects with {@link ProcessCrashed} when the process dies. */
   readonly died: Promise<never>;
   readonly die: () => void;
   readonly db: Database;
@@ -61,15 +61,15 @@ interface Waiting {
   /** Whether the process stands still for it: not for its budget, which runs beside. */
   stands: boolean;
   /** What it waits for: its turn at a call, or the end of a sleep. */
-  go: (weather: Weather) => Promise<void>;
+  go: (weather: FaultRates) => Promise<void>;
 }
 
 /** The process that was waited for has died. */
-export class Crashed extends Error {}
+export class ProcessCrashed extends Error {}
 
 const MINUTE = 60_000;
 
-export class World {
+export class Simulator {
   /** Virtual Unix milliseconds. */
   now = Date.UTC(2026, 0, 1);
   /** How many calls were carried out. */
@@ -83,7 +83,7 @@ export class World {
   #stopped = false;
 
   constructor(
-    readonly random: Random,
+    readonly random: SeededRandom,
     readonly firestore: Firestore,
     /** Called after each commit that took effect. */
     readonly changed: () => Promise<void>,
@@ -94,7 +94,7 @@ export class World {
   /** A process whose calls and sleeps are the world's; its clock is off by up to a few seconds. */
   process(name: string): Process {
     const skew = this.random.integer(-10_000, 10_000);
-    const real = databaseOf(this.firestore, usageUntil(new AbortController().signal));
+    const real = createDatabase(this.firestore, createCallContext(new AbortController().signal));
     const { promise: died, reject } = Promise.withResolvers<never>();
     died.catch(() => undefined);
     const process: Process = {
@@ -103,9 +103,9 @@ export class World {
       died,
       die: () => {
         process.state = 'dead';
-        reject(new Crashed());
+        reject(new ProcessCrashed());
       },
-      mishaps: 0,
+      faultCount: 0,
       conflicts: 0,
       frozenMs: 0,
       permanent: false,
@@ -126,17 +126,18 @@ export class World {
       db: {
         firestore: this.firestore,
         signal: real.signal,
-        calls: 0,
-        documents: 0,
-        read: (...documents) => this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.read(...documents)),
+        callCount: 0,
+        documentCount: 0,
+        getAll: (...documents) =>
+          this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
         commit: (fill) =>
           this.#gate(process, 'commit', async () => {
             await real.commit(fill);
             await this.changed();
           }),
-        setNumbers: (numbers) =>
+        commitNumberDocuments: (numbers) =>
           this.#gate(process, `${numbers.field} of entries`, async () => {
-            await real.setNumbers(numbers);
+            await real.commitNumberDocuments(numbers);
             await this.changed();
           }),
       },
@@ -144,7 +145,7 @@ export class World {
     return process;
   }
 
-  /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link Crashed} when it dies. */
+  /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link ProcessCrashed} when it dies. */
   async run<T>(process: Process, budgetMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const timeUp = new AbortController();
     const abort = () => {
@@ -164,7 +165,7 @@ export class World {
   }
 
   /** Has the world stand still while something is looked at. */
-  async aside<T>(look: () => Promise<T>): Promise<T> {
+  async whilePaused<T>(look: () => Promise<T>): Promise<T> {
     const looking = {};
     this.#running.add(looking);
     try {
@@ -174,13 +175,13 @@ export class World {
     }
   }
 
-  /** Ends {@link World.proceed}, and leaves everything where it stands. */
+  /** Ends {@link Simulator.runUntilIdle}, and leaves everything where it stands. */
   stop(): void {
     this.#stopped = true;
   }
 
   /** Lets processes on, one after another, until all have ended. */
-  async proceed(weather: Weather): Promise<void> {
+  async runUntilIdle(weather: FaultRates): Promise<void> {
     while (!this.#stopped) {
       await this.#standstill();
       const due = this.#waiting.filter(({ at }) => at <= this.now);
@@ -216,21 +217,21 @@ export class World {
   }
 
   #gate<T>(process: Process, what: string, call: () => Promise<T>): Promise<T> {
-    process.db.calls += 1;
+    process.db.callCount += 1;
     if (process.state === 'dead') return new Promise<never>(() => undefined);
     if (process.state === 'answered')
       this.violated(new Error(`${process.name} goes on after it has answered: ${what}`));
     return new Promise<T>((resolve, reject) => {
       const fail = (code: number, note: string) => {
         this.#note(process, `${what}: ${note} ${code}`);
-        process.mishaps += 1;
+        process.faultCount += 1;
         reject(Object.assign(new Error(`simulated ${note}`), { code }));
       };
       const apply = async () => {
         this.calls += 1;
         return call();
       };
-      const go = async (weather: Weather): Promise<void> => {
+      const go = async (weather: FaultRates): Promise<void> => {
         const { random } = this;
         if (random.chance(weather.freeze)) {
           const ms = random.pick([1_000, 10_000, 2 * MINUTE, 25 * MINUTE]);

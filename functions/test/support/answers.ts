@@ -3,7 +3,7 @@ import { assertConforms } from '../contract/conformance';
 import type { OperationName } from './operations';
 
 /** What a request came back with. */
-export interface Answer {
+export interface ReceivedResponse {
   status: number;
   /** Names in lower case; a header that came several times is joined, as Node does it. */
   headers: IncomingHttpHeaders;
@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** The request that an answer belongs to, as far as judging the answer needs it. */
-export interface Asked {
+export interface RequestInfo {
   operation: OperationName;
   method: string;
 }
@@ -25,7 +25,7 @@ export interface Asked {
  * What holds for every answer of every operation, whatever the request was. Every answer that the harness receives goes
  * through here.
  */
-export function checkAnswer(asked: Asked, answer: Answer): void {
+export function assertResponse(asked: RequestInfo, answer: ReceivedResponse): void {
   assertConforms(asked, answer);
   const { status, headers, text } = answer;
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);

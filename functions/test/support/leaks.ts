@@ -1,28 +1,28 @@
-import type { Answer } from './answers';
+import type { ReceivedResponse } from './answers';
 import type { OperationName } from './operations';
 
 /**
  * Watches that nothing confidential is logged: every text, price and key that a request carries or a read answers is searched for,
  * at the end of each suite, in everything that was written meanwhile.
  */
-export interface LeakWatch {
+export interface LogLeakDetector {
   /** Something was logged, or written to the console. */
   logged: (text: string) => void;
   /** A request was sent. */
   sent: (operation: OperationName, headers: Record<string, unknown>, body: unknown) => void;
-  answered: (operation: OperationName, answer: Answer) => void;
+  answered: (operation: OperationName, answer: ReceivedResponse) => void;
   /** @throws Error if anything confidential was logged */
   check: () => void;
 }
 
 /** How many texts of one body are remembered: a body of 100,000 products tells no more than its first. */
-const PER_BODY = 50;
+const MAX_TEXTS_PER_BODY = 50;
 
-export function watchLeaks(): LeakWatch {
+export function createLogLeakDetector(): LogLeakDetector {
   const confidential = new Set<string>();
   const written: string[] = [];
   const keep = (value: unknown) => {
-    for (const text of textsOf(value)) if (isTelling(text)) confidential.add(text);
+    for (const text of collectTexts(value)) if (isDistinctive(text)) confidential.add(text);
   };
   return {
     logged: (text) => void written.push(text),
@@ -46,24 +46,25 @@ export function watchLeaks(): LeakWatch {
 }
 
 /** The texts in a value, and the numbers in it as JSON writes them. Names of fields are none; ids of products are. */
-function textsOf(value: unknown): string[] {
+function collectTexts(value: unknown): string[] {
   const texts: string[] = [];
   const ahead = [value];
-  while (ahead.length > 0 && texts.length < PER_BODY) {
+  while (ahead.length > 0 && texts.length < MAX_TEXTS_PER_BODY) {
     const each = ahead.shift();
     if (typeof each === 'string') texts.push(each);
     else if (typeof each === 'number' && !Number.isInteger(each)) texts.push(JSON.stringify(each));
     else if (typeof each === 'object' && each !== null) {
       const { products } = each as { products?: unknown };
-      if (typeof products === 'object' && products !== null) ahead.push(...Object.keys(products).slice(0, PER_BODY));
-      ahead.push(...Object.values<unknown>(each as Record<string, unknown>).slice(0, PER_BODY));
+      if (typeof products === 'object' && products !== null)
+        ahead.push(...Object.keys(products).slice(0, MAX_TEXTS_PER_BODY));
+      ahead.push(...Object.values<unknown>(each as Record<string, unknown>).slice(0, MAX_TEXTS_PER_BODY));
     }
   }
   return texts;
 }
 
 /** Whether a text could not stand in a log line by chance: long enough, and no single plain word. */
-const isTelling = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
+const isDistinctive = (text: string): boolean => text.trim().length >= 6 && !/^[a-z_]{1,12}$/i.test(text);
 
 function parsed(text: string): unknown {
   try {

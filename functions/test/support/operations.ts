@@ -28,6 +28,6 @@ export type OperationName = keyof typeof operations;
 export const operationNames = Object.keys(operations) as OperationName[];
 
 /** The operations that take a body. */
-export const postNames = ['getOrdersByTeam', 'supplyOrdersInvoices', 'addPriceLists'] as const;
+export const postOperationNames = ['getOrdersByTeam', 'supplyOrdersInvoices', 'addPriceLists'] as const;
 
-export type PostName = (typeof postNames)[number];
+export type PostOperationName = (typeof postOperationNames)[number];

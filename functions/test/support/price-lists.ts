@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import type { DocumentData, Firestore } from 'firebase-admin/firestore';
 
 /** What add price lists answers on success, as far as tests look into it. */
-export interface Created {
+export interface AddPriceListsBody {
   success: boolean;
   products_count: number;
   document_id: string;
@@ -21,15 +21,15 @@ const COLLECTIONS = [
 ];
 
 /** Every record that add price lists may have written, by its path. */
-export async function written(db: Firestore): Promise<Record<string, DocumentData>> {
+export async function readAllRecords(db: Firestore): Promise<Record<string, DocumentData>> {
   const found = await Promise.all(COLLECTIONS.map((name) => db.collectionGroup(name).get()));
   return Object.fromEntries(found.flatMap(({ docs }) => docs.map((each) => [each.ref.path, each.data()])));
 }
 
-/** The paths of {@link written} records, each with its ids, but the first, shown as `*`: which kinds there are, and how many. */
-export async function counted(db: Firestore): Promise<Record<string, number>> {
+/** The paths of {@link readAllRecords} records, each with its ids, but the first, shown as `*`: which kinds there are, and how many. */
+export async function countRecords(db: Firestore): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const path of Object.keys(await written(db))) {
+  for (const path of Object.keys(await readAllRecords(db))) {
     const kind = path
       .split('/')
       .filter((_, i) => i % 2 === 0)
@@ -40,19 +40,19 @@ export async function counted(db: Firestore): Promise<Record<string, number>> {
 }
 
 /** The entries of a list: the stored price of each product. */
-export async function entriesOf(db: Firestore, list: string): Promise<Record<string, DocumentData>> {
+export async function readListEntries(db: Firestore, list: string): Promise<Record<string, DocumentData>> {
   const { docs } = await db.collection(`${list}/products`).get();
   return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
 }
 
 /** The payload that is stored with a request record, unpacked. */
-export async function storedPayload(db: Firestore, document_id: string): Promise<string> {
+export async function readStoredPayload(db: Firestore, document_id: string): Promise<string> {
   const { docs } = await db.collection(`price_list_requests/${document_id}/payload`).get();
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();
 }
 
 /** The one record of an idempotency key that there is. */
-export async function keyRecord(db: Firestore): Promise<{ path: string; data: DocumentData }> {
+export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string; data: DocumentData }> {
   const { docs } = await db.collection('price_list_idempotency').get();
   expect(docs).toHaveLength(1);
   return { path: docs[0]?.ref.path ?? '', data: docs[0]?.data() ?? {} };

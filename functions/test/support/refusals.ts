@@ -1,66 +1,66 @@
 import { operations, type OperationName } from './operations';
-import { KEY, type Request, type Service } from './service';
-import { named } from './validation';
+import { TEST_API_KEY, type TestRequest, type TestService } from './service';
+import { withLabels } from './validation';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'] as const;
 
 /** What the six operations refuse alike (contract, sections 5 and 7), and in which order they judge. */
-export function refusesAlike(name: OperationName, running: () => Service): void {
+export function describeCommonErrors(name: OperationName, running: () => TestService): void {
   const { method } = operations[name];
   const wrongMethods = METHODS.filter((each) => each !== method && !(name === 'getWarehouses' && each === 'OPTIONS'));
-  const valid: Request = 'body' in operations[name] ? { json: operations[name].body } : {};
+  const valid: TestRequest = 'body' in operations[name] ? { json: operations[name].body } : {};
 
   const logged = () => running().log.filter(({ event }) => event === 'request');
 
   /** Calls the operation, and asserts that the refusal cost no call to the database and was logged once, without a key. */
-  const refused = async (request: Request) => {
+  const expectRejected = async (request: TestRequest) => {
     const service = running();
     const before = service.firestore.counts();
     const answer = await service.call(name, request);
     expect(service.firestore.counts()).toEqual(before);
     expect(logged()).toMatchObject([{ operation: name, status: answer.status }]);
-    expect(JSON.stringify(service.log)).not.toContain(KEY);
+    expect(JSON.stringify(service.log)).not.toContain(TEST_API_KEY);
     return answer;
   };
 
   describe('405', () => {
     test.each(wrongMethods)('for %s, with Allow', async (wrong) => {
-      const { status, headers, json } = await refused({ method: wrong });
+      const { status, headers, json } = await expectRejected({ method: wrong });
       expect(status).toBe(405);
       expect(headers.allow).toBe(method);
       expect(json).toEqual(wrong === 'HEAD' ? undefined : { error: 'Method not allowed' });
     });
 
     test('before the key is judged, or looked for', async () => {
-      running().configure({ API_KEY: undefined });
-      const { status } = await refused({ method: 'PUT', headers: { 'x-api-key': undefined }, body: 'not JSON' });
+      running().setConfig({ API_KEY: undefined });
+      const { status } = await expectRejected({ method: 'PUT', headers: { 'x-api-key': undefined }, body: 'not JSON' });
       expect(status).toBe(405);
     });
   });
 
   describe('401', () => {
-    test.each<[string, NonNullable<Request['headers']>]>([
+    test.each<[string, NonNullable<TestRequest['headers']>]>([
       ['no key', { 'x-api-key': undefined }],
       ['an empty key', { 'x-api-key': '' }],
       ['another key', { 'x-api-key': 'test-key-2' }],
-      ['the beginning of a key', { 'x-api-key': KEY.slice(0, -1) }],
-      ['a key and more', { 'x-api-key': `${KEY}1` }],
-      ['a key in another case', { 'x-api-key': KEY.toUpperCase() }],
-      ['a key sent twice, which is one joined value', { 'x-api-key': [KEY, KEY] }],
-      ['a key that follows a wrong one', { 'x-api-key': ['wrong', KEY] }],
-      ['a key in another header', { 'x-api-key': undefined, authorization: `Bearer ${KEY}` }],
+      ['the beginning of a key', { 'x-api-key': TEST_API_KEY.slice(0, -1) }],
+      ['a key and more', { 'x-api-key': `${TEST_API_KEY}1` }],
+      ['a key in another case', { 'x-api-key': TEST_API_KEY.toUpperCase() }],
+      ['a key sent twice, which is one joined value', { 'x-api-key': [TEST_API_KEY, TEST_API_KEY] }],
+      ['a key that follows a wrong one', { 'x-api-key': ['wrong', TEST_API_KEY] }],
+      ['a key in another header', { 'x-api-key': undefined, authorization: `Bearer ${TEST_API_KEY}` }],
     ])('for %s', async (_, headers) => {
-      const { status, json } = await refused({ ...valid, headers });
+      const { status, json } = await expectRejected({ ...valid, headers });
       expect([status, json]).toEqual([401, { error: 'Unauthorized' }]);
     });
 
     test('for a key in the query of the address', async () => {
-      const response = await fetch(`http://127.0.0.1:${running().port(name)}/?x-api-key=${KEY}`, { method });
+      const response = await fetch(`http://127.0.0.1:${running().port(name)}/?x-api-key=${TEST_API_KEY}`, { method });
       expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }]);
     });
 
     test('before the body is judged', async () => {
-      const { status } = await refused({ headers: { 'x-api-key': 'wrong' }, body: 'not JSON' });
+      const { status } = await expectRejected({ headers: { 'x-api-key': 'wrong' }, body: 'not JSON' });
       expect(status).toBe(401);
     });
   });
@@ -72,22 +72,22 @@ export function refusesAlike(name: OperationName, running: () => Service): void 
       ['is an empty line', '\n'],
       ['is blank lines', ' \r\n\t\n  \n'],
     ])('%s', async (_, API_KEY) => {
-      running().configure({ API_KEY });
-      for (const key of [undefined, '', KEY, 'undefined']) {
+      running().setConfig({ API_KEY });
+      for (const key of [undefined, '', TEST_API_KEY, 'undefined']) {
         running().log.length = 0;
-        const { status, json } = await refused({ ...valid, headers: { 'x-api-key': key } });
+        const { status, json } = await expectRejected({ ...valid, headers: { 'x-api-key': key } });
         expect([status, json]).toEqual([500, { error: 'API key is not configured' }]);
       }
     });
   });
 
   test('every configured key opens, one a line, and no line break does', async () => {
-    const { configure, call } = running();
-    configure({ API_KEY: '\nnew-key\r\n  old-key\n\n' });
+    const { setConfig, call } = running();
+    setConfig({ API_KEY: '\nnew-key\r\n  old-key\n\n' });
     for (const key of ['new-key', 'old-key']) {
       expect((await call(name, { ...valid, headers: { 'x-api-key': key } })).status).toBe(200);
     }
-    for (const key of [KEY, '', 'new-key, old-key', 'new-key old-key']) {
+    for (const key of [TEST_API_KEY, '', 'new-key, old-key', 'new-key old-key']) {
       expect((await call(name, { ...valid, headers: { 'x-api-key': key } })).status).toBe(401);
     }
   });
@@ -108,13 +108,13 @@ export function refusesAlike(name: OperationName, running: () => Service): void 
 
   describe('X-Request-Id', () => {
     test('is the caller’s where it is harmless', async () => {
-      const { headers } = await refused({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'caller-1.a_B' } });
+      const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'caller-1.a_B' } });
       expect(headers['x-request-id']).toBe('caller-1.a_B');
       expect(logged()).toMatchObject([{ request_id: 'caller-1.a_B' }]);
     });
 
-    test.each(named(['', 'two words', 'a"b', 'a'.repeat(129), '<script>', 'é']))('is not %s', async (_, id) => {
-      const { headers } = await refused({ headers: { 'x-api-key': 'wrong', 'x-request-id': id } });
+    test.each(withLabels(['', 'two words', 'a"b', 'a'.repeat(129), '<script>', 'é']))('is not %s', async (_, id) => {
+      const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': id } });
       expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     });
   });

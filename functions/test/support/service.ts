@@ -11,52 +11,52 @@ import {
   type IndexDefinitions,
   type Requests,
 } from '../../../local/firestore';
-import { checkAnswer, type Answer } from './answers';
-import { useFirestoreAt } from './firestore';
-import { exchange, open, type Sent } from './http';
-import { watchLeaks, type LeakWatch } from './leaks';
+import { assertResponse, type ReceivedResponse } from './answers';
+import { useFirestoreEmulator } from './firestore';
+import { sendRequest, openRequest, type RequestSpec } from './http';
+import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
 
 const PROJECT = 'demo-price-lists';
 
 /** A key that the service accepts. */
-export const KEY = 'test-key-1';
+export const TEST_API_KEY = 'test-key-1';
 
 /** An origin whose pages may call warehouses. */
-export const ORIGIN = 'https://dashboard.example.com';
+export const TEST_ORIGIN = 'https://dashboard.example.com';
 
-const SETTINGS = { API_KEY: KEY, CORS_ALLOWED_ORIGINS: `${ORIGIN}, https://other.example.com` };
+const TEST_CONFIG = { API_KEY: TEST_API_KEY, CORS_ALLOWED_ORIGINS: `${TEST_ORIGIN}, https://other.example.com` };
 
-type Settings = { [Name in keyof typeof SETTINGS]: string | undefined };
+type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 
 /** A request to an operation; whatever is left out is as a caller who does all well has it. */
-export interface Request {
+export interface TestRequest {
   method?: string;
   /** Merged over a valid key and, where there is a body, its content type; undefined takes a header away. */
   headers?: Record<string, string | string[] | undefined>;
   /** A body as it is sent; with `json`, which is sent as JSON, one or the other. */
-  body?: Sent['body'];
+  body?: RequestSpec['body'];
   json?: unknown;
 }
 
 /** The six operations, each behind the Functions Framework's own HTTP layer, over an embedded Firestore. */
-export interface Service {
+export interface TestService {
   /** The database, to be filled before a request and looked at after it. */
   db: Firestore;
   /** The same database from within: where faults are injected. */
   firestore: EmbeddedFirestore;
-  /** The calls that reach the database from now until the next {@link Service.reset}, as each of them ends. */
-  observe: () => EndedCall[];
-  /** Every line that the service has logged since the last {@link Service.reset}. */
+  /** The calls that reach the database from now until the next {@link TestService.reset}, as each of them ends. */
+  recordCalls: () => EndedCall[];
+  /** Every line that the service has logged since the last {@link TestService.reset}. */
   log: LogLine[];
   /** Sends a request and returns its checked answer; rejects when the connection breaks before the answer is whole. */
-  call: (operation: OperationName, request?: Request) => Promise<Answer>;
+  call: (operation: OperationName, request?: TestRequest) => Promise<ReceivedResponse>;
   /** Sends the head of a request, and leaves its body to the caller. */
-  open: (operation: OperationName, request?: Request) => ReturnType<typeof open>;
+  open: (operation: OperationName, request?: TestRequest) => ReturnType<typeof openRequest>;
   /** The port that an operation listens at, for what no HTTP client would send. */
   port: (operation: OperationName) => number;
-  /** Changes the service's settings until the next {@link Service.reset}; undefined: not set. */
-  configure: (settings: Partial<Settings>) => void;
+  /** Changes the service's settings until the next {@link TestService.reset}; undefined: not set. */
+  setConfig: (settings: Partial<Settings>) => void;
   /** Empties the database, takes back faults and settings, and forgets the log. To be called before each test. */
   reset: () => void;
   /** @throws Error if anything confidential was logged since the start */
@@ -66,15 +66,15 @@ export interface Service {
 export type LogLine = Record<string, unknown>;
 
 /** The indexes that are deployed. */
-export const declaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
+export const readDeclaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
 
 /** Starts the service in this process, at free ports. One to a test file. */
-export async function startService(indexes = declaredIndexes()): Promise<Service> {
+export async function startTestService(indexes = readDeclaredIndexes()): Promise<TestService> {
   const firestore = await startFirestore({ indexes });
-  useFirestoreAt(firestore.address, PROJECT);
+  useFirestoreEmulator(firestore.address, PROJECT);
 
   const log: LogLine[] = [];
-  const leaks = watchLeaks();
+  const leaks = createLogLeakDetector();
   captureLog(log, leaks);
   const functions = await import('../../src');
   const servers = new Map<OperationName, Server>();
@@ -86,10 +86,10 @@ export async function startService(indexes = declaredIndexes()): Promise<Service
   const db = new Firestore({ projectId: PROJECT });
   const observers = new Set<() => void>();
 
-  const service: Service = {
+  const service: TestService = {
     db,
     firestore,
-    observe: () => {
+    recordCalls: () => {
       const calls: EndedCall[] = [];
       observers.add(firestore.observe((call) => calls.push(call)));
       return calls;
@@ -97,31 +97,31 @@ export async function startService(indexes = declaredIndexes()): Promise<Service
     log,
     port,
     call: async (operation, request = {}) => {
-      const sent = sentOf(operation, request);
+      const sent = toRequestSpec(operation, request);
       leaks.sent(operation, sent.headers, sent.body);
-      const answer = await exchange(port(operation), sent);
+      const answer = await sendRequest(port(operation), sent);
       leaks.answered(operation, answer);
-      checkAnswer({ operation, method: sent.method }, answer);
+      assertResponse({ operation, method: sent.method }, answer);
       return answer;
     },
     open: (operation, request = {}) => {
-      const sent = sentOf(operation, request);
+      const sent = toRequestSpec(operation, request);
       leaks.sent(operation, sent.headers, sent.body);
-      const opened = open(port(operation), sent);
+      const opened = openRequest(port(operation), sent);
       const checked = async () => {
         const answer = await opened.answer;
-        checkAnswer({ operation, method: sent.method }, answer);
+        assertResponse({ operation, method: sent.method }, answer);
         return answer;
       };
       return { request: opened.request, answer: checked() };
     },
-    configure,
+    setConfig,
     reset: () => {
       for (const stop of observers) stop();
       observers.clear();
       firestore.faults.clear();
       firestore.clear();
-      configure(SETTINGS);
+      setConfig(TEST_CONFIG);
       log.length = 0;
     },
     close: async () => {
@@ -139,16 +139,16 @@ export async function startService(indexes = declaredIndexes()): Promise<Service
 }
 
 /** The query of an observed call. */
-export function queryOf(call: EndedCall | undefined): Requests['RunQuery']['query'] {
+export function getRecordedQuery(call: EndedCall | undefined): Requests['RunQuery']['query'] {
   if (call?.rpc !== 'RunQuery') throw new Error('the call is not a query');
   return (call.request as Requests['RunQuery']).query;
 }
 
 /** A request as it goes out: JSON with its content type and the valid key, unless the test says otherwise. */
-function sentOf(operation: OperationName, { method, headers = {}, body, json }: Request): Sent {
+function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
   const content = json === undefined ? body : JSON.stringify(json);
   const type = content === undefined ? {} : { 'content-type': 'application/json' };
-  const all: NonNullable<Request['headers']> = { 'x-api-key': KEY, ...type, ...headers };
+  const all: NonNullable<TestRequest['headers']> = { 'x-api-key': TEST_API_KEY, ...type, ...headers };
   return {
     method: method ?? operations[operation].method,
     headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
@@ -161,7 +161,7 @@ async function listening(server: Server): Promise<Server> {
   return server;
 }
 
-function configure(settings: Partial<Settings>): void {
+function setConfig(settings: Partial<Settings>): void {
   for (const [name, value] of Object.entries(settings)) {
     if (value === undefined) Reflect.deleteProperty(process.env, name);
     else process.env[name] = value;
@@ -170,7 +170,7 @@ function configure(settings: Partial<Settings>): void {
 
 /** Keeps the service's log lines; the logger takes the console as it finds it while it loads. Anything else is let through. */
 /* eslint-disable no-console -- the console is what is being replaced here */
-function captureLog(log: LogLine[], leaks: LeakWatch): void {
+function captureLog(log: LogLine[], leaks: LogLeakDetector): void {
   for (const method of ['info', 'warn', 'error'] as const) {
     const through = console[method].bind(console);
     console[method] = (...values: unknown[]) => {

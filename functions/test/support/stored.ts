@@ -4,7 +4,7 @@ import { GeoPoint, Timestamp, type Firestore } from 'firebase-admin/firestore';
 /** Stored records as somebody else may have left them, and how the contract's section 2 reads a value, written a second time. */
 
 /** A value of any type that Firestore stores. */
-export const storedValue = (db: Firestore): fc.Arbitrary<unknown> =>
+export const arbitraryStoredValue = (db: Firestore): fc.Arbitrary<unknown> =>
   fc.letrec<{ value: unknown; scalar: unknown }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 2 },
@@ -35,14 +35,18 @@ const fieldName = fc.oneof(
 );
 
 /** A record whose fields are each there or not, and of any type; `fixed` ones are as given. */
-export function storedRecord(db: Firestore, names: readonly string[], fixed: object = {}): fc.Arbitrary<object> {
-  const field = storedValue(db);
+export function arbitraryStoredRecord(
+  db: Firestore,
+  names: readonly string[],
+  fixed: object = {},
+): fc.Arbitrary<object> {
+  const field = arbitraryStoredValue(db);
   const fields = fc.record(Object.fromEntries(names.map((name) => [name, field])), { requiredKeys: [] });
   return fields.map((record) => ({ ...record, ...fixed }));
 }
 
 /** Ids that a careless writer of JSON, of paths or of objects stumbles over; no `__…__`, which Firestore refuses. */
-export const awkwardIds = [
+export const edgeCaseIds = [
   'constructor',
   'toString',
   'hasOwnProperty',
@@ -62,11 +66,11 @@ export const awkwardIds = [
 ];
 
 /** Records under ids that tell them apart. */
-export const numbered = <T>(records: readonly T[]): Record<string, T> =>
+export const withSequentialIds = <T>(records: readonly T[]): Record<string, T> =>
   Object.fromEntries(records.map((record, i) => [`id-${i}`, record]));
 
 /** Stores records under ids, each as it is. */
-export async function store(db: Firestore, collection: string, records: Record<string, object>): Promise<void> {
+export async function writeRecords(db: Firestore, collection: string, records: Record<string, object>): Promise<void> {
   const entries = Object.entries(records);
   for (let start = 0; start < entries.length; start += 500) {
     const batch = db.batch();
@@ -76,16 +80,17 @@ export async function store(db: Firestore, collection: string, records: Record<s
 }
 
 /** A stored value as the contract shows a text. */
-export const textOf = (value: unknown): string | null => (typeof value === 'string' && value.length > 0 ? value : null);
+export const toExpectedText = (value: unknown): string | null =>
+  typeof value === 'string' && value.length > 0 ? value : null;
 
 /** A stored value as the contract shows a code. */
-export function codeOf(value: unknown): string | null {
-  const text = textOf(value)?.trim();
+export function toExpectedCode(value: unknown): string | null {
+  const text = toExpectedText(value)?.trim();
   return text === undefined || text === '' ? null : text.toUpperCase();
 }
 
 /** What a value holds under a name, if it is a map. */
-export function within(value: unknown, name: string): unknown {
+export function getField(value: unknown, name: string): unknown {
   const isMap = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
   return isMap && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }

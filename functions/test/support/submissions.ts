@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { readWhole } from '../../src/lib/http/json';
+import { parseText } from '../../src/lib/http/json';
 import {
-  priceListReader,
+  createPriceListParser,
   type PriceListSubmission,
   type ProductPrices,
-  type Products,
+  type ProductColumns,
 } from '../../src/lib/schemas/add-price-lists';
 
 /** Bodies of add price lists, as a caller may write them. */
@@ -24,7 +24,7 @@ function isPlainId(id: string): boolean {
 }
 
 /** Any valid body. */
-export const priceListBody: fc.Arbitrary<PriceListBody> = fc.record({
+export const arbitraryPriceListBody: fc.Arbitrary<PriceListBody> = fc.record({
   info: fc.record({
     market_id: text,
     boq_list_id: text,
@@ -40,10 +40,11 @@ export const priceListBody: fc.Arbitrary<PriceListBody> = fc.record({
 });
 
 /** What the service makes of a body. @throws InvalidPayload */
-export const submissionOf = (body: unknown): PriceListSubmission => readWhole(priceListReader(), JSON.stringify(body));
+export const parseSubmission = (body: unknown): PriceListSubmission =>
+  parseText(createPriceListParser(), JSON.stringify(body));
 
 /** Products as they stand in a body. */
-export const byId = (products: Products): [id: string, prices: ProductPrices][] =>
+export const toProductEntries = (products: ProductColumns): [id: string, prices: ProductPrices][] =>
   products.ids.map((id, i) => [
     id,
     {
@@ -53,7 +54,7 @@ export const byId = (products: Products): [id: string, prices: ProductPrices][] 
   ]);
 
 /** A body of `count` products with ids and prices that tell them apart. */
-export function bodyOf(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {
+export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {
   const products = Object.fromEntries(
     Array.from({ length: count }, (_, i) => [
       `product-${i}`,

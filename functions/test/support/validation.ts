@@ -1,7 +1,7 @@
-import type { Answer } from './answers';
+import type { ReceivedResponse } from './answers';
 
 /** The paths of a refusal in the validation shape (contract, section 7), each with a reason; fails for any other answer. */
-export function refusedPaths({ status, json }: Answer): string[] {
+export function expectValidationErrorPaths({ status, json }: ReceivedResponse): string[] {
   expect([status, json]).toEqual([
     400,
     {
@@ -19,20 +19,20 @@ export function refusedPaths({ status, json }: Answer): string[] {
 }
 
 /** Values for a table of tests, each under a name that is short however long the value is. */
-export const named = <T>(values: readonly T[]): [name: string, value: T][] =>
+export const withLabels = <T>(values: readonly T[]): [name: string, value: T][] =>
   values.map((value) => {
     const json = value === undefined ? 'undefined' : JSON.stringify(value);
     return [json.length > 40 ? `${json.slice(0, 30)}… (${json.length})` : json, value];
   });
 
 /** Values that are not a non-empty text, whatever the field. */
-export const notTexts = [undefined, null, '', 0, 1.5, true, [], ['a'], {}, { a: 'b' }];
+export const invalidTexts = [undefined, null, '', 0, 1.5, true, [], ['a'], {}, { a: 'b' }];
 
 /** Texts that no field takes: JSON can write a lone surrogate, UTF-8 cannot. */
 export const loneSurrogates = ['\ud800', '\udfff', 'a\ud83db', '\udc00\ud800'];
 
 /** Texts of just over 10,000 bytes of UTF-8, though the last two are fewer characters. */
-export const tooLong = ['a'.repeat(10_001), `${'é'.repeat(5_000)}a`, `${'𝄞'.repeat(2_500)}a`];
+export const textsOverLimit = ['a'.repeat(10_001), `${'é'.repeat(5_000)}a`, `${'𝄞'.repeat(2_500)}a`];
 
 /** Texts of exactly 10,000 bytes. */
-export const longest = ['a'.repeat(10_000), 'é'.repeat(5_000), '𝄞'.repeat(2_500)];
+export const textsAtLimit = ['a'.repeat(10_000), 'é'.repeat(5_000), '𝄞'.repeat(2_500)];

@@ -3,8 +3,8 @@ import { EXAMPLE_PRICE_LIST, examplePriceList, SAMPLE_SEED } from '../../sample'
 import { samplePriceList } from '../../sample/price-list';
 import { SAMPLE_END, SAMPLE_START, sampleRecords, type SampleRecord } from '../../sample/records';
 import { collections } from '../../../functions/src/lib/repositories/collections';
-import { readWhole } from '../../../functions/src/lib/http/json';
-import { priceListReader } from '../../../functions/src/lib/schemas/add-price-lists';
+import { parseText } from '../../../functions/src/lib/http/json';
+import { createPriceListParser } from '../../../functions/src/lib/schemas/add-price-lists';
 import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
 
 const records = sampleRecords(SAMPLE_SEED);
@@ -85,7 +85,7 @@ describe('the price list to post', () => {
   });
 
   test('is accepted as it is, with 1,203 products for a market that the sample has', () => {
-    const { info, products } = readWhole(priceListReader(), examplePriceList());
+    const { info, products } = parseText(createPriceListParser(), examplePriceList());
     expect(products.ids).toHaveLength(1_203);
     expect(of('markets').find(({ id }) => id === info.market_id)?.data['currency_iso']).toBe(info.currency_iso);
   });

@@ -2,21 +2,21 @@ import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import { InvalidPayload, ServiceError } from './errors';
-import type { BodyReader } from './json';
+import { ValidationError, ApiError } from './errors';
+import type { BodyParser } from './json';
 
 /** The most bytes that a body may have, as sent and inflated alike: what the platform lets a request have. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /** A request as a host may hand it over: with the body already read (`rawBody`), or not yet. */
-export type IncomingRequest = IncomingMessage & { rawBody?: Buffer };
+export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 
 /**
  * Keeps the host's parsers away from every body. The Functions Framework parses and inflates before a handler runs, so
  * before the key is judged, and answers malformed JSON in HTML. Node reports a request on this channel first; a parser
- * that finds no content type leaves the stream alone, and {@link contentType} still finds it among the raw headers.
+ * that finds no content type leaves the stream alone, and {@link getContentType} still finds it among the raw headers.
  */
-export function keepBodiesUnparsed(): void {
+export function disableFrameworkBodyParsing(): void {
   channel('http.server.request.start').subscribe((message) => {
     const { request } = message as { request: IncomingMessage };
     delete request.headers['content-type'];
@@ -36,104 +36,104 @@ export function keepBodiesUnparsed(): void {
  * @throws ServiceError payload_too_large, body_timed_out
  */
 export async function readBody<Body>(
-  request: IncomingRequest,
-  reader: BodyReader<Body>,
+  request: RequestWithRawBody,
+  reader: BodyParser<Body>,
   signal: AbortSignal,
 ): Promise<Body> {
-  judgeContentType(contentType(request));
-  const take = decodingFor(reader);
+  assertJsonContentType(getContentType(request));
+  const sink = createUtf8Sink(reader);
   const { rawBody } = request;
   if (rawBody === undefined) {
-    await read(request, contentEncoding(request), take, signal);
+    await pipeBody(request, getContentEncoding(request), sink, signal);
   } else {
-    if (rawBody.length > MAX_BODY_BYTES) throw tooLarge();
-    take(rawBody);
-    take();
+    if (rawBody.length > MAX_BODY_BYTES) throw payloadTooLarge();
+    sink(rawBody);
+    sink();
   }
   return reader.end();
 }
 
-const refused = (message: string) => new InvalidPayload([{ path: 'body', message }]);
+const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
 
-const tooLarge = () =>
-  new ServiceError('payload_too_large', { internal: `body refused at more than ${MAX_BODY_BYTES} bytes` });
+const payloadTooLarge = () =>
+  new ApiError('payload_too_large', { logMessage: `body refused at more than ${MAX_BODY_BYTES} bytes` });
 
-function contentType({ rawHeaders }: IncomingMessage): string | undefined {
+function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
   const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
   return name === -1 ? undefined : rawHeaders[name + 1];
 }
 
-function judgeContentType(header: string | undefined): void {
+function assertJsonContentType(header: string | undefined): void {
   const expected = 'Expected the content type application/json';
-  if (header === undefined) throw refused(`${expected}, received none`);
+  if (header === undefined) throw invalidBody(`${expected}, received none`);
   let type: MIMEType;
   try {
     type = new MIMEType(header);
   } catch {
-    throw refused(expected);
+    throw invalidBody(expected);
   }
-  if (type.essence !== 'application/json') throw refused(`${expected}, received another`);
+  if (type.essence !== 'application/json') throw invalidBody(`${expected}, received another`);
   const charset = type.params.get('charset')?.toLowerCase() ?? 'utf-8';
-  if (charset !== 'utf-8' && charset !== 'utf8') throw refused('Expected the charset UTF-8, received another');
+  if (charset !== 'utf-8' && charset !== 'utf8') throw invalidBody('Expected the charset UTF-8, received another');
 }
 
-function contentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
+function getContentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return 'identity';
   if (encoding === 'gzip') return 'gzip';
-  throw refused('Expected the content encoding gzip or none, received another');
+  throw invalidBody('Expected the content encoding gzip or none, received another');
 }
 
 /** Takes the bytes of a body; without any, its end. @throws InvalidPayload */
-type TakeBytes = (bytes?: Buffer) => void;
+type ByteSink = (bytes?: Buffer) => void;
 
 /**
  * Reads a body to its end. Whatever goes wrong, the request's stream is left flowing into nothing rather than destroyed,
  * since its socket still has to carry the answer.
  */
-async function read(
+async function pipeBody(
   request: IncomingMessage,
   encoding: 'identity' | 'gzip',
-  take: TakeBytes,
+  sink: ByteSink,
   signal: AbortSignal,
 ): Promise<void> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw payloadTooLarge();
 
   const gunzip = encoding === 'gzip' ? createGunzip() : undefined;
-  const { promise: whole, resolve, reject } = Promise.withResolvers<undefined>();
-  const fail = (error: () => ServiceError) => () => reject(error());
-  const timeOut = fail(timedOut);
-  signal.addEventListener('abort', timeOut);
-  request.on('data', bounded(fail(tooLarge)));
-  const cutShort = fail(() => refused('The body ended before it was complete'));
-  request.on('error', cutShort);
+  const { promise: completed, resolve, reject } = Promise.withResolvers<undefined>();
+  const fail = (error: () => ApiError) => () => reject(error());
+  const onTimeout = fail(bodyTimeout);
+  signal.addEventListener('abort', onTimeout);
+  request.on('data', limitBytes(fail(payloadTooLarge)));
+  const onAborted = fail(() => invalidBody('The body ended before it was complete'));
+  request.on('error', onAborted);
   // A request that has been read to its end closes too, perhaps before the last of it is inflated.
   request.on('close', () => {
-    if (!request.readableEnded) cutShort();
+    if (!request.readableEnded) onAborted();
   });
-  gunzip?.on('data', bounded(fail(tooLarge)));
+  gunzip?.on('data', limitBytes(fail(payloadTooLarge)));
   gunzip?.on(
     'error',
-    fail(() => refused('Expected a valid gzip body')),
+    fail(() => invalidBody('Expected a valid gzip body')),
   );
 
-  const taken = (bytes?: Buffer) => {
+  const onData = (bytes?: Buffer) => {
     try {
-      take(bytes);
+      sink(bytes);
     } catch (error) {
       reject(error);
     }
   };
   const source = gunzip === undefined ? request : request.pipe(gunzip);
-  source.on('data', taken);
+  source.on('data', onData);
   source.on('end', () => {
-    taken();
+    onData();
     resolve(undefined);
   });
   try {
-    await whole;
+    await completed;
   } finally {
-    signal.removeEventListener('abort', timeOut);
+    signal.removeEventListener('abort', onTimeout);
     gunzip?.destroy();
     request.unpipe();
     request.removeAllListeners('data');
@@ -142,7 +142,7 @@ async function read(
 }
 
 /** A listener that counts the bytes that pass, and calls `exceeded` once they are more than a body may have. */
-function bounded(exceeded: () => void): (chunk: Buffer) => void {
+function limitBytes(exceeded: () => void): (chunk: Buffer) => void {
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.length;
@@ -150,19 +150,19 @@ function bounded(exceeded: () => void): (chunk: Buffer) => void {
   };
 }
 
-const timedOut = () =>
-  new ServiceError('body_timed_out', { internal: 'the body did not arrive in time', headers: { Connection: 'close' } });
+const bodyTimeout = () =>
+  new ApiError('body_timed_out', { logMessage: 'the body did not arrive in time', headers: { Connection: 'close' } });
 
 /** Decodes bytes as they come, for the reader of their text. */
-function decodingFor(reader: BodyReader<unknown>): TakeBytes {
+function createUtf8Sink(reader: BodyParser<unknown>): ByteSink {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return (bytes) => {
     let text: string;
     try {
       text = decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
-      throw refused('Expected UTF-8, received other bytes');
+      throw invalidBody('Expected UTF-8, received other bytes');
     }
-    reader.read(text);
+    reader.write(text);
   };
 }

@@ -14,11 +14,11 @@ export function applyCors(
   request: IncomingMessage,
   response: ServerResponse,
   allowed: readonly string[],
-): 'allowed' | 'refused' | 'absent' {
+): 'allowed' | 'rejected' | 'absent' {
   response.appendHeader('Vary', 'Origin');
   const { origin } = request.headers;
   if (origin === undefined) return 'absent';
-  if (!allowed.includes(origin)) return 'refused';
+  if (!allowed.includes(origin)) return 'rejected';
   cors({
     origin,
     methods: ['GET'],

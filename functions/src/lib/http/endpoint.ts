@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
-import { deadline } from '../clock';
-import { allowedOrigins, apiKeys, apiKeySecret } from '../config';
+import { createTimeout } from '../clock';
+import { getAllowedOrigins, getApiKeys, apiKeySecret } from '../config';
 import { logRequest } from '../logging';
-import { usageUntil, type Usage } from '../repositories/usage';
-import { isValidKey } from './api-key';
-import { keepBodiesUnparsed, readBody, type IncomingRequest } from './body';
+import { createCallContext, type CallContext } from '../repositories/usage';
+import { isValidApiKey } from './api-key';
+import { disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './body';
 import { applyCors } from './cors';
-import { asServiceError, errorBody, errorTable, ServiceError } from './errors';
-import type { BodyReader } from './json';
-import { send, type Answer } from './response';
+import { toApiError, toErrorResponse, ERROR_DEFINITIONS, ApiError } from './errors';
+import type { BodyParser } from './json';
+import { sendResponse, type OutgoingResponse } from './response';
 
 /**
  * The pipeline of every request, in this order (contract, section 7):
@@ -26,80 +26,80 @@ import { send, type Answer } from './response';
  */
 
 /** What an operation's work is given besides the body. */
-export interface Context {
+export interface RequestContext {
   /** What the request asks of Firestore is counted here; its signal aborts when the time for the work is up. */
-  usage: Usage;
+  callContext: CallContext;
   requestId: string;
 }
 
 /** What an operation answers when all is well, and what the log says of it. */
-export interface Done {
-  body: Answer['body'];
+export interface HandlerResult {
+  body: OutgoingResponse['body'];
   headers?: Record<string, string>;
   replayed?: boolean;
   /** Products accepted; of an operation that lists, what is counted is the records that it answers. */
   count?: number;
 }
 
-interface Settings extends HttpsOptions {
+interface RuntimeOptions extends HttpsOptions {
   timeoutSeconds: number;
 }
 
-interface Operation {
+interface BaseEndpoint {
   name: string;
-  settings: Settings;
+  runtimeOptions: RuntimeOptions;
   /** Whether browsers may call from the allowed origins. */
-  browsers?: boolean;
+  cors?: boolean;
   /** Milliseconds before the platform's time-out at which the work is given up, so that the caller is still answered. */
-  reserveMs?: number;
+  timeoutMarginMs?: number;
 }
 
-interface Get extends Operation {
+interface GetEndpoint extends BaseEndpoint {
   method: 'GET';
-  work: (context: Context) => Promise<Done> | Done;
+  handler: (context: RequestContext) => Promise<HandlerResult> | HandlerResult;
 }
 
-interface Post<Body> extends Operation {
+interface PostEndpoint<Body> extends BaseEndpoint {
   method: 'POST';
   /** A reader of one request's body. */
-  reader: () => BodyReader<Body>;
+  createParser: () => BodyParser<Body>;
   /** Milliseconds that a caller may take to send the body. */
-  bodyMs: number;
-  work: (context: Context, body: Body) => Promise<Done> | Done;
+  bodyTimeoutMs: number;
+  handler: (context: RequestContext, body: Body) => Promise<HandlerResult> | HandlerResult;
 }
 
-const RESERVE_MS = 5_000;
+const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 
-keepBodiesUnparsed();
+disableFrameworkBodyParsing();
 
 /** The Cloud Function of an operation. */
-export function endpoint(operation: Get): HttpsFunction;
-export function endpoint<Body>(operation: Post<Body>): HttpsFunction;
-export function endpoint<Body>(operation: Get | Post<Body>): HttpsFunction {
-  const options = { ...operation.settings, secrets: [apiKeySecret], invoker: 'public' as const };
-  return onRequest(options, (request, response) => handle(operation, request, response));
+export function defineEndpoint(operation: GetEndpoint): HttpsFunction;
+export function defineEndpoint<Body>(operation: PostEndpoint<Body>): HttpsFunction;
+export function defineEndpoint<Body>(operation: GetEndpoint | PostEndpoint<Body>): HttpsFunction {
+  const options = { ...operation.runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
+  return onRequest(options, (request, response) => handleRequest(operation, request, response));
 }
 
-async function handle<Body>(
-  operation: Get | Post<Body>,
-  request: IncomingRequest,
+async function handleRequest<Body>(
+  operation: GetEndpoint | PostEndpoint<Body>,
+  request: RequestWithRawBody,
   response: ServerResponse,
 ): Promise<void> {
-  const started_at = performance.now();
-  const { settings, reserveMs = RESERVE_MS } = operation;
-  const { signal, cancel } = deadline(settings.timeoutSeconds * 1000 - reserveMs);
-  const context: Context = { usage: usageUntil(signal), requestId: requestId(request) };
+  const startedAt = performance.now();
+  const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS } = operation;
+  const { signal, cancel } = createTimeout(runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs);
+  const context: RequestContext = { callContext: createCallContext(signal), requestId: resolveRequestId(request) };
   response.setHeader('X-Request-Id', context.requestId);
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
 
-  let done: Done | undefined;
-  let error: ServiceError | undefined;
+  let result: HandlerResult | undefined;
+  let error: ApiError | undefined;
   try {
-    done = await answer(operation, request, response, context);
+    result = await runPipeline(operation, request, response, context);
   } catch (cause) {
-    error = asServiceError(cause);
-    await refuse(request, response, error);
+    error = toApiError(cause);
+    await sendError(request, response, error);
   } finally {
     cancel();
   }
@@ -108,80 +108,88 @@ async function handle<Body>(
     request_id: context.requestId,
     method: request.method ?? '',
     // An error may have come too late to be answered, or to a caller who has gone away: the log has it as it is.
-    status: error === undefined ? response.statusCode : errorTable[error.code].status,
-    duration_ms: Math.round(performance.now() - started_at),
-    firestore_calls: context.usage.calls,
-    count: done && (done.count ?? context.usage.documents),
-    replayed: done?.replayed,
+    status: error === undefined ? response.statusCode : ERROR_DEFINITIONS[error.code].status,
+    duration_ms: Math.round(performance.now() - startedAt),
+    firestore_calls: context.callContext.callCount,
+    count: result && (result.count ?? context.callContext.documentCount),
+    replayed: result?.replayed,
     error,
   });
 }
 
 /** Walks the pipeline up to the answer. @returns undefined for a preflight, which is no operation */
-async function answer<Body>(
-  operation: Get | Post<Body>,
-  request: IncomingRequest,
+async function runPipeline<Body>(
+  operation: GetEndpoint | PostEndpoint<Body>,
+  request: RequestWithRawBody,
   response: ServerResponse,
-  context: Context,
-): Promise<Done | undefined> {
-  if (operation.browsers === true) {
-    const origin = applyCors(request, response, allowedOrigins());
+  context: RequestContext,
+): Promise<HandlerResult | undefined> {
+  if (operation.cors === true) {
+    const origin = applyCors(request, response, getAllowedOrigins());
     if (request.method === 'OPTIONS') {
-      if (origin === 'refused')
-        throw new ServiceError('origin_refused', { internal: 'preflight of an origin not allowed' });
+      if (origin === 'rejected')
+        throw new ApiError('origin_refused', { logMessage: 'preflight of an origin not allowed' });
       response.writeHead(204).end();
       return undefined;
     }
   }
   if (request.method !== operation.method) {
-    throw new ServiceError('method_refused', {
-      internal: `method ${request.method ?? ''} refused`,
+    throw new ApiError('method_refused', {
+      logMessage: `method ${request.method ?? ''} refused`,
       headers: { Allow: operation.method },
     });
   }
-  judgeKey(request);
-  const done = await work(operation, request, context);
-  await send(request, response, { status: 200, ...done });
-  return done;
+  authenticate(request);
+  const result = await invokeHandler(operation, request, context);
+  await sendResponse(request, response, { status: 200, ...result });
+  return result;
 }
 
-function judgeKey({ headers }: IncomingMessage): void {
-  const keys = apiKeys();
-  if (keys.length === 0) throw new ServiceError('api_key_not_configured', { internal: 'the API key setting is blank' });
+function authenticate({ headers }: IncomingMessage): void {
+  const keys = getApiKeys();
+  if (keys.length === 0) throw new ApiError('api_key_not_configured', { logMessage: 'the API key setting is blank' });
   const presented = headers['x-api-key'];
-  if (!isValidKey(Array.isArray(presented) ? presented.join(', ') : presented, keys)) {
-    throw new ServiceError('api_key_refused', {
-      internal: presented === undefined ? 'no API key presented' : 'an API key presented that is not configured',
+  if (!isValidApiKey(Array.isArray(presented) ? presented.join(', ') : presented, keys)) {
+    throw new ApiError('api_key_refused', {
+      logMessage: presented === undefined ? 'no API key presented' : 'an API key presented that is not configured',
     });
   }
 }
 
-async function work<Body>(operation: Get | Post<Body>, request: IncomingRequest, context: Context): Promise<Done> {
+async function invokeHandler<Body>(
+  operation: GetEndpoint | PostEndpoint<Body>,
+  request: RequestWithRawBody,
+  context: RequestContext,
+): Promise<HandlerResult> {
   switch (operation.method) {
     case 'GET':
-      return operation.work(context);
+      return operation.handler(context);
     case 'POST': {
-      const { signal, cancel } = deadline(operation.bodyMs);
-      const body = await readBody(request, operation.reader(), signal).finally(cancel);
-      return operation.work(context, body);
+      const { signal, cancel } = createTimeout(operation.bodyTimeoutMs);
+      const body = await readBody(request, operation.createParser(), signal).finally(cancel);
+      return operation.handler(context, body);
     }
   }
 }
 
 /** Answers with an error, or, when part of an answer is out already, breaks the connection: never half of one as whole. */
-async function refuse(request: IncomingMessage, response: ServerResponse, error: ServiceError): Promise<void> {
+async function sendError(request: IncomingMessage, response: ServerResponse, error: ApiError): Promise<void> {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const { status } = errorTable[error.code];
-  await send(request, response, { status, headers: error.headers, body: JSON.stringify(errorBody(error)) });
+  const { status } = ERROR_DEFINITIONS[error.code];
+  await sendResponse(request, response, {
+    status,
+    headers: error.headers,
+    body: JSON.stringify(toErrorResponse(error)),
+  });
 }
 
 /** A request id that a caller may choose: printable, short, and harmless in a log. */
-const REQUEST_ID = /^[\w.-]{1,128}$/;
+const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
 
-function requestId({ headers }: IncomingMessage): string {
+function resolveRequestId({ headers }: IncomingMessage): string {
   const presented = headers['x-request-id'];
-  return typeof presented === 'string' && REQUEST_ID.test(presented) ? presented : randomUUID();
+  return typeof presented === 'string' && REQUEST_ID_PATTERN.test(presented) ? presented : randomUUID();
 }

@@ -1,36 +1,36 @@
-import { InvalidPayload } from './errors';
+import { ValidationError } from './errors';
 
 /** What becomes of a body's text, which comes piece by piece and may be cut anywhere. */
-export interface BodyReader<Body> {
-  read(text: string): void;
+export interface BodyParser<Body> {
+  write(text: string): void;
   /** The value, once the text is whole. @throws InvalidPayload */
   end(): Body;
 }
 
 /** Reads a text that is whole already. @throws InvalidPayload */
-export function readWhole<Body>(reader: BodyReader<Body>, text: string): Body {
-  reader.read(text);
+export function parseText<Body>(reader: BodyParser<Body>, text: string): Body {
+  reader.write(text);
   return reader.end();
 }
 
 /** Reads JSON that is small, and has it judged as a whole. */
-export function wholeJson<Body>(judge: (value: unknown) => Body): BodyReader<Body> {
+export function createJsonParser<Body>(judge: (value: unknown) => Body): BodyParser<Body> {
   const texts: string[] = [];
   return {
-    read: (text) => void texts.push(text),
-    end: () => judge(parse(texts.splice(0).join(''))),
+    write: (text) => void texts.push(text),
+    end: () => judge(parseJson(texts.splice(0).join(''))),
   };
 }
 
 /** What takes the members of an object that is too large to be held, in the order in which they come. */
-export interface Members {
+export interface MemberHandler {
   /** An object begins; of several of the same name the last one counts, as with `JSON.parse`. */
-  begin(): void;
-  add(name: string, value: unknown): void;
+  onObjectStart(): void;
+  onMember(name: string, value: unknown): void;
 }
 
 /** Members that are parsed at a time. */
-const GROUP = 1000;
+const MEMBERS_PER_BATCH = 1000;
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -52,43 +52,43 @@ const CLOSE_OBJECT = 0x7d;
  * A group is parsed as an array of names and values by turns. In an object, V8 of Node 24 may take an escaped name for one
  * that it has read in its place before, `5\"` for `5\\` (https://github.com/nodejs/node/issues/63785): a price of another product.
  */
-export class LargeJson {
+export class StreamingJsonParser {
   readonly #name: string;
-  readonly #members: Members;
+  readonly #members: MemberHandler;
   /** The text but for the members. */
-  #rest: string[] = [];
+  #envelope: string[] = [];
   /** How many objects and arrays are open. */
   #depth = 0;
   #inString = false;
   #escaped = false;
   /** The string since the last comma directly in the outermost object, as much of it as has come: at a brace, its name. */
-  #last = '';
+  #lastKey = '';
   /** Within the large object: what of it is not parsed yet. */
-  #inside: Unparsed | undefined;
+  #memberBuffer: MemberBuffer | undefined;
   #malformed = false;
 
   /** @param name the member that may be large */
-  constructor(name: string, members: Members) {
+  constructor(name: string, members: MemberHandler) {
     this.#name = name;
     this.#members = members;
   }
 
-  read(text: string): void {
+  write(text: string): void {
     if (this.#malformed) return;
-    const quotes = new Places('"', text);
-    const backslashes = new Places('\\', text);
+    const quotes = new CharacterFinder('"', text);
+    const backslashes = new CharacterFinder('\\', text);
     let from = 0;
-    let lastFrom = 0;
+    let lastKeyStart = 0;
     for (let i = 0; i < text.length; i += 1) {
       if (this.#inString) {
         if (this.#escaped) {
           this.#escaped = false;
           continue;
         }
-        i = Math.min(quotes.from(i), backslashes.from(i));
-        this.#escaped = i < text.length && i === backslashes.from(i);
+        i = Math.min(quotes.nextIndex(i), backslashes.nextIndex(i));
+        this.#escaped = i < text.length && i === backslashes.nextIndex(i);
         this.#inString = this.#escaped || i === text.length;
-        if (!this.#inString && this.#depth === 1) this.#last += text.slice(lastFrom, i + 1);
+        if (!this.#inString && this.#depth === 1) this.#lastKey += text.slice(lastKeyStart, i + 1);
         continue;
       }
       const code = text.charCodeAt(i);
@@ -96,50 +96,50 @@ export class LargeJson {
         case QUOTE:
           this.#inString = true;
           if (this.#depth === 1) {
-            this.#last = '';
-            lastFrom = i;
+            this.#lastKey = '';
+            lastKeyStart = i;
           }
           break;
         case OPEN_OBJECT:
         case OPEN_ARRAY:
           this.#depth += 1;
-          if (this.#depth === 2 && code === OPEN_OBJECT && this.#isLarge()) {
-            this.#rest.push(text.slice(from, i + 1));
+          if (this.#depth === 2 && code === OPEN_OBJECT && this.#isStreamedMember()) {
+            this.#envelope.push(text.slice(from, i + 1));
             from = i + 1;
-            this.#inside = new Unparsed(this.#members);
+            this.#memberBuffer = new MemberBuffer(this.#members);
           }
           break;
         case COLON:
         case COMMA:
-          if (this.#depth === 1 && code === COMMA) this.#last = '';
-          if (this.#depth !== 2 || this.#inside === undefined) break;
-          this.#malformed ||= !this.#inside.part(text.slice(from, i), code === COLON);
+          if (this.#depth === 1 && code === COMMA) this.#lastKey = '';
+          if (this.#depth !== 2 || this.#memberBuffer === undefined) break;
+          this.#malformed ||= !this.#memberBuffer.endToken(text.slice(from, i), code === COLON);
           from = i + 1;
           break;
         case CLOSE_OBJECT:
         case CLOSE_ARRAY:
           this.#depth -= 1;
-          if (this.#depth !== 1 || this.#inside === undefined) break;
-          this.#malformed ||= !this.#inside.end(text.slice(from, i));
+          if (this.#depth !== 1 || this.#memberBuffer === undefined) break;
+          this.#malformed ||= !this.#memberBuffer.end(text.slice(from, i));
           from = i;
-          this.#inside = undefined;
+          this.#memberBuffer = undefined;
           break;
       }
     }
-    if (this.#inString && this.#depth === 1) this.#last += text.slice(lastFrom);
-    if (this.#inside === undefined) this.#rest.push(text.slice(from));
-    else this.#inside.more(text.slice(from));
+    if (this.#inString && this.#depth === 1) this.#lastKey += text.slice(lastKeyStart);
+    if (this.#memberBuffer === undefined) this.#envelope.push(text.slice(from));
+    else this.#memberBuffer.append(text.slice(from));
   }
 
   /** The value, with the large object empty. @throws InvalidPayload for what is not JSON */
   end(): unknown {
-    return this.#malformed ? refuse() : parse(this.#rest.join(''));
+    return this.#malformed ? throwInvalidJson() : parseJson(this.#envelope.join(''));
   }
 
-  #isLarge(): boolean {
-    if (!this.#last.includes('\\')) return this.#last === `"${this.#name}"`;
+  #isStreamedMember(): boolean {
+    if (!this.#lastKey.includes('\\')) return this.#lastKey === `"${this.#name}"`;
     try {
-      return JSON.parse(this.#last) === this.#name;
+      return JSON.parse(this.#lastKey) === this.#name;
     } catch {
       return false;
     }
@@ -147,58 +147,58 @@ export class LargeJson {
 }
 
 /** The members of an object, as far as they have come and are not parsed yet. */
-class Unparsed {
-  readonly #members: Members;
+class MemberBuffer {
+  readonly #members: MemberHandler;
   /** Names and values by turns. */
-  #parts: string[] = [];
+  #tokens: string[] = [];
   /** As much of the next part as has come. */
-  #next = '';
+  #pending = '';
   #isFirst = true;
 
-  constructor(members: Members) {
+  constructor(members: MemberHandler) {
     this.#members = members;
-    members.begin();
+    members.onObjectStart();
   }
 
   /** Takes the beginning of a part, or more of it. */
-  more(text: string): void {
-    this.#next += text;
+  append(text: string): void {
+    this.#pending += text;
   }
 
   /** Takes the rest of a name, up to its colon, or of a value, up to its comma. @returns false for what is not JSON */
-  part(text: string, isName: boolean): boolean {
-    if ((this.#parts.length % 2 === 0) !== isName) return false;
-    this.#parts.push(this.#next + text);
-    this.#next = '';
-    return this.#parts.length < 2 * GROUP || this.#parse();
+  endToken(text: string, isName: boolean): boolean {
+    if ((this.#tokens.length % 2 === 0) !== isName) return false;
+    this.#tokens.push(this.#pending + text);
+    this.#pending = '';
+    return this.#tokens.length < 2 * MEMBERS_PER_BATCH || this.#parse();
   }
 
   /** Takes the rest of the last value, up to the closing brace; there may be no member at all. */
   end(text: string): boolean {
-    const isNone = this.#isFirst && this.#parts.length === 0 && (this.#next + text).trim() === '';
-    return this.part(text, isNone) && this.#parse();
+    const isEmpty = this.#isFirst && this.#tokens.length === 0 && (this.#pending + text).trim() === '';
+    return this.endToken(text, isEmpty) && this.#parse();
   }
 
   #parse(): boolean {
     let flat: unknown[];
     try {
-      flat = JSON.parse(`[${this.#parts.join()}]`) as unknown[];
+      flat = JSON.parse(`[${this.#tokens.join()}]`) as unknown[];
     } catch {
       return false;
     }
-    this.#parts = [];
+    this.#tokens = [];
     this.#isFirst = false;
     for (let i = 0; i < flat.length; i += 2) {
       const name = flat[i];
       if (typeof name !== 'string') return false;
-      this.#members.add(name, flat[i + 1]);
+      this.#members.onMember(name, flat[i + 1]);
     }
     return true;
   }
 }
 
 /** Where a character stands in a text, looked up in ascending order. */
-class Places {
+class CharacterFinder {
   #next = -1;
 
   constructor(
@@ -207,7 +207,7 @@ class Places {
   ) {}
 
   /** The first place from there on; the text's length if there is none. */
-  from(start: number): number {
+  nextIndex(start: number): number {
     if (this.#next < start) {
       const found = this.text.indexOf(this.character, start);
       this.#next = found === -1 ? this.text.length : found;
@@ -216,14 +216,14 @@ class Places {
   }
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return refuse(text === '' ? 'nothing' : undefined);
+    return throwInvalidJson(text === '' ? 'nothing' : undefined);
   }
 }
 
-function refuse(what = 'other text'): never {
-  throw new InvalidPayload([{ path: 'body', message: `Expected JSON, received ${what}` }]);
+function throwInvalidJson(what = 'other text'): never {
+  throw new ValidationError([{ path: 'body', message: `Expected JSON, received ${what}` }]);
 }

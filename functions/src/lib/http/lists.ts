@@ -1,19 +1,22 @@
-import type { Groups, Identified } from '../repositories/organisation';
+import type { RecordBatches, IdentifiedRecord } from '../repositories/organisation';
 
 /** The JSON of lists, in pieces as records arrive. The count stands last: it is known only then. */
 
 /** `{"<name>": {"<id>": record, …}, "count": n}` */
-export const keyedList = (name: string, groups: Groups<Identified<object>>): AsyncGenerator<string> =>
-  listed(name, '{}', groups, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`);
+export const streamRecordMap = (
+  name: string,
+  groups: RecordBatches<IdentifiedRecord<object>>,
+): AsyncGenerator<string> =>
+  streamList(name, '{}', groups, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`);
 
 /** `{"<name>": [record, …], "count": n}` */
-export const plainList = (name: string, groups: Groups<object>): AsyncGenerator<string> =>
-  listed(name, '[]', groups, (record) => JSON.stringify(record));
+export const streamRecordArray = (name: string, groups: RecordBatches<object>): AsyncGenerator<string> =>
+  streamList(name, '[]', groups, (record) => JSON.stringify(record));
 
-async function* listed<T>(
+async function* streamList<T>(
   name: string,
   [open, close]: string,
-  groups: Groups<T>,
+  groups: RecordBatches<T>,
   text: (record: T) => string,
 ): AsyncGenerator<string> {
   let count = 0;

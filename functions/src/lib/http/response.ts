@@ -5,16 +5,16 @@ import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSy
 import Negotiator from 'negotiator';
 
 /** Bytes that an answer gathers before it goes over to chunks: under the platform's 32 MiB for a Content-Length. */
-export const WHOLE_ANSWER_BYTES = 30_000_000;
+export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
 /** Bytes from which on compressing an answer pays. */
-const COMPRESSED_FROM_BYTES = 1024;
+const MIN_COMPRESSION_BYTES = 1024;
 
 /** Bytes of text that are turned into one buffer: large enough to be cheap, small enough to hold memory flat. */
-const PIECE_BYTES = 64 * 1024;
+const STREAM_CHUNK_BYTES = 64 * 1024;
 
 /** What an operation answers: a status, headers, and JSON text, whole or in pieces as it comes to be. */
-export interface Answer {
+export interface OutgoingResponse {
   status: number;
   headers?: Readonly<Record<string, string>>;
   body: string | AsyncIterable<string>;
@@ -22,7 +22,7 @@ export interface Answer {
 
 /**
  * Sends an answer. It is gathered, compressed where the caller accepts that, and sent with its Content-Length while it
- * is small enough for one; past {@link WHOLE_ANSWER_BYTES} what is there goes out, and the rest follows in chunks.
+ * is small enough for one; past {@link MAX_BUFFERED_RESPONSE_BYTES} what is there goes out, and the rest follows in chunks.
  *
  * Until then nothing has left, so that a failure of the body can still be answered with an error of its own. After
  * it, only {@link ServerResponse.destroy} tells the caller that the answer is not whole. A caller that has gone away ends the
@@ -30,14 +30,18 @@ export interface Answer {
  *
  * @throws whatever the body throws
  */
-export async function send(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+export async function sendResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: OutgoingResponse,
+): Promise<void> {
   const { status, headers = {}, body } = answer;
-  const pieces = inPieces(typeof body === 'string' ? [body] : body);
+  const pieces = toChunks(typeof body === 'string' ? [body] : body);
   const [first, second] = [await pieces.next(), await pieces.next()];
   const bytes = first.value?.length ?? 0;
-  const encoding = bytes >= COMPRESSED_FROM_BYTES ? accepted(request) : undefined;
+  const encoding = bytes >= MIN_COMPRESSION_BYTES ? negotiateEncoding(request) : undefined;
 
-  const head = () => {
+  const setResponseHeaders = () => {
     response.statusCode = status;
     response.appendHeader('Vary', 'Accept-Encoding');
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -45,47 +49,47 @@ export async function send(request: IncomingMessage, response: ServerResponse, a
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   };
 
-  const gathered: Buffer[] = [];
-  let gatheredBytes = 0;
+  const buffered: Buffer[] = [];
+  let bufferedBytes = 0;
   const encoded =
     second.done === true
-      ? [packed(first.value ?? Buffer.alloc(0), encoding)]
-      : compressed(resumed([first, second], pieces), encoding);
+      ? [compressSync(first.value ?? Buffer.alloc(0), encoding)]
+      : compressStream(prepend([first, second], pieces), encoding);
   for await (const piece of encoded) {
     if (response.destroyed) return;
     if (response.headersSent) {
-      await write(response, piece);
+      await writeWithBackpressure(response, piece);
       continue;
     }
-    gathered.push(piece);
-    gatheredBytes += piece.length;
-    if (gatheredBytes <= WHOLE_ANSWER_BYTES) continue;
-    head();
-    for (const held of gathered.splice(0)) await write(response, held);
+    buffered.push(piece);
+    bufferedBytes += piece.length;
+    if (bufferedBytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
+    setResponseHeaders();
+    for (const held of buffered.splice(0)) await writeWithBackpressure(response, held);
   }
   if (!response.headersSent) {
-    head();
-    response.setHeader('Content-Length', gatheredBytes);
+    setResponseHeaders();
+    response.setHeader('Content-Length', bufferedBytes);
   }
   // Each by itself, since the buffer that held them all would be the largest of all.
-  for (const held of gathered) response.write(held);
+  for (const held of buffered) response.write(held);
   response.end();
 }
 
-async function write(response: ServerResponse, piece: Buffer): Promise<void> {
+async function writeWithBackpressure(response: ServerResponse, piece: Buffer): Promise<void> {
   if (response.destroyed || response.write(piece)) return;
-  const gone = new AbortController();
-  const close = () => gone.abort();
+  const closed = new AbortController();
+  const close = () => closed.abort();
   response.once('close', close);
-  await once(response, 'drain', { signal: gone.signal }).catch(() => undefined);
+  await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);
   response.off('close', close);
 }
 
-async function* inPieces(texts: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer, undefined> {
+async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer, undefined> {
   let held = '';
   for await (const text of texts) {
     held += text;
-    if (held.length < PIECE_BYTES) continue;
+    if (held.length < STREAM_CHUNK_BYTES) continue;
     yield Buffer.from(held);
     held = '';
   }
@@ -93,7 +97,7 @@ async function* inPieces(texts: Iterable<string> | AsyncIterable<string>): Async
   return undefined;
 }
 
-async function* resumed<T>(begun: IteratorResult<T, undefined>[], rest: AsyncIterable<T>): AsyncGenerator<T> {
+async function* prepend<T>(begun: IteratorResult<T, undefined>[], rest: AsyncIterable<T>): AsyncGenerator<T> {
   for (const each of begun) if (each.done !== true) yield each.value;
   yield* rest;
 }
@@ -101,7 +105,7 @@ async function* resumed<T>(begun: IteratorResult<T, undefined>[], rest: AsyncIte
 type Encoding = 'br' | 'gzip';
 
 /** The encoding that the caller likes best; of equals Brotli, which packs as fast as gzip and a quarter smaller. */
-function accepted(request: IncomingMessage): Encoding | undefined {
+function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   const negotiator = new Negotiator(request) as {
     encoding(available: string[], options: { preferred: string[] }): string | undefined;
   };
@@ -110,11 +114,11 @@ function accepted(request: IncomingMessage): Encoding | undefined {
 }
 
 /** The levels beyond which a smaller answer costs more time than it saves (docs/performance.md). */
-const GZIP = { level: 1, chunkSize: PIECE_BYTES };
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: PIECE_BYTES };
+const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 
 /** A piece that is a whole answer: packed at once, which for so little is faster than in another thread. */
-function packed(piece: Buffer, encoding: Encoding | undefined): Buffer {
+function compressSync(piece: Buffer, encoding: Encoding | undefined): Buffer {
   switch (encoding) {
     case undefined:
       return piece;
@@ -125,7 +129,7 @@ function packed(piece: Buffer, encoding: Encoding | undefined): Buffer {
   }
 }
 
-function compressed(pieces: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> {
+function compressStream(pieces: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> {
   switch (encoding) {
     case undefined:
       return pieces;

@@ -1,5 +1,5 @@
-import { asItIs, connected, deadlineIn, pathOf } from './connection';
-import { outsideDomain } from './domain';
+import { identity, getConnection, callOptions, methodPath } from './connection';
+import { runOutsideDomain } from './domain';
 import { varintSize, writeVarint } from './encoding';
 
 /**
@@ -9,7 +9,7 @@ import { varintSize, writeVarint } from './encoding';
  */
 
 /** Documents of one collection, each of one field that holds a number. */
-export interface Numbers {
+export interface NumberDocuments {
   /** The path of the collection. */
   collection: string;
   field: string;
@@ -23,38 +23,40 @@ export interface Numbers {
  *
  * @throws the call's error; after {@link ms} milliseconds DEADLINE_EXCEEDED
  */
-export async function setNumbers(numbers: Numbers, ms: number): Promise<void> {
-  const { client, database, documents, headers } = await connected();
-  const resource = headers(`database=${encodeURIComponent(database)}`);
-  const message = encodeCommit(database, documents, numbers);
-  const request = message.written();
+export async function commitNumberDocuments(numbers: NumberDocuments, ms: number): Promise<void> {
+  const { client, databasePath, documentsPath, createMetadata } = await getConnection();
+  const resource = createMetadata(`database=${encodeURIComponent(databasePath)}`);
+  const message = encodeCommitRequest(databasePath, documentsPath, numbers);
+  const request = message.finish();
   await new Promise<void>((resolve, reject) => {
-    outsideDomain(() =>
-      client.makeUnaryRequest(pathOf('Commit'), asItIs, asItIs, request, resource, deadlineIn(ms), (error) => {
+    runOutsideDomain(() =>
+      client.makeUnaryRequest(methodPath('Commit'), identity, identity, request, resource, callOptions(ms), (error) => {
         if (error === null) resolve();
         else reject(error);
       }),
     );
   });
-  if (spare.length < MOST_SPARE) spare.push(message.buffer);
+  if (bufferPool.length < MAX_POOLED_BUFFERS) bufferPool.push(message.buffer);
 }
 
 /**
  * The bytes of messages that were answered well, so that Firestore has them whole, to be written over. The library holds on to
  * a message until the next large collection of garbage: some 25 MB of those of 100,000 products.
  */
-const spare: Buffer[] = [];
+const bufferPool: Buffer[] = [];
 
 /** Two for each of the requests that an instance serves at once. */
-const MOST_SPARE = 8;
+const MAX_POOLED_BUFFERS = 8;
 
 /** What the size of such bytes is a multiple of, so that they do for messages that are nearly alike. */
-const BLOCK = 32 * 1024;
+const BUFFER_SIZE_STEP = 32 * 1024;
 
 /** Bytes to write a message of at most that size into. */
-function bytesFor(size: number): Buffer {
-  const bytes = spare.pop();
-  return bytes !== undefined && bytes.length >= size ? bytes : Buffer.allocUnsafe(Math.ceil(size / BLOCK) * BLOCK);
+function acquireBuffer(size: number): Buffer {
+  const bytes = bufferPool.pop();
+  return bytes !== undefined && bytes.length >= size
+    ? bytes
+    : Buffer.allocUnsafe(Math.ceil(size / BUFFER_SIZE_STEP) * BUFFER_SIZE_STEP);
 }
 
 /** Tags of the fields that are written: a field's number and how its value is. */
@@ -71,13 +73,17 @@ const VALUE_DOUBLE = 0x19;
 /** More than the tags and lengths of one write, and its number, can take. */
 const WRITE_OVERHEAD = 64;
 
-function encodeCommit(database: string, documents: string, { collection, field, ids, values }: Numbers): Writer {
+function encodeCommitRequest(
+  database: string,
+  documents: string,
+  { collection, field, ids, values }: NumberDocuments,
+): ProtobufWriter {
   const prefix = Buffer.from(`${documents}/${collection}/`);
   const key = Buffer.from(field);
   const head = Buffer.from(database);
   const sizes = ids.map((id) => prefix.length + Buffer.byteLength(id));
   const most = sizes.reduce((sum, size) => sum + size + key.length + WRITE_OVERHEAD, head.length + WRITE_OVERHEAD);
-  const writer = new Writer(bytesFor(most));
+  const writer = new ProtobufWriter(acquireBuffer(most));
   writer.bytes(COMMIT_DATABASE, head);
   for (const [i, id] of ids.entries()) {
     const nameSize = sizes[i] ?? 0;
@@ -87,51 +93,51 @@ function encodeCommit(database: string, documents: string, { collection, field, 
     const valueSize = isInteger ? 1 + varintSize(value) : 9;
     const entrySize = 1 + varintSize(key.length) + key.length + 1 + varintSize(valueSize) + valueSize;
     const documentSize = 1 + varintSize(nameSize) + nameSize + 1 + varintSize(entrySize) + entrySize;
-    writer.open(COMMIT_WRITE, 1 + varintSize(documentSize) + documentSize);
-    writer.open(WRITE_UPDATE, documentSize);
-    writer.open(DOCUMENT_NAME, nameSize);
-    writer.raw(prefix);
-    writer.text(id);
-    writer.open(DOCUMENT_FIELD, entrySize);
+    writer.writeTag(COMMIT_WRITE, 1 + varintSize(documentSize) + documentSize);
+    writer.writeTag(WRITE_UPDATE, documentSize);
+    writer.writeTag(DOCUMENT_NAME, nameSize);
+    writer.writeRaw(prefix);
+    writer.writeString(id);
+    writer.writeTag(DOCUMENT_FIELD, entrySize);
     writer.bytes(ENTRY_KEY, key);
-    writer.open(ENTRY_VALUE, valueSize);
-    if (isInteger) writer.open(VALUE_INTEGER, value);
-    else writer.double(VALUE_DOUBLE, value);
+    writer.writeTag(ENTRY_VALUE, valueSize);
+    if (isInteger) writer.writeTag(VALUE_INTEGER, value);
+    else writer.writeDouble(VALUE_DOUBLE, value);
   }
   return writer;
 }
 
 /** A message that is being written, into bytes that are enough for it. */
-class Writer {
+class ProtobufWriter {
   #at = 0;
 
   constructor(readonly buffer: Buffer) {}
 
   /** A tag with a varint: an integer, or the length of what comes next. */
-  open(tag: number, integer: number): void {
+  writeTag(tag: number, integer: number): void {
     this.buffer[this.#at++] = tag;
     this.#at = writeVarint(this.buffer, this.#at, integer);
   }
 
   bytes(tag: number, bytes: Buffer): void {
-    this.open(tag, bytes.length);
-    this.raw(bytes);
+    this.writeTag(tag, bytes.length);
+    this.writeRaw(bytes);
   }
 
-  raw(bytes: Buffer): void {
+  writeRaw(bytes: Buffer): void {
     this.#at += bytes.copy(this.buffer, this.#at);
   }
 
-  text(text: string): void {
+  writeString(text: string): void {
     this.#at += this.buffer.write(text, this.#at);
   }
 
-  double(tag: number, value: number): void {
+  writeDouble(tag: number, value: number): void {
     this.buffer[this.#at++] = tag;
     this.#at = this.buffer.writeDoubleLE(value, this.#at);
   }
 
-  written(): Buffer {
+  finish(): Buffer {
     return this.buffer.subarray(0, this.#at);
   }
 }

@@ -5,7 +5,7 @@ import type { Domain } from 'node:domain';
  * (`node:domain`), and what that adds to every promise and tick of a call, a dozen for each message, is up to ten
  * times what all else costs. The error of a call reaches who waits for it all the same.
  */
-export function outsideDomain<T>(call: () => T): T {
+export function runOutsideDomain<T>(call: () => T): T {
   const { domain } = process as { domain?: Domain | null };
   domain?.exit();
   try {

@@ -1,15 +1,15 @@
 /** Messages as protobuf writes them, put together from their fields (https://protobuf.dev/programming-guides/encoding). */
 
 /** A field that holds a text, bytes, or a message that is itself put together from fields. */
-export function bytesField(number: number, ...parts: readonly (string | Buffer)[]): Buffer {
+export function encodeBytesField(number: number, ...parts: readonly (string | Buffer)[]): Buffer {
   const bytes = parts.map((part) => Buffer.from(part));
   const length = bytes.reduce((sum, { length }) => sum + length, 0);
-  return Buffer.concat([varint(number * 8 + 2), varint(length), ...bytes]);
+  return Buffer.concat([encodeVarint(number * 8 + 2), encodeVarint(length), ...bytes]);
 }
 
 /** A field that holds an integer that JavaScript holds exactly, or a member of an enumeration. */
-export const integerField = (number: number, value: number): Buffer =>
-  Buffer.concat([varint(number * 8), value < 0 ? negativeVarint(value) : varint(value)]);
+export const encodeIntegerField = (number: number, value: number): Buffer =>
+  Buffer.concat([encodeVarint(number * 8), value < 0 ? encodeNegativeVarint(value) : encodeVarint(value)]);
 
 /** How many bytes an integer from nought on takes as a varint. */
 export function varintSize(integer: number): number {
@@ -28,7 +28,7 @@ export function writeVarint(into: Buffer, at: number, integer: number): number {
 }
 
 /** A negative integer takes ten bytes: it is written as the 64-bit number that has the same bits. */
-function negativeVarint(integer: number): Buffer {
+function encodeNegativeVarint(integer: number): Buffer {
   const bytes = Buffer.alloc(10);
   let rest = BigInt.asUintN(64, BigInt(integer));
   for (let at = 0; at < bytes.length; at += 1, rest >>= 7n) {
@@ -37,7 +37,7 @@ function negativeVarint(integer: number): Buffer {
   return bytes;
 }
 
-function varint(integer: number): Buffer {
+function encodeVarint(integer: number): Buffer {
   const bytes = Buffer.alloc(varintSize(integer));
   writeVarint(bytes, 0, integer);
   return bytes;

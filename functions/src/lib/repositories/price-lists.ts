@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
-import { parentsOf } from '../../price-lists/records';
-import { transition, type KeyEvent, type Verdict } from '../../price-lists/state-machine';
+import { createListDocuments } from '../../price-lists/records';
+import { transition, type KeyEvent, type KeyOutcome } from '../../price-lists/state-machine';
 import { MAX_TEXT_BYTES } from '../schemas/requests';
-import type { PriceListInfo, Products } from '../schemas/add-price-lists';
-import { readKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
+import type { PriceListInfo, ProductColumns } from '../schemas/add-price-lists';
+import { parseKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { collections, fields, subcollections } from './collections';
-import type { Database, Writes } from './database';
-import { marketOf } from './organisation';
+import type { Database, CommitWrites } from './database';
+import { toMarket } from './organisation';
 
 /**
  * The records of add price lists.
@@ -22,69 +22,73 @@ import { marketOf } from './organisation';
  */
 
 /** A post's claim on its key. */
-export interface Claim {
+export interface ClaimRequest {
   info: PriceListInfo;
   /** The attempt, but for what its market and its payload decide. */
-  draft: Omit<Attempt, 'creation' | 'payload_chunks'>;
+  attemptDraft: Omit<Attempt, 'creation' | 'payload_chunks'>;
   /** What its lists will be called if a market matches. */
-  ids: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
+  listIds: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
   /** The packed payload, and how many of its chunks, from the first, go with the claim; asked only if the key is free. */
-  payload: () => Promise<{ chunks: readonly Buffer[]; first: number }>;
+  loadPayload: () => Promise<{ chunks: readonly Buffer[]; inlineChunkCount: number }>;
   /** The answer of the attempt if no market matches and the payload is whole with this commit. */
-  respond: (attempt: Attempt) => string;
+  createResponse: (attempt: Attempt) => string;
   now: number;
 }
 
 /** A fresh document id; chosen before the first try of what uses it. */
-export const newId = ({ firestore }: Database): string => firestore.collection(collections.priceListRequests).doc().id;
+export const newDocumentId = ({ firestore }: Database): string =>
+  firestore.collection(collections.priceListRequests).doc().id;
 
 /** The id of a key's record: lowercase hex SHA-256 of the key in UTF-8. */
-export const keyId = (boq_list_id: string): string => createHash('sha256').update(boq_list_id, 'utf8').digest('hex');
+export const keyDocumentId = (boq_list_id: string): string =>
+  createHash('sha256').update(boq_list_id, 'utf8').digest('hex');
 
 /** Claims the key if it is free; one commit holds the key's record, the request record, its payload and both parents. */
-export async function claim(
+export async function commitClaim(
   db: Database,
-  { info, draft, ids, payload, respond, now }: Claim,
+  { info, attemptDraft, listIds, loadPayload, createResponse, now }: ClaimRequest,
   signal: AbortSignal,
-): Promise<Verdict> {
+): Promise<KeyOutcome> {
   const { key, market } = await readKeyAndMarket(db, info);
-  const met = await take(db, key, { type: 'met', by: draft }, now, signal);
-  if (met.is !== 'free') return met;
+  const met = await commitTransition(db, key, { kind: 'inspected', by: attemptDraft }, now, signal);
+  if (met.kind !== 'available') return met;
 
-  const { chunks, first } = await payload();
+  const { chunks, inlineChunkCount } = await loadPayload();
   const creation = market && {
-    ...ids,
-    market_name: usable(market.name),
-    market_iso: usable(market.country_iso),
-    currency: usable(market.currency_iso) ?? info.currency_iso,
+    ...listIds,
+    market_name: nullIfTooLong(market.name),
+    market_iso: nullIfTooLong(market.country_iso),
+    currency: nullIfTooLong(market.currency_iso) ?? info.currency_iso,
   };
-  const attempt: Attempt = { ...draft, payload_chunks: chunks.length, creation };
-  const completes = creation === null && first === chunks.length;
-  const event = { type: 'posted', info, attempt, response: completes ? respond(attempt) : null } as const;
-  return take(db, key, event, now, signal, (writes) => {
+  const attempt: Attempt = { ...attemptDraft, payload_chunks: chunks.length, creation };
+  const completes = creation === null && inlineChunkCount === chunks.length;
+  const event = { kind: 'submitted', info, attempt, response: completes ? createResponse(attempt) : null } as const;
+  return commitTransition(db, key, event, now, signal, (writes) => {
     const { document_id } = attempt;
-    writes.set(requestRecordOf(db, document_id), requestRecord(info, attempt));
-    chunks.slice(0, first).forEach((chunk, index) => putChunk(db, writes, { document_id, index, chunk }));
+    writes.set(requestDocument(db, document_id), toRequestRecord(info, attempt));
+    chunks
+      .slice(0, inlineChunkCount)
+      .forEach((chunk, index) => setPayloadChunk(db, writes, { document_id, index, data: chunk }));
     if (creation !== null) {
-      const parents = parentsOf(attempt, creation, info, 'processing', now);
-      writes.set(parentOf(db, 'expected_forward_cost', creation), parents.expectedForwardCost);
-      writes.set(parentOf(db, 'price_list', creation), parents.priceList);
+      const parents = createListDocuments(attempt, creation, info, 'processing', now);
+      writes.set(listDocument(db, 'expected_forward_cost', creation), parents.expectedForwardCost);
+      writes.set(listDocument(db, 'price_list', creation), parents.priceList);
     }
   });
 }
 
 /** Takes one step of a key; `last`, a chunk of its payload, is written with it if the step completes the attempt. */
-export async function settle(
+export async function applyKeyEvent(
   db: Database,
   boq_list_id: string,
   event: KeyEvent,
   now: number,
   signal: AbortSignal,
-  last?: PayloadChunk,
-): Promise<Verdict> {
-  const [key] = await db.read(keyRecordOf(db, boq_list_id));
-  return take(db, keyOf(key), event, now, signal, (writes, record) => {
-    if (last !== undefined && record.status === 'completed') putChunk(db, writes, last);
+  lastChunk?: PayloadChunk,
+): Promise<KeyOutcome> {
+  const [key] = await db.getAll(keyDocument(db, boq_list_id));
+  return commitTransition(db, toKeySnapshot(key), event, now, signal, (writes, record) => {
+    if (lastChunk !== undefined && record.status === 'completed') setPayloadChunk(db, writes, lastChunk);
   });
 }
 
@@ -92,61 +96,61 @@ export async function settle(
 export interface PayloadChunk {
   document_id: string;
   index: number;
-  chunk: Buffer;
+  data: Buffer;
 }
 
 /** Writes a chunk that did not go with the claim. */
-export function writeChunk(db: Database, chunk: PayloadChunk): Promise<void> {
-  return db.commit((writes) => putChunk(db, writes, chunk));
+export function writePayloadChunk(db: Database, chunk: PayloadChunk): Promise<void> {
+  return db.commit((writes) => setPayloadChunk(db, writes, chunk));
 }
 
 /** The two lists of an attempt: their collection, the field of their id, and of an entry's price, sent and stored. */
-export const lists = {
+export const LIST_DEFINITIONS = {
   expected_forward_cost: {
     collection: collections.expectedForwardCosts,
-    id: 'expected_forward_cost_id',
-    price: 'expected_forward_cost_price',
-    stored: fields.entry.expectedForwardCostPrice,
+    idField: 'expected_forward_cost_id',
+    priceField: 'expected_forward_cost_price',
+    storedPriceField: fields.entry.expectedForwardCostPrice,
   },
   price_list: {
     collection: collections.priceLists,
-    id: 'price_list_id',
-    price: 'price_list_price',
-    stored: fields.entry.priceListPrice,
+    idField: 'price_list_id',
+    priceField: 'price_list_price',
+    storedPriceField: fields.entry.priceListPrice,
   },
 } as const;
 
-export type ListKind = keyof typeof lists;
+export type ListKind = keyof typeof LIST_DEFINITIONS;
 
 /** The entries of a list. */
-export const entriesOf = (db: Database, kind: ListKind, creation: Creation): CollectionReference =>
-  parentOf(db, kind, creation).collection(subcollections.products);
+export const entriesCollection = (db: Database, kind: ListKind, creation: Creation): CollectionReference =>
+  listDocument(db, kind, creation).collection(subcollections.products);
 
 /** Entries of one list: at the place of an id is its price. */
-export interface Entries {
+export interface EntryColumns {
   ids: readonly string[];
   prices: Float64Array;
 }
 
 /** The entries that a list of these products has. */
-export const entriesFor = (kind: ListKind, products: Products): Entries => ({
+export const toEntryColumns = (kind: ListKind, products: ProductColumns): EntryColumns => ({
   ids: products.ids,
-  prices: products[lists[kind].price],
+  prices: products[LIST_DEFINITIONS[kind].priceField],
 });
 
 /** Writes one batch of a list's entries, at most 500 (contract, section 4.6, rule 4), in one commit. */
-export function writeEntries(
+export function writeEntryBatch(
   db: Database,
   kind: ListKind,
   creation: Creation,
-  { ids, prices }: Entries,
+  { ids, prices }: EntryColumns,
 ): Promise<void> {
-  const collection = entriesOf(db, kind, creation).path;
-  return db.setNumbers({ collection, field: lists[kind].stored, ids, values: prices });
+  const collection = entriesCollection(db, kind, creation).path;
+  return db.commitNumberDocuments({ collection, field: LIST_DEFINITIONS[kind].storedPriceField, ids, values: prices });
 }
 
 /** A key's record as it was read. */
-interface Key {
+interface KeySnapshot {
   reference: DocumentReference;
   record: KeyRecord | undefined;
   /** When the record was last written; undefined when there is none. */
@@ -157,14 +161,14 @@ interface Key {
  * Lets the state machine judge an event, and commits what follows: the key's record, its parents' status, and whatever
  * goes along with it.
  */
-async function take(
+async function commitTransition(
   db: Database,
-  key: Key,
+  key: KeySnapshot,
   event: KeyEvent,
   now: number,
   signal: AbortSignal,
-  along: (writes: Writes, record: KeyRecord) => void = () => undefined,
-): Promise<Verdict> {
+  addExtraWrites: (writes: CommitWrites, record: KeyRecord) => void = () => undefined,
+): Promise<KeyOutcome> {
   const { record, verdict } = transition(key.record, event, now);
   if (record === undefined || record === key.record) return verdict;
   // A try that was given up while it read goes no further: who gave it up may have believed what he then found.
@@ -172,16 +176,16 @@ async function take(
   await db.commit((writes) => {
     if (key.version === undefined) writes.create(key.reference, record);
     else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });
-    if (key.record?.status === 'processing') turnParents(db, writes, record);
-    along(writes, record);
+    if (key.record?.status === 'processing') updateListStatuses(db, writes, record);
+    addExtraWrites(writes, record);
   });
   return verdict;
 }
 
 /** Gives the parents of an attempt that is over the status that it ended with. */
-function turnParents(db: Database, writes: Writes, { status, creation, updated_at }: KeyRecord): void {
+function updateListStatuses(db: Database, writes: CommitWrites, { status, creation, updated_at }: KeyRecord): void {
   if (creation === null) return;
-  const parents = [parentOf(db, 'expected_forward_cost', creation), parentOf(db, 'price_list', creation)];
+  const parents = [listDocument(db, 'expected_forward_cost', creation), listDocument(db, 'price_list', creation)];
   switch (status) {
     case 'completed':
       parents.forEach((parent) => writes.update(parent, { status: 'ready', updated_at }));
@@ -197,19 +201,19 @@ function turnParents(db: Database, writes: Writes, { status, creation, updated_a
 }
 
 async function readKeyAndMarket(db: Database, { boq_list_id, market_id }: PriceListInfo) {
-  const reference = keyRecordOf(db, boq_list_id);
-  if (!isDocumentId(market_id)) return { key: keyOf((await db.read(reference))[0]), market: null };
-  const [key, market] = await db.read(reference, db.firestore.collection(collections.markets).doc(market_id));
-  return { key: keyOf(key), market: market?.exists === true ? marketOf(market.data() ?? {}) : null };
+  const reference = keyDocument(db, boq_list_id);
+  if (!isDocumentId(market_id)) return { key: toKeySnapshot((await db.getAll(reference))[0]), market: null };
+  const [key, market] = await db.getAll(reference, db.firestore.collection(collections.markets).doc(market_id));
+  return { key: toKeySnapshot(key), market: market?.exists === true ? toMarket(market.data() ?? {}) : null };
 }
 
-function keyOf(document: DocumentSnapshot | undefined): Key {
+function toKeySnapshot(document: DocumentSnapshot | undefined): KeySnapshot {
   if (document === undefined) throw new Error('Firestore answered fewer documents than it was asked for');
-  const record = document.exists ? readKeyRecord(document.data()) : undefined;
+  const record = document.exists ? parseKeyRecord(document.data()) : undefined;
   return { reference: document.ref, record, version: document.updateTime };
 }
 
-function requestRecord(info: PriceListInfo, attempt: Attempt): object {
+function toRequestRecord(info: PriceListInfo, attempt: Attempt): object {
   const { products_count, fingerprint, market_id, creation, claimed_at, payload_chunks } = attempt;
   return {
     schema_version: 1,
@@ -225,24 +229,24 @@ function requestRecord(info: PriceListInfo, attempt: Attempt): object {
   };
 }
 
-const keyRecordOf = ({ firestore }: Database, boq_list_id: string) =>
-  firestore.collection(collections.priceListIdempotency).doc(keyId(boq_list_id));
+const keyDocument = ({ firestore }: Database, boq_list_id: string) =>
+  firestore.collection(collections.priceListIdempotency).doc(keyDocumentId(boq_list_id));
 
-const requestRecordOf = ({ firestore }: Database, document_id: string) =>
+const requestDocument = ({ firestore }: Database, document_id: string) =>
   firestore.collection(collections.priceListRequests).doc(document_id);
 
 /** The parent of a list. */
-export const parentOf = ({ firestore }: Database, kind: ListKind, creation: Creation): DocumentReference =>
-  firestore.collection(lists[kind].collection).doc(creation[lists[kind].id]);
+export const listDocument = ({ firestore }: Database, kind: ListKind, creation: Creation): DocumentReference =>
+  firestore.collection(LIST_DEFINITIONS[kind].collection).doc(creation[LIST_DEFINITIONS[kind].idField]);
 
 /** Chunks stand in the order of their ids: four digits are enough for the largest request. */
-function putChunk(db: Database, writes: Writes, { document_id, index, chunk }: PayloadChunk): void {
-  const chunks = requestRecordOf(db, document_id).collection(subcollections.payload);
-  writes.set(chunks.doc(String(index).padStart(4, '0')), { [fields.payloadChunk.data]: chunk });
+function setPayloadChunk(db: Database, writes: CommitWrites, { document_id, index, data }: PayloadChunk): void {
+  const chunks = requestDocument(db, document_id).collection(subcollections.payload);
+  writes.set(chunks.doc(String(index).padStart(4, '0')), { [fields.payloadChunk.data]: data });
 }
 
 /** A market's text as the records of a list hold it: one too long for a text field is unusable, as if it were missing. */
-const usable = (text: string | null): string | null =>
+const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 
 /** Whether Firestore could hold a document under this id: any other matches none. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import { asItIs, connected, deadlineIn, DEADLINES, pathOf } from './connection';
-import { outsideDomain } from './domain';
-import { bytesField, integerField } from './encoding';
-import type { Usage } from './usage';
-import { decodeDocument, decodePosition, type Position, type StoredDocument } from './wire';
+import { identity, getConnection, callOptions, CALL_TIMEOUTS_MS, methodPath } from './connection';
+import { runOutsideDomain } from './domain';
+import { encodeBytesField, encodeIntegerField } from './encoding';
+import type { CallContext } from './usage';
+import { decodeDocument, decodeCursor, type QueryCursor, type StoredDocument } from './wire';
 
 /**
  * Queries, at a quarter of what the library's `Query` costs (docs/performance.md): a document is read straight from the
@@ -15,29 +15,29 @@ import { decodeDocument, decodePosition, type Position, type StoredDocument } fr
  */
 
 /** What to read of a collection. */
-export interface Selection {
+export interface QuerySpec {
   collection: string;
   /** All of these hold. */
-  where?: readonly Condition[];
+  where?: readonly FieldFilter[];
   /** A field to order by, ascending; a document without it is left out. Equals, or all without it, go by their ids. */
   orderBy?: string;
   /** The fields to read. */
   fields: readonly string[];
 }
 
-export type Condition = readonly [field: string, operator: keyof typeof operators, value: string | number];
+export type FieldFilter = readonly [field: string, operator: keyof typeof FILTER_OPERATORS, value: string | number];
 
 /** With their numbers in Firestore's `StructuredQuery.FieldFilter.Operator`. */
-const operators = { '<': 1, '>=': 4, '==': 5 } as const;
+const FILTER_OPERATORS = { '<': 1, '>=': 4, '==': 5 } as const;
 
 /** How many messages are handed on at a time: an asynchronous step for each of them would cost as much as all else. */
-const GROUP = 128;
+const MESSAGES_PER_BATCH = 128;
 
 /** Bytes from which on fewer are handed on: a document may have a mebibyte. */
-const GROUP_BYTES = 1024 * 1024;
+const MAX_BATCH_BYTES = 1024 * 1024;
 
 /** The codes after which the library goes on with a query: deadline exceeded, resource exhausted, internal, unavailable. */
-const transientCodes = new Set<unknown>([4, 8, 13, 14]);
+const RESUMABLE_CODES = new Set<unknown>([4, 8, 13, 14]);
 
 const MAX_TRIES = 5;
 const FIRST_DELAY_MS = 250;
@@ -48,29 +48,32 @@ const FIRST_DELAY_MS = 250;
  *
  * @throws the reason of the usage's signal as soon as that aborts
  */
-export async function* select(usage: Usage, selection: Selection): AsyncGenerator<readonly StoredDocument[]> {
-  const { client, documents, headers } = await connected();
-  const resource = headers(`parent=${encodeURIComponent(documents)}`);
-  const parentBytes = Buffer.byteLength(`${documents}/${selection.collection}/`);
-  let request = requestFor(documents, selection);
+export async function* streamQuery(
+  usage: CallContext,
+  selection: QuerySpec,
+): AsyncGenerator<readonly StoredDocument[]> {
+  const { client, documentsPath, createMetadata } = await getConnection();
+  const resource = createMetadata(`parent=${encodeURIComponent(documentsPath)}`);
+  const parentBytes = Buffer.byteLength(`${documentsPath}/${selection.collection}/`);
+  let request = encodeRunQueryRequest(documentsPath, selection);
   for (let tries = 1; ; tries += 1) {
     usage.signal.throwIfAborted();
-    usage.calls += 1;
-    const call = outsideDomain(() =>
+    usage.callCount += 1;
+    const call = runOutsideDomain(() =>
       client.makeServerStreamRequest(
-        pathOf('RunQuery'),
-        asItIs,
-        asItIs,
+        methodPath('RunQuery'),
+        identity,
+        identity,
         request,
         resource,
-        deadlineIn(DEADLINES.query),
+        callOptions(CALL_TIMEOUTS_MS.query),
       ),
     );
     const cancel = () => call.cancel();
     usage.signal.addEventListener('abort', cancel);
     let last: Buffer | undefined;
     try {
-      for await (const messages of arrivals(call)) {
+      for await (const messages of readBatches(call)) {
         const found: StoredDocument[] = [];
         for (const message of messages) {
           const document = decodeDocument(message, parentBytes);
@@ -78,7 +81,7 @@ export async function* select(usage: Usage, selection: Selection): AsyncGenerato
           found.push(document);
           last = message;
         }
-        usage.documents += found.length;
+        usage.documentCount += found.length;
         if (found.length > 0) yield found;
       }
       return;
@@ -86,9 +89,9 @@ export async function* select(usage: Usage, selection: Selection): AsyncGenerato
       usage.signal.throwIfAborted();
       if (last !== undefined) {
         tries = 0;
-        request = requestFor(documents, selection, decodePosition(last, selection.orderBy));
+        request = encodeRunQueryRequest(documentsPath, selection, decodeCursor(last, selection.orderBy));
       }
-      if (tries === MAX_TRIES || !isTransient(error)) throw error;
+      if (tries === MAX_TRIES || !isResumable(error)) throw error;
     } finally {
       usage.signal.removeEventListener('abort', cancel);
       cancel();
@@ -98,35 +101,35 @@ export async function* select(usage: Usage, selection: Selection): AsyncGenerato
 }
 
 /** The messages of a call in groups, read at the pace at which these are taken. @throws the call's error, after the last */
-async function* arrivals(call: ClientReadableStream<Buffer>): AsyncGenerator<readonly Buffer[]> {
+async function* readBatches(call: ClientReadableStream<Buffer>): AsyncGenerator<readonly Buffer[]> {
   let messages: Buffer[] = [];
   let bytes = 0;
   const end: { reached: boolean; error?: Error } = { reached: false };
-  let wake: () => void = () => undefined;
+  let notify: () => void = () => undefined;
   const arrive = (message: Buffer) => {
     bytes += message.length;
-    if (messages.push(message) < GROUP && bytes < GROUP_BYTES) return;
+    if (messages.push(message) < MESSAGES_PER_BATCH && bytes < MAX_BATCH_BYTES) return;
     call.pause();
-    wake();
+    notify();
   };
-  outsideDomain(() => call.on('data', arrive));
+  runOutsideDomain(() => call.on('data', arrive));
   call.on('end', () => {
     end.reached = true;
-    wake();
+    notify();
   });
   // Also of a call that is cancelled because nobody reads on: with no listener, its error would end the process.
   call.on('error', (error) => {
     end.reached = true;
     end.error = error;
-    wake();
+    notify();
   });
   while (!end.reached) {
-    if (!call.isPaused()) await new Promise<void>((resolve) => (wake = resolve));
+    if (!call.isPaused()) await new Promise<void>((resolve) => (notify = resolve));
     const arrived = messages;
     messages = [];
     bytes = 0;
     if (arrived.length > 0) yield arrived;
-    outsideDomain(() => call.resume());
+    runOutsideDomain(() => call.resume());
   }
   if (end.error !== undefined) throw end.error;
 }
@@ -148,52 +151,61 @@ const CURSOR = { values: 1 } as const;
 const VALUE = { integer: 2, reference: 5, string: 17 } as const;
 
 /** The bytes of a `google.firestore.v1.RunQueryRequest`: for all of a selection, or for what comes after a position. */
-function requestFor(
+function encodeRunQueryRequest(
   parent: string,
-  { collection, where = [], orderBy, fields }: Selection,
-  position?: Position,
+  { collection, where = [], orderBy, fields }: QuerySpec,
+  position?: QueryCursor,
 ): Buffer {
   const order = orderBy === undefined ? [NAME] : [orderBy, NAME];
   // To go on behind a document, what it is ordered by must be known of it.
   const read = orderBy === undefined ? fields : [...fields, orderBy];
   const query = [
-    bytesField(QUERY.select, ...read.map((path) => field(PROJECTION.fields, path))),
-    bytesField(QUERY.from, bytesField(COLLECTION.id, collection)),
-    ...(where.length === 0 ? [] : [bytesField(QUERY.where, conjunction(where))]),
+    encodeBytesField(QUERY.select, ...read.map((path) => encodeFieldReference(PROJECTION.fields, path))),
+    encodeBytesField(QUERY.from, encodeBytesField(COLLECTION.id, collection)),
+    ...(where.length === 0 ? [] : [encodeBytesField(QUERY.where, encodeAndFilter(where))]),
     ...order.map((path) =>
-      bytesField(QUERY.orderBy, field(ORDER.field, path), integerField(ORDER.direction, ORDER.ascending)),
+      encodeBytesField(
+        QUERY.orderBy,
+        encodeFieldReference(ORDER.field, path),
+        encodeIntegerField(ORDER.direction, ORDER.ascending),
+      ),
     ),
-    ...(position === undefined ? [] : [bytesField(QUERY.startAt, ...valuesOf(position))]),
+    ...(position === undefined ? [] : [encodeBytesField(QUERY.startAt, ...encodeCursorValues(position))]),
   ];
-  const readTime = position === undefined ? [] : [bytesField(REQUEST.readTime, position.readTime)];
-  return Buffer.concat([bytesField(REQUEST.parent, parent), bytesField(REQUEST.query, ...query), ...readTime]);
+  const readTime = position === undefined ? [] : [encodeBytesField(REQUEST.readTime, position.readTime)];
+  return Buffer.concat([
+    encodeBytesField(REQUEST.parent, parent),
+    encodeBytesField(REQUEST.query, ...query),
+    ...readTime,
+  ]);
 }
 
-const field = (number: number, path: string): Buffer => bytesField(number, bytesField(FIELD.path, path));
+const encodeFieldReference = (number: number, path: string): Buffer =>
+  encodeBytesField(number, encodeBytesField(FIELD.path, path));
 
-function conjunction(conditions: readonly Condition[]): Buffer {
+function encodeAndFilter(conditions: readonly FieldFilter[]): Buffer {
   const filters = conditions.map(([path, operator, value]) =>
-    bytesField(
+    encodeBytesField(
       COMPOSITE.filters,
-      bytesField(
+      encodeBytesField(
         FILTER.field,
-        field(CONDITION.field, path),
-        integerField(CONDITION.operator, operators[operator]),
-        bytesField(CONDITION.value, encoded(value)),
+        encodeFieldReference(CONDITION.field, path),
+        encodeIntegerField(CONDITION.operator, FILTER_OPERATORS[operator]),
+        encodeBytesField(CONDITION.value, encodeValue(value)),
       ),
     ),
   );
-  return bytesField(FILTER.composite, integerField(COMPOSITE.operator, COMPOSITE.and), ...filters);
+  return encodeBytesField(FILTER.composite, encodeIntegerField(COMPOSITE.operator, COMPOSITE.and), ...filters);
 }
 
-const encoded = (value: string | number): Buffer =>
-  typeof value === 'string' ? bytesField(VALUE.string, value) : integerField(VALUE.integer, value);
+const encodeValue = (value: string | number): Buffer =>
+  typeof value === 'string' ? encodeBytesField(VALUE.string, value) : encodeIntegerField(VALUE.integer, value);
 
 /** Behind the document of a position: what it is ordered by as it was sent, and its name. */
-const valuesOf = ({ orderedBy, name }: Position): Buffer[] => [
-  ...(orderedBy === undefined ? [] : [bytesField(CURSOR.values, orderedBy)]),
-  bytesField(CURSOR.values, bytesField(VALUE.reference, name)),
+const encodeCursorValues = ({ orderByValue, name }: QueryCursor): Buffer[] => [
+  ...(orderByValue === undefined ? [] : [encodeBytesField(CURSOR.values, orderByValue)]),
+  encodeBytesField(CURSOR.values, encodeBytesField(VALUE.reference, name)),
 ];
 
-const isTransient = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && transientCodes.has(error.code);
+const isResumable = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && RESUMABLE_CODES.has(error.code);

@@ -6,7 +6,7 @@ import type { Clock } from '../clock';
  */
 
 /** gRPC status codes after which the same call may succeed. */
-const transientCodes = new Set<unknown>([
+const TRANSIENT_CODES = new Set<unknown>([
   1, // CANCELLED
   2, // UNKNOWN
   4, // DEADLINE_EXCEEDED
@@ -18,18 +18,18 @@ const transientCodes = new Set<unknown>([
 ]);
 
 /** gRPC status codes of a step whose record is no longer the one that was read: read again, it may be taken. */
-const conflictCodes = new Set<unknown>([
+const CONFLICT_CODES = new Set<unknown>([
   6, // ALREADY_EXISTS
   9, // FAILED_PRECONDITION
 ]);
 
 const MAX_TRIES = 6;
-const FIRST_DELAY_MS = 250;
+const INITIAL_DELAY_MS = 250;
 /** No try starts later than this after the first. */
-const PATIENCE_MS = 60_000;
+const MAX_ELAPSED_MS = 60_000;
 
 /** What a retry depends on: time, chance, and the caller's own end. */
-export interface Patience {
+export interface RetryOptions {
   clock: Clock;
   /** Uniform in [0, 1), like Math.random. */
   random: () => number;
@@ -43,31 +43,31 @@ export interface Patience {
  *
  * @throws the last error
  */
-export async function ridingOut<T>(
+export async function retry<T>(
   call: (signal: AbortSignal) => Promise<T>,
-  { clock, random, signal }: Patience,
+  { clock, random, signal }: RetryOptions,
 ): Promise<T> {
-  const patient_until = clock.now() + PATIENCE_MS;
+  const retryUntil = clock.now() + MAX_ELAPSED_MS;
   for (let tries = 1; ; tries += 1) {
     try {
-      return await within(signal, call);
+      return await abortable(signal, call);
     } catch (error) {
-      const delay = FIRST_DELAY_MS * 2 ** (tries - 1) * (0.5 + random() / 2);
-      const last = tries === MAX_TRIES || clock.now() + delay > patient_until;
-      if (last || signal.aborted || !(isTransient(error) || isOf(conflictCodes, error))) throw error;
+      const delay = INITIAL_DELAY_MS * 2 ** (tries - 1) * (0.5 + random() / 2);
+      const last = tries === MAX_TRIES || clock.now() + delay > retryUntil;
+      if (last || signal.aborted || !(isTransient(error) || hasCode(CONFLICT_CODES, error))) throw error;
       await clock.sleep(delay, signal);
     }
   }
 }
 
 /** Whether the error says nothing of the call that it came of. */
-export const isTransient = (error: unknown): boolean => isOf(transientCodes, error);
+export const isTransient = (error: unknown): boolean => hasCode(TRANSIENT_CODES, error);
 
-const isOf = (codes: ReadonlySet<unknown>, error: unknown): boolean =>
+const hasCode = (codes: ReadonlySet<unknown>, error: unknown): boolean =>
   error instanceof Error && 'code' in error && codes.has(error.code);
 
 /** The call's result, unless the signal aborts first; the call itself is not undone by that. */
-async function within<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function abortable<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);

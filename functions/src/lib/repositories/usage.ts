@@ -1,11 +1,11 @@
 /** What one request has asked of Firestore, and until when it may ask. */
-export interface Usage {
+export interface CallContext {
   /** Calls that it has made. */
-  calls: number;
+  callCount: number;
   /** Documents that its queries have brought. */
-  documents: number;
+  documentCount: number;
   /** Aborts when the request's time is up. */
   readonly signal: AbortSignal;
 }
 
-export const usageUntil = (signal: AbortSignal): Usage => ({ calls: 0, documents: 0, signal });
+export const createCallContext = (signal: AbortSignal): CallContext => ({ callCount: 0, documentCount: 0, signal });

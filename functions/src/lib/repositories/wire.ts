@@ -31,125 +31,128 @@ const ARRAY = { values: 1 } as const;
  * @throws for bytes that are no such message
  */
 export function decodeDocument(response: Buffer, parentBytes: number): StoredDocument | undefined {
-  const reader = new Reader(response);
+  const reader = new ProtobufReader(response);
   let document: StoredDocument | undefined;
-  while (reader.at < response.length) {
-    if (reader.field() === RESPONSE.document) document = readDocument(reader, parentBytes);
-    else reader.skip();
+  while (reader.offset < response.length) {
+    if (reader.readFieldNumber() === RESPONSE.document) document = readDocument(reader, parentBytes);
+    else reader.skipValue();
   }
   return document;
 }
 
 /** Where a query has come to: enough to go on behind it. */
-export interface Position {
+export interface QueryCursor {
   /** The full name of the document. */
   name: string;
   /** The value of the field that it is ordered by, as the bytes that it came in. */
-  orderedBy: Buffer | undefined;
+  orderByValue: Buffer | undefined;
   /** When it was read, as the bytes that it came in. */
   readTime: Buffer;
 }
 
 /** The position of a response that has a document. @throws for bytes that are no such message */
-export function decodePosition(response: Buffer, orderBy: string | undefined): Position {
-  const reader = new Reader(response);
-  let place: Omit<Position, 'readTime'> = { name: '', orderedBy: undefined };
+export function decodeCursor(response: Buffer, orderBy: string | undefined): QueryCursor {
+  const reader = new ProtobufReader(response);
+  let place: Omit<QueryCursor, 'readTime'> = { name: '', orderByValue: undefined };
   let readTime: Buffer = Buffer.alloc(0);
-  while (reader.at < response.length) {
-    switch (reader.field()) {
+  while (reader.offset < response.length) {
+    switch (reader.readFieldNumber()) {
       case RESPONSE.document:
-        place = readPlace(reader, orderBy);
+        place = readCursor(reader, orderBy);
         break;
       case RESPONSE.readTime:
-        readTime = reader.raw();
+        readTime = reader.readBytes();
         break;
       default:
-        reader.skip();
+        reader.skipValue();
     }
   }
   return { ...place, readTime };
 }
 
-function readPlace(reader: Reader, orderBy: string | undefined): Omit<Position, 'readTime'> {
+function readCursor(reader: ProtobufReader, orderBy: string | undefined): Omit<QueryCursor, 'readTime'> {
   let name = '';
-  let orderedBy: Buffer | undefined;
-  for (const end = reader.end(); reader.at < end;) {
-    switch (reader.field()) {
+  let orderByValue: Buffer | undefined;
+  for (const end = reader.readEndOffset(); reader.offset < end;) {
+    switch (reader.readFieldNumber()) {
       case DOCUMENT.name:
-        name = reader.text();
+        name = reader.readString();
         break;
       case DOCUMENT.fields: {
-        const [key, value] = readEntry(reader, readRaw);
-        if (key === orderBy) orderedBy = value;
+        const [key, value] = readMapEntry(reader, readRawValue);
+        if (key === orderBy) orderByValue = value;
         break;
       }
       default:
-        reader.skip();
+        reader.skipValue();
     }
   }
-  return { name, orderedBy };
+  return { name, orderByValue };
 }
 
-function readDocument(reader: Reader, parentBytes: number): StoredDocument {
+function readDocument(reader: ProtobufReader, parentBytes: number): StoredDocument {
   let id = '';
   const fields = {};
-  for (const end = reader.end(); reader.at < end;) {
-    switch (reader.field()) {
+  for (const end = reader.readEndOffset(); reader.offset < end;) {
+    switch (reader.readFieldNumber()) {
       case DOCUMENT.name:
-        id = reader.text(parentBytes);
+        id = reader.readString(parentBytes);
         break;
       case DOCUMENT.fields:
         readFieldInto(fields, reader);
         break;
       default:
-        reader.skip();
+        reader.skipValue();
     }
   }
   return { id, fields };
 }
 
-function readMap(reader: Reader): StoredMap {
+function readMap(reader: ProtobufReader): StoredMap {
   const fields = {};
-  for (const end = reader.end(); reader.at < end;) {
-    if (reader.field() === MAP.fields) readFieldInto(fields, reader);
-    else reader.skip();
+  for (const end = reader.readEndOffset(); reader.offset < end;) {
+    if (reader.readFieldNumber() === MAP.fields) readFieldInto(fields, reader);
+    else reader.skipValue();
   }
   return fields;
 }
 
-function readFieldInto(fields: Record<string, StoredValue>, reader: Reader): void {
-  const [key, value] = readEntry(reader, readValue);
+function readFieldInto(fields: Record<string, StoredValue>, reader: ProtobufReader): void {
+  const [key, value] = readMapEntry(reader, readValue);
   // No answer has a field of this name, and to set it would be to set the prototype.
   if (key !== '__proto__') fields[key] = value;
 }
 
 /** An entry of a map: its key, and its value as it is to be read. */
-function readEntry<T>(reader: Reader, readAs: (reader: Reader) => T): [key: string, value: T | undefined] {
+function readMapEntry<T>(
+  reader: ProtobufReader,
+  readAs: (reader: ProtobufReader) => T,
+): [key: string, value: T | undefined] {
   let key = '';
   let value: T | undefined;
-  for (const end = reader.end(); reader.at < end;) {
-    switch (reader.field()) {
+  for (const end = reader.readEndOffset(); reader.offset < end;) {
+    switch (reader.readFieldNumber()) {
       case ENTRY.key:
-        key = reader.text();
+        key = reader.readString();
         break;
       case ENTRY.value:
         value = readAs(reader);
         break;
       default:
-        reader.skip();
+        reader.skipValue();
     }
   }
   return [key, value];
 }
 
-const readRaw = (reader: Reader): Buffer => reader.raw();
+const readRawValue = (reader: ProtobufReader): Buffer => reader.readBytes();
 
-function readValue(reader: Reader): StoredValue {
+function readValue(reader: ProtobufReader): StoredValue {
   let value: StoredValue;
-  for (const end = reader.end(); reader.at < end;) {
-    switch (reader.field()) {
+  for (const end = reader.readEndOffset(); reader.offset < end;) {
+    switch (reader.readFieldNumber()) {
       case VALUE.string:
-        value = reader.text();
+        value = reader.readString();
         break;
       case VALUE.map:
         value = readMap(reader);
@@ -158,78 +161,78 @@ function readValue(reader: Reader): StoredValue {
         value = readArray(reader);
         break;
       default:
-        reader.skip();
+        reader.skipValue();
     }
   }
   return value;
 }
 
-function readArray(reader: Reader): StoredValue[] {
+function readArray(reader: ProtobufReader): StoredValue[] {
   const values: StoredValue[] = [];
-  for (const end = reader.end(); reader.at < end;) {
-    if (reader.field() === ARRAY.values) values.push(readValue(reader));
-    else reader.skip();
+  for (const end = reader.readEndOffset(); reader.offset < end;) {
+    if (reader.readFieldNumber() === ARRAY.values) values.push(readValue(reader));
+    else reader.skipValue();
   }
   return values;
 }
 
 /** How a field's value is written; the two kinds of group are of another age. */
-const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+const WIRE_TYPES = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /** A place in a message. A field's number is read first, then its value, by exactly one of the other methods. */
-class Reader {
-  at = 0;
+class ProtobufReader {
+  offset = 0;
   #wire = 0;
 
   constructor(readonly bytes: Buffer) {}
 
   /** The number of the field that comes next. */
-  field(): number {
+  readFieldNumber(): number {
     const tag = this.#varint();
     this.#wire = tag & 7;
     return tag >>> 3;
   }
 
   /** Where a value that has a length ends; the place is then its beginning. */
-  end(): number {
-    if (this.#wire !== WIRE.bytes) throw malformed();
-    const end = this.#varint() + this.at;
-    if (end > this.bytes.length) throw malformed();
+  readEndOffset(): number {
+    if (this.#wire !== WIRE_TYPES.bytes) throw malformedMessage();
+    const end = this.#varint() + this.offset;
+    if (end > this.bytes.length) throw malformedMessage();
     return end;
   }
 
   /** A string, without so many of its first bytes. */
-  text(skipped = 0): string {
-    const end = this.end();
-    const text = this.bytes.toString('utf8', this.at + skipped, end);
-    this.at = end;
+  readString(skipped = 0): string {
+    const end = this.readEndOffset();
+    const text = this.bytes.toString('utf8', this.offset + skipped, end);
+    this.offset = end;
     return text;
   }
 
   /** The bytes of a value that has a length. */
-  raw(): Buffer {
-    const end = this.end();
-    const bytes = this.bytes.subarray(this.at, end);
-    this.at = end;
+  readBytes(): Buffer {
+    const end = this.readEndOffset();
+    const bytes = this.bytes.subarray(this.offset, end);
+    this.offset = end;
     return bytes;
   }
 
-  skip(): void {
+  skipValue(): void {
     switch (this.#wire) {
-      case WIRE.varint:
+      case WIRE_TYPES.varint:
         this.#varint();
         break;
-      case WIRE.fixed64:
-        this.at += 8;
+      case WIRE_TYPES.fixed64:
+        this.offset += 8;
         break;
-      case WIRE.bytes:
-        this.at = this.end();
+      case WIRE_TYPES.bytes:
+        this.offset = this.readEndOffset();
         break;
-      case WIRE.fixed32:
-        this.at += 4;
+      case WIRE_TYPES.fixed32:
+        this.offset += 4;
         break;
       default:
-        throw malformed();
+        throw malformedMessage();
     }
   }
 
@@ -237,14 +240,14 @@ class Reader {
   #varint(): number {
     let value = 0;
     for (let shift = 0; shift < 70; shift += 7) {
-      const byte = this.bytes[this.at];
+      const byte = this.bytes[this.offset];
       if (byte === undefined) break;
-      this.at += 1;
+      this.offset += 1;
       if (shift < 32) value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value >>> 0;
     }
-    throw malformed();
+    throw malformedMessage();
   }
 }
 
-const malformed = () => new Error('Firestore sent a message that cannot be read');
+const malformedMessage = () => new Error('Firestore sent a message that cannot be read');

@@ -10,7 +10,7 @@ const text = z.string();
 const time = z.int();
 
 /** The two lists of an attempt, and what its claim read of their market: a later change of it changes nothing here. */
-const creation = z.object({
+const creationSchema = z.object({
   expected_forward_cost_id: text,
   price_list_id: text,
   market_name: text.nullable(),
@@ -20,7 +20,7 @@ const creation = z.object({
 });
 
 /** What one accepted post set out to do, fixed by its claim. */
-const attempt = z.object({
+const attemptSchema = z.object({
   /** Random token of the process that carries the attempt out; a resume replaces it. */
   owner: text,
   /** Until then the owner may still be at work; from then on whoever meets the record settles it. */
@@ -33,22 +33,22 @@ const attempt = z.object({
   /** The request record. */
   document_id: text,
   /** Null when no market matched. */
-  creation: creation.nullable(),
+  creation: creationSchema.nullable(),
   claimed_at: time,
 });
 
 /** An attempt that came to nothing, kept for the audit when its key is claimed afresh. */
-const settledAttempt = attempt.extend({ settled_at: time, failure: text.nullable() });
+const archivedAttemptSchema = attemptSchema.extend({ settled_at: time, failure: text.nullable() });
 
 /** What an operator did to a key. */
-const operatorAction = z.object({
+const operatorActionSchema = z.object({
   action: z.enum(['resume', 'release']),
   at: time,
   by: text,
   reason: text.nullable(),
 });
 
-export const keyRecord = attempt.extend({
+export const keyRecordSchema = attemptSchema.extend({
   schema_version: z.literal(1),
   boq_list_id: text,
   status: z.enum(['processing', 'completed', 'requires_review', 'released']),
@@ -58,23 +58,23 @@ export const keyRecord = attempt.extend({
   response: text.nullable(),
   /** Why the attempt requires or required review: an internal text. */
   failure: text.nullable(),
-  history: z.array(settledAttempt),
-  actions: z.array(operatorAction),
+  history: z.array(archivedAttemptSchema),
+  actions: z.array(operatorActionSchema),
 });
 
-export type Creation = z.output<typeof creation>;
-export type Attempt = z.output<typeof attempt>;
-export type SettledAttempt = z.output<typeof settledAttempt>;
-export type OperatorAction = z.output<typeof operatorAction>;
-export type KeyRecord = z.output<typeof keyRecord>;
+export type Creation = z.output<typeof creationSchema>;
+export type Attempt = z.output<typeof attemptSchema>;
+export type ArchivedAttempt = z.output<typeof archivedAttemptSchema>;
+export type OperatorAction = z.output<typeof operatorActionSchema>;
+export type KeyRecord = z.output<typeof keyRecordSchema>;
 
 /**
  * The record of a key as it is stored.
  *
  * @throws Error for one that was not written by this version of the service or an older one; it names fields, never a value
  */
-export function readKeyRecord(stored: unknown): KeyRecord {
-  const read = keyRecord.safeParse(stored);
+export function parseKeyRecord(stored: unknown): KeyRecord {
+  const read = keyRecordSchema.safeParse(stored);
   if (read.success) return read.data;
   const fields = read.error.issues.map(({ path }) => path.join('.')).join(', ');
   throw new Error(`the record of the key cannot be read as schema version 1, because of: ${fields}`);

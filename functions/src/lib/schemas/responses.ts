@@ -6,45 +6,45 @@ import type { ErrorCode } from '../http/errors';
  * does docs/openapi.json; nothing is parsed with them while the service runs.
  */
 
-const MALFORMED = 'Null where the stored record is incomplete or malformed.';
+const NULL_IF_MALFORMED = 'Null where the stored record is incomplete or malformed.';
 
 const id = z.string();
 const count = z.int().nonnegative().describe('How many records the answer holds. Stands last: it is known only then.');
-const storedText = z.string().min(1).nullable().describe(MALFORMED);
-const code = (what: string) => storedText.describe(`${what}, trimmed and uppercased. ${MALFORMED}`);
-const countryCode = code('Country code');
-const currencyCode = code('Currency code');
+const storedText = z.string().min(1).nullable().describe(NULL_IF_MALFORMED);
+const codeField = (what: string) => storedText.describe(`${what}, trimmed and uppercased. ${NULL_IF_MALFORMED}`);
+const countryCode = codeField('Country code');
+const currencyCode = codeField('Currency code');
 const unixMs = z.int().describe('Unix milliseconds.');
 
 /** Contract, section 2.1. */
-export const order = z
+export const orderSchema = z
   .object({
     customer_data: z.object({
-      customer_id: storedText.describe(`The customer that owns the order. ${MALFORMED}`),
+      customer_id: storedText.describe(`The customer that owns the order. ${NULL_IF_MALFORMED}`),
       customer_name: storedText,
     }),
-    invoice_id: storedText.describe(`The order's invoicing record. ${MALFORMED}`),
+    invoice_id: storedText.describe(`The order's invoicing record. ${NULL_IF_MALFORMED}`),
     market_id: storedText,
     team_id: storedText,
   })
   .meta({ id: 'Order' });
-export type Order = z.output<typeof order>;
+export type Order = z.output<typeof orderSchema>;
 
 /** A warehouse or a team: contract, sections 2.2 and 2.4. */
 const place = z.object({ name: storedText, country_iso: countryCode });
-export type Place = z.output<typeof place>;
+export type NamedRecord = z.output<typeof place>;
 
-export const warehouse = place.meta({ id: 'Warehouse' });
-export const team = place.meta({ id: 'Team' });
+export const warehouseSchema = place.meta({ id: 'Warehouse' });
+export const teamSchema = place.meta({ id: 'Team' });
 
 /** Contract, section 2.3. */
-export const market = place
-  .extend({ name: storedText.describe(`The English name. ${MALFORMED}`), currency_iso: currencyCode })
+export const marketSchema = place
+  .extend({ name: storedText.describe(`The English name. ${NULL_IF_MALFORMED}`), currency_iso: currencyCode })
   .meta({ id: 'Market' });
-export type Market = z.output<typeof market>;
+export type Market = z.output<typeof marketSchema>;
 
 /** Contract, section 2.5. */
-export const supplyOrder = z
+export const supplyOrderSchema = z
   .object({
     id: z.string().describe("The supply order's identifier."),
     invoices: z
@@ -56,14 +56,16 @@ export const supplyOrder = z
       .describe('Empty for a supply order without invoices; a stored entry without a name or an address is left out.'),
   })
   .meta({ id: 'SupplyOrder' });
-export type SupplyOrder = z.output<typeof supplyOrder>;
+export type SupplyOrder = z.output<typeof supplyOrderSchema>;
 
-export const ordersByTeamResponse = z.object({ orders: z.record(id, order), count }).meta({ id: 'OrdersByTeam' });
-export const warehousesResponse = z.object({ warehouses: z.record(id, warehouse), count }).meta({ id: 'Warehouses' });
-export const marketsResponse = z.object({ markets: z.record(id, market), count }).meta({ id: 'Markets' });
-export const teamsResponse = z.object({ teams: z.record(id, team), count }).meta({ id: 'Teams' });
+export const ordersByTeamResponse = z.object({ orders: z.record(id, orderSchema), count }).meta({ id: 'OrdersByTeam' });
+export const warehousesResponse = z
+  .object({ warehouses: z.record(id, warehouseSchema), count })
+  .meta({ id: 'Warehouses' });
+export const marketsResponse = z.object({ markets: z.record(id, marketSchema), count }).meta({ id: 'Markets' });
+export const teamsResponse = z.object({ teams: z.record(id, teamSchema), count }).meta({ id: 'Teams' });
 export const supplyOrdersInvoicesResponse = z
-  .object({ supply_orders: z.array(supplyOrder).describe('Oldest first, then by identifier.'), count })
+  .object({ supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'), count })
   .meta({ id: 'SupplyOrdersInvoices' });
 
 /** Contract, section 3.2. */
@@ -83,20 +85,20 @@ const listParent = z.object({
   name: z.string(),
   new_date: z.object({ year: z.int(), month: z.int().min(1).max(12).describe('1 is January.') }),
 });
-export type ListParent = z.output<typeof listParent>;
+export type ListDocument = z.output<typeof listParent>;
 
 /** The parent of a price list: the same, and the month as it was sent. */
 const priceListParent = listParent.extend({ date: z.string().describe('MM/YYYY') });
-export type PriceListParent = z.output<typeof priceListParent>;
+export type PriceListDocument = z.output<typeof priceListParent>;
 
-const stored = z.object({
+const acceptedSchema = z.object({
   success: z.literal(true),
   message: z.string().describe('States that the payload is valid and stored.'),
   products_count: z.int().positive(),
   document_id: z.string().describe('The request record. Quote it when you ask us about this price list.'),
 });
 
-const created = stored
+const createdSchema = acceptedSchema
   .extend({
     market: z.object({ id: z.string(), name: storedText, iso: countryCode }),
     expected_forward_cost: z.object({ id, ...listParent.shape }).meta({ id: 'ExpectedForwardCostList' }),
@@ -104,12 +106,12 @@ const created = stored
   })
   .meta({ id: 'PriceListsCreated', description: 'The market exists: both lists are created and ready.' });
 
-const storedOnly = stored
+const acceptedOnlySchema = acceptedSchema
   .extend({ market: z.null(), expected_forward_cost: z.null(), price_list: z.null() })
   .meta({ id: 'PriceListStoredOnly', description: 'No market has this identifier: only the request is stored.' });
 
 /** Contract, section 4.6: the market found, or not. */
-export const addPriceListsResponse = z.union([created, storedOnly]).meta({ id: 'AddPriceLists' });
+export const addPriceListsResponse = z.union([createdSchema, acceptedOnlySchema]).meta({ id: 'AddPriceLists' });
 export type AddPriceListsResponse = z.output<typeof addPriceListsResponse>;
 
 /** One reason why a payload is refused. */
@@ -122,18 +124,19 @@ const fieldError = z
 export type FieldError = z.output<typeof fieldError>;
 
 /** The simple shape of an error (contract, section 7). */
-export const simpleError = z.object({ error: z.string() }).meta({ id: 'Error' });
-export type SimpleError = z.output<typeof simpleError>;
+export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'Error' });
+export type ErrorResponse = z.output<typeof errorResponseSchema>;
 
 /** The validation shape of an error (contract, section 7). */
-export const validationError = z
+export const validationErrorResponseSchema = z
   .object({
     success: z.literal(false),
     message: z.string().describe('States that the payload is invalid, and whether judging stopped before its end.'),
     errors: z.array(fieldError).min(1),
   })
   .meta({ id: 'ValidationError' });
-export type ValidationError = z.output<typeof validationError>;
+export type ValidationErrorResponse = z.output<typeof validationErrorResponseSchema>;
 
 /** The shape that each error is answered in. */
-export const errorShape = (errorCode: ErrorCode) => (errorCode === 'payload_invalid' ? validationError : simpleError);
+export const getErrorResponseSchema = (errorCode: ErrorCode) =>
+  errorCode === 'payload_invalid' ? validationErrorResponseSchema : errorResponseSchema;

@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import fc from 'fast-check';
-import { isValidKey } from '../../../src/lib/http/api-key';
+import { isValidApiKey } from '../../../src/lib/http/api-key';
 
 const keys = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { maxLength: 4 });
 
@@ -9,15 +9,15 @@ describe('a key', () => {
     fc.assert(
       fc.property(keys, fc.string({ unit: 'binary' }), fc.nat(3), (configured, other, i) => {
         const presented = configured[i] ?? other;
-        expect(isValidKey(presented, configured)).toBe(configured.includes(presented));
-        expect(isValidKey(`${presented} `, configured)).toBe(configured.includes(`${presented} `));
+        expect(isValidApiKey(presented, configured)).toBe(configured.includes(presented));
+        expect(isValidApiKey(`${presented} `, configured)).toBe(configured.includes(`${presented} `));
       }),
     ));
 
   test('that is missing or empty is never valid', () =>
     fc.assert(
       fc.property(keys, (configured) => {
-        expect([isValidKey(undefined, configured), isValidKey('', configured)]).toEqual([false, false]);
+        expect([isValidApiKey(undefined, configured), isValidApiKey('', configured)]).toEqual([false, false]);
       }),
     ));
 
@@ -25,7 +25,7 @@ describe('a key', () => {
     'is compared with every configured one as a digest in constant time (%#)',
     (presented) => {
       const compare = jest.spyOn(crypto, 'timingSafeEqual');
-      isValidKey(presented, ['first', 'second', 'third']);
+      isValidApiKey(presented, ['first', 'second', 'third']);
       const lengths = compare.mock.calls.map(([a, b]) => [a.byteLength, b.byteLength]);
       compare.mockRestore();
       expect(lengths).toEqual([

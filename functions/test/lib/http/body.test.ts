@@ -1,24 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import type { Answer } from '../../support/answers';
-import { operations, postNames, type PostName } from '../../support/operations';
-import { startService, type Request, type Service } from '../../support/service';
-import { until } from '../../support/until';
+import type { ReceivedResponse } from '../../support/answers';
+import { operations, postOperationNames, type PostOperationName } from '../../support/operations';
+import { startTestService, type TestRequest, type TestService } from '../../support/service';
+import { waitFor } from '../../support/until';
 
 const MAX_BODY_BYTES = 33_554_432;
 const WRONG_KEY = { 'x-api-key': 'wrong' };
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
 
-const valid = (name: PostName) => JSON.stringify(operations[name].body);
+const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 
 /** A refusal in the validation shape, at the path of the body itself, that cost no call to the database. */
-async function refusedBody(name: PostName, request: Request): Promise<void> {
+async function refusedBody(name: PostOperationName, request: TestRequest): Promise<void> {
   const before = service.firestore.counts();
   const { status, json } = await service.call(name, request);
   expect([status, json]).toEqual([
@@ -32,7 +32,7 @@ async function refusedBody(name: PostName, request: Request): Promise<void> {
   expect(service.firestore.counts()).toEqual(before);
 }
 
-function expectTooLarge({ status, json }: Answer): void {
+function expectTooLarge({ status, json }: ReceivedResponse): void {
   expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
 }
 
@@ -46,7 +46,7 @@ async function growthDuring(run: () => Promise<unknown>): Promise<number> {
   return most;
 }
 
-describe.each(postNames)('%s', (name) => {
+describe.each(postOperationNames)('%s', (name) => {
   describe('refuses with path body', () => {
     test.each([
       ['nothing', ''],
@@ -132,7 +132,7 @@ describe.each(postNames)('%s', (name) => {
       expect(status).toBe(200);
     });
 
-    test.each<[string, (text: string) => Request]>([
+    test.each<[string, (text: string) => TestRequest]>([
       ['a byte order mark', (text) => ({ body: `\ufeff${text}` })],
       ['gzip', (text) => ({ body: gzipSync(text), headers: { 'content-encoding': 'gzip' } })],
       [
@@ -225,7 +225,7 @@ describe.each(postNames)('%s', (name) => {
     await delay(50);
     request.destroy();
     await expect(answer).rejects.toThrow();
-    await until(() => service.log.length > 0);
+    await waitFor(() => service.log.length > 0);
     expect(service.log).toMatchObject([{ operation: name, status: 400 }]);
     expect((await service.call(name, { json: operations[name].body })).status).toBe(200);
   });
@@ -261,7 +261,7 @@ describe('with a wrong key', () => {
 });
 
 describe.each(['getWarehouses', 'getMarkets', 'getTeams'] as const)('%s ignores', (name) => {
-  test.each<[string, Request]>([
+  test.each<[string, TestRequest]>([
     ['a body', { body: '{"team_id": 1}' }],
     ['malformed JSON', { body: '{' }],
     ['a corrupt gzip body', { body: 'not gzip', headers: { 'content-encoding': 'gzip' } }],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { InvalidPayload } from '../../../src/lib/http/errors';
-import { LargeJson } from '../../../src/lib/http/json';
+import { ValidationError } from '../../../src/lib/http/errors';
+import { StreamingJsonParser } from '../../../src/lib/http/json';
 
 type Member = [name: string, value: unknown];
 
@@ -13,16 +13,16 @@ interface Read {
 /** Reads a text that is cut at some places; undefined if it is refused. */
 function read(text: string, cuts: readonly number[]): Read | undefined {
   let members: Member[] = [];
-  const json = new LargeJson('large', {
-    begin: () => (members = []),
-    add: (name, value) => void members.push([name, value]),
+  const json = new StreamingJsonParser('large', {
+    onObjectStart: () => (members = []),
+    onMember: (name, value) => void members.push([name, value]),
   });
   const places = [0, ...cuts.map((cut) => cut % (text.length + 1)).sort((a, b) => a - b), text.length];
-  places.slice(1).forEach((end, i) => json.read(text.slice(places[i], end)));
+  places.slice(1).forEach((end, i) => json.write(text.slice(places[i], end)));
   try {
     return { value: json.end(), members };
   } catch (error) {
-    if (error instanceof InvalidPayload) return undefined;
+    if (error instanceof ValidationError) return undefined;
     throw error;
   }
 }

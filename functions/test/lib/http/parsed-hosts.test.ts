@@ -5,25 +5,25 @@ import { gzipSync } from 'node:zlib';
 import express from 'express';
 import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import type * as functions from '../../../src';
-import { MAX_BODY_BYTES, readBody, type IncomingRequest } from '../../../src/lib/http/body';
-import { wholeJson } from '../../../src/lib/http/json';
-import { checkAnswer } from '../../support/answers';
-import { exchange } from '../../support/http';
+import { MAX_BODY_BYTES, readBody, type RequestWithRawBody } from '../../../src/lib/http/body';
+import { createJsonParser } from '../../../src/lib/http/json';
+import { assertResponse } from '../../support/answers';
+import { sendRequest } from '../../support/http';
 import { operations } from '../../support/operations';
-import { KEY, startService, type Service } from '../../support/service';
-import { refusedPaths } from '../../support/validation';
+import { TEST_API_KEY, startTestService, type TestService } from '../../support/service';
+import { expectValidationErrorPaths } from '../../support/validation';
 
-let service: Service;
+let service: TestService;
 let getOrdersByTeam: typeof functions.getOrdersByTeam;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
   ({ getOrdersByTeam } = await import('../../../src'));
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
 
 const { body } = operations.getOrdersByTeam;
-const HEADERS = { 'x-api-key': KEY, 'content-type': 'application/json' };
+const HEADERS = { 'x-api-key': TEST_API_KEY, 'content-type': 'application/json' };
 
 describe('a host that has read and inflated the body already, whatever its type', () => {
   let host: Server;
@@ -44,8 +44,12 @@ describe('a host that has read and inflated the body already, whatever its type'
 
   const call = async (sent: string | Buffer, headers: object = {}) => {
     const all = { ...HEADERS, ...headers };
-    const answer = await exchange((host.address() as AddressInfo).port, { method: 'POST', headers: all, body: sent });
-    checkAnswer({ operation: 'getOrdersByTeam', method: 'POST' }, answer);
+    const answer = await sendRequest((host.address() as AddressInfo).port, {
+      method: 'POST',
+      headers: all,
+      body: sent,
+    });
+    assertResponse({ operation: 'getOrdersByTeam', method: 'POST' }, answer);
     return answer;
   };
 
@@ -59,12 +63,14 @@ describe('a host that has read and inflated the body already, whatever its type'
   test.each(['{', '[]', '', '\ufeff{', Buffer.from([0x22, 0xff, 0x22])])(
     'is refused malformed JSON as JSON: %j',
     async (sent) => {
-      expect(refusedPaths(await call(sent))).toEqual(['body']);
+      expect(expectValidationErrorPaths(await call(sent))).toEqual(['body']);
     },
   );
 
   test('is refused another content type', async () => {
-    expect(refusedPaths(await call(JSON.stringify(body), { 'content-type': 'text/plain' }))).toEqual(['body']);
+    expect(expectValidationErrorPaths(await call(JSON.stringify(body), { 'content-type': 'text/plain' }))).toEqual([
+      'body',
+    ]);
   });
 
   test('is refused more than 32 MiB, inflated', async () => {
@@ -118,12 +124,12 @@ describe('a body that does not end', () => {
   const incoming = (headers: Record<string, string> = {}) =>
     Object.assign(new PassThrough(), { headers, rawHeaders: ['Content-Type', 'application/json'] });
   const never = new AbortController().signal;
-  const reader = () => wholeJson((value) => value);
+  const reader = () => createJsonParser((value) => value);
 
   test.each([{}, { 'content-encoding': 'gzip' }])('is given up when its time is up: %j', async (headers) => {
     const request = incoming(headers);
     const timeUp = new AbortController();
-    const read = readBody(request as unknown as IncomingRequest, reader(), timeUp.signal);
+    const read = readBody(request as unknown as RequestWithRawBody, reader(), timeUp.signal);
     request.write('content-encoding' in headers ? gzipSync('{}').subarray(0, 12) : '{"team_id":');
     timeUp.abort();
     await expect(read).rejects.toMatchObject({ code: 'body_timed_out', headers: { Connection: 'close' } });
@@ -133,7 +139,7 @@ describe('a body that does not end', () => {
 
   test('is given up when its caller goes away', async () => {
     const request = incoming();
-    const read = readBody(request as unknown as IncomingRequest, reader(), never);
+    const read = readBody(request as unknown as RequestWithRawBody, reader(), never);
     request.write('{"team_id":');
     request.destroy();
     await expect(read).rejects.toMatchObject({ code: 'payload_invalid' });
@@ -141,7 +147,7 @@ describe('a body that does not end', () => {
 
   test('is given up at the bound', async () => {
     const request = incoming();
-    const read = readBody(request as unknown as IncomingRequest, reader(), never);
+    const read = readBody(request as unknown as RequestWithRawBody, reader(), never);
     request.write(Buffer.alloc(MAX_BODY_BYTES + 1));
     await expect(read).rejects.toMatchObject({ code: 'payload_too_large' });
     expect(request.destroyed).toBe(false);

@@ -1,12 +1,12 @@
 import { operationNames } from '../../support/operations';
-import { refusesAlike } from '../../support/refusals';
-import { startService, type Service } from '../../support/service';
+import { describeCommonErrors } from '../../support/refusals';
+import { startTestService, type TestService } from '../../support/service';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
 
-describe.each(operationNames)('%s answers', (name) => refusesAlike(name, () => service));
+describe.each(operationNames)('%s answers', (name) => describeCommonErrors(name, () => service));

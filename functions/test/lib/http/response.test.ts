@@ -1,11 +1,11 @@
 import { operations } from '../../support/operations';
-import { startService, type Service } from '../../support/service';
-import { store } from '../../support/stored';
-import { until } from '../../support/until';
+import { startTestService, type TestService } from '../../support/service';
+import { writeRecords } from '../../support/stored';
+import { waitFor } from '../../support/until';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 afterAll(() => service.close());
 
@@ -15,7 +15,7 @@ const NAME = 'é'.repeat(450_000);
 async function storeLargeTeams(count: number): Promise<void> {
   for (let start = 0; start < count; start += 10) {
     const ids = Array.from({ length: Math.min(10, count - start) }, (_, i) => `team-${start + i}`);
-    await store(service.db, 'teams', Object.fromEntries(ids.map((id) => [id, { name: NAME }])));
+    await writeRecords(service.db, 'teams', Object.fromEntries(ids.map((id) => [id, { name: NAME }])));
   }
 }
 
@@ -74,17 +74,17 @@ describe('an answer of more than 30 MB', () => {
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
     await expect(service.call('getTeams')).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
-    await until(() => service.log.length > 0);
+    await waitFor(() => service.log.length > 0);
     expect(service.log).toMatchObject([{ event: 'request', status: 500, error_code: 'unforeseen' }]);
   });
 
   test('that nobody takes any more ends its query', async () => {
-    const calls = service.observe();
+    const calls = service.recordCalls();
     const { request, answer } = service.open('getTeams');
     request.on('response', (response) => response.once('data', () => request.destroy()));
     request.end();
     await expect(answer).rejects.toThrow();
-    await until(() => service.log.length > 0 && calls.length > 0);
+    await waitFor(() => service.log.length > 0 && calls.length > 0);
     expect(calls).toMatchObject([{ rpc: 'RunQuery', outcome: 'CANCELLED' }]);
   });
 });
@@ -102,7 +102,7 @@ describe('compression', () => {
     ['gzip;q=0, br', 'br'],
     ['*', 'br'],
   ])('for a caller who accepts %s is %s', async (accepted, encoding) => {
-    await store(service.db, 'teams', { large: { name: LARGE } });
+    await writeRecords(service.db, 'teams', { large: { name: LARGE } });
     const plain = await service.call('getTeams');
     const { headers, bytes, text } = await service.call('getTeams', { headers: { 'accept-encoding': accepted } });
     expect(headers['content-encoding']).toBe(encoding);
@@ -114,7 +114,7 @@ describe('compression', () => {
   test.each([undefined, '', 'identity', 'deflate', 'gzip;q=0', '*;q=0, identity', 'zstd'])(
     'is none for a caller who accepts %j',
     async (accepted) => {
-      await store(service.db, 'teams', { large: { name: LARGE } });
+      await writeRecords(service.db, 'teams', { large: { name: LARGE } });
       const { headers, json } = await service.call('getTeams', { headers: { 'accept-encoding': accepted } });
       expect(headers['content-encoding']).toBeUndefined();
       expect(json).toMatchObject({ count: 1 });
@@ -128,7 +128,7 @@ describe('compression', () => {
       [1023, undefined],
       [1024, 'gzip'],
     ] as const) {
-      await store(service.db, 'teams', { small: { name: 'x'.repeat(length - around) } });
+      await writeRecords(service.db, 'teams', { small: { name: 'x'.repeat(length - around) } });
       const { text, headers } = await service.call('getTeams', { headers: { 'accept-encoding': 'gzip' } });
       expect([text.length, headers['content-encoding']]).toEqual([length, encoding]);
     }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Firestore } from 'firebase-admin/firestore';
-import { setNumbers } from '../../../src/lib/repositories/commit';
+import { commitNumberDocuments } from '../../../src/lib/repositories/commit';
 import { startFirestore, type EmbeddedFirestore } from '../../../../local/firestore';
-import { useFirestoreAt } from '../../support/firestore';
+import { useFirestoreEmulator } from '../../support/firestore';
 
 const PROJECT = 'demo-price-lists';
 const COLLECTION = 'price_lists/list-1/products';
@@ -12,7 +12,7 @@ let library: Firestore;
 
 beforeAll(async () => {
   firestore = await startFirestore();
-  useFirestoreAt(firestore.address, PROJECT);
+  useFirestoreEmulator(firestore.address, PROJECT);
   library = new Firestore({ projectId: PROJECT });
   // Tells what is stored as an integer from what is stored as a double.
   library.settings({ useBigInt: true });
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 const set = (numbers: readonly (readonly [id: string, value: number])[]) =>
-  setNumbers(
+  commitNumberDocuments(
     {
       collection: COLLECTION,
       field: 'price',

@@ -7,9 +7,9 @@ import {
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
 import { v1 } from 'firebase-admin/firestore';
-import { select } from '../../../src/lib/repositories/query';
-import { usageUntil } from '../../../src/lib/repositories/usage';
-import { useFirestoreAt } from '../../support/firestore';
+import { streamQuery } from '../../../src/lib/repositories/query';
+import { createCallContext } from '../../../src/lib/repositories/usage';
+import { useFirestoreEmulator } from '../../support/firestore';
 
 /** What a query says to Firestore, heard by a server that answers as a test tells it. */
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
       error === null ? resolve(bound) : reject(error),
     );
   });
-  useFirestoreAt(`127.0.0.1:${port}`, PROJECT);
+  useFirestoreEmulator(`127.0.0.1:${port}`, PROJECT);
 });
 beforeEach(() => calls.splice(0));
 afterAll(() => server.forceShutdown());
@@ -63,12 +63,12 @@ const found = (i: number) => ({
 
 const fail = (call: Call, code: status) => void call.emit('error', { code, details: 'as told' });
 
-const db = () => usageUntil(new AbortController().signal);
+const db = () => createCallContext(new AbortController().signal);
 
 async function read(selected = db()): Promise<string[]> {
   const ids: string[] = [];
   const orders = { collection: 'orders', orderBy: 'created_at', fields: ['team_id'] };
-  for await (const group of select(selected, orders)) ids.push(...group.map(({ id }) => id));
+  for await (const group of streamQuery(selected, orders)) ids.push(...group.map(({ id }) => id));
   return ids;
 }
 
@@ -132,5 +132,5 @@ test('gives up after five tries without a document', async () => {
   answer = (call) => fail(call, status.UNAVAILABLE);
   const selected = db();
   await expect(read(selected)).rejects.toMatchObject({ code: status.UNAVAILABLE });
-  expect([calls.length, selected.calls]).toEqual([5, 5]);
+  expect([calls.length, selected.callCount]).toEqual([5, 5]);
 });

@@ -1,14 +1,14 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { select, type Selection } from '../../../src/lib/repositories/query';
-import { usageUntil, type Usage } from '../../../src/lib/repositories/usage';
+import { streamQuery, type QuerySpec } from '../../../src/lib/repositories/query';
+import { createCallContext, type CallContext } from '../../../src/lib/repositories/usage';
 import { startFirestore, type EmbeddedFirestore } from '../../../../local/firestore';
-import { useFirestoreAt } from '../../support/firestore';
-import { store } from '../../support/stored';
+import { useFirestoreEmulator } from '../../support/firestore';
+import { writeRecords } from '../../support/stored';
 
 const PROJECT = 'demo-price-lists';
 const TEAM = 'team-1';
 
-const selection: Selection = {
+const selection: QuerySpec = {
   collection: 'orders',
   where: [['team_id', '==', TEAM]],
   orderBy: 'created_at',
@@ -23,14 +23,14 @@ let library: Firestore;
 
 beforeAll(async () => {
   firestore = await startFirestore();
-  useFirestoreAt(firestore.address, PROJECT);
+  useFirestoreEmulator(firestore.address, PROJECT);
   library = new Firestore({ projectId: PROJECT });
   const orders = ids.map((id, i) => ({
     team_id: TEAM,
     created_at: 1_700_000_000_000 + Math.floor(i / 10),
     customer_data: { customer_id: `customer of ${id}`, customer_name: 'not asked for' },
   }));
-  await store(library, 'orders', Object.fromEntries(ids.map((id, i) => [id, orders[i] ?? {}])));
+  await writeRecords(library, 'orders', Object.fromEntries(ids.map((id, i) => [id, orders[i] ?? {}])));
 });
 afterEach(() => firestore.faults.clear());
 afterAll(async () => {
@@ -38,23 +38,23 @@ afterAll(async () => {
   await firestore.close();
 });
 
-const open = (signal = new AbortController().signal): Usage => usageUntil(signal);
+const open = (signal = new AbortController().signal): CallContext => createCallContext(signal);
 
-async function idsOf(db: Usage, selected: Selection): Promise<string[]> {
+async function idsOf(db: CallContext, selected: QuerySpec): Promise<string[]> {
   const found: string[] = [];
-  for await (const group of select(db, selected)) found.push(...group.map(({ id }) => id));
+  for await (const group of streamQuery(db, selected)) found.push(...group.map(({ id }) => id));
   return found;
 }
 
 test('reads documents in order, of each the fields that are asked for, in one call', async () => {
   const db = open();
   expect(await idsOf(db, selection)).toEqual(ids);
-  const [first] = (await select(db, selection).next()).value as unknown[];
+  const [first] = (await streamQuery(db, selection).next()).value as unknown[];
   expect(first).toEqual({
     id: 'order-0000',
     fields: { created_at: undefined, customer_data: { customer_id: 'customer of order-0000' } },
   });
-  expect(db.calls).toBe(2);
+  expect(db.callCount).toBe(2);
 });
 
 describe('after an error in the middle, goes on behind the last document', () => {
@@ -68,7 +68,7 @@ describe('after an error in the middle, goes on behind the last document', () =>
     firestore.faults.inject({ rpc: 'RunQuery', when: { messages }, action: { kind: 'error', code } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
-    expect(db.calls).toBe(2);
+    expect(db.callCount).toBe(2);
   });
 
   test('a lost connection', async () => {
@@ -81,7 +81,7 @@ describe('after an error in the middle, goes on behind the last document', () =>
     firestore.faults.inject({ ...often, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
-    expect(db.calls).toBe(9);
+    expect(db.callCount).toBe(9);
   });
 
   test('of a query that goes by ids alone', async () => {
@@ -98,7 +98,7 @@ test('fails at once with an error that time does not mend', async () => {
   firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   const db = open();
   await expect(idsOf(db, selection)).rejects.toMatchObject({ code: 7 });
-  expect(db.calls).toBe(1);
+  expect(db.callCount).toBe(1);
 });
 
 test('ends with the signal, also while nothing comes', async () => {
@@ -115,7 +115,7 @@ test('ends its call when nobody reads on', async () => {
   const stop = firestore.observe((call) => resolve(call.outcome));
   // Held in the middle, so that the call cannot have ended by itself.
   firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
-  const groups = select(open(), selection);
+  const groups = streamQuery(open(), selection);
   await groups.next();
   await groups.return(undefined);
   expect(await outcome).toBe('CANCELLED');

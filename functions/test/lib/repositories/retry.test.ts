@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ridingOut, type Patience } from '../../../src/lib/repositories/retry';
+import { retry, type RetryOptions } from '../../../src/lib/repositories/retry';
 import { ManualClock } from '../../support/clock';
 
 const NEVER = new AbortController().signal;
@@ -13,7 +13,7 @@ const failure = (code: number | undefined) =>
   Object.assign(new Error(`code ${code ?? 'none'}`), code === undefined ? {} : { code });
 
 /** Rides out failures of these codes, one a try, each of which takes a while; then succeeds. */
-async function riding(codes: readonly (number | undefined)[], more: Partial<Patience> & { tryMs?: number } = {}) {
+async function riding(codes: readonly (number | undefined)[], more: Partial<RetryOptions> & { tryMs?: number } = {}) {
   const { tryMs = 0, ...rest } = more;
   const clock = new ManualClock(1_000);
   let tries = 0;
@@ -24,7 +24,7 @@ async function riding(codes: readonly (number | undefined)[], more: Partial<Pati
     tries += 1;
     return failing ? Promise.reject(failure(code)) : Promise.resolve('done');
   };
-  const outcome = await ridingOut(call, { clock, random: () => 0, signal: NEVER, ...rest }).catch(
+  const outcome = await retry(call, { clock, random: () => 0, signal: NEVER, ...rest }).catch(
     (error: unknown) => error,
   );
   return { outcome, tries, slept: clock.slept };
@@ -41,9 +41,7 @@ describe('riding out', () => {
 
   test('believes what is no error of Firestore', async () => {
     const call = () => Promise.reject(new TypeError('a bug'));
-    await expect(ridingOut(call, { clock: new ManualClock(0), random: () => 0, signal: NEVER })).rejects.toThrow(
-      'a bug',
-    );
+    await expect(retry(call, { clock: new ManualClock(0), random: () => 0, signal: NEVER })).rejects.toThrow('a bug');
   });
 
   test('gives up after six tries, with the last error', async () => {
@@ -75,7 +73,7 @@ describe('riding out', () => {
   test('ends while a try is under way, as soon as its time is up', async () => {
     const timeUp = new AbortController();
     const call = () => new Promise<never>(() => undefined);
-    const ended = ridingOut(call, { clock: new ManualClock(0), random: () => 0, signal: timeUp.signal });
+    const ended = retry(call, { clock: new ManualClock(0), random: () => 0, signal: timeUp.signal });
     timeUp.abort(new Error('time is up'));
     await expect(ended).rejects.toThrow('time is up');
   });

@@ -1,13 +1,25 @@
 import fc from 'fast-check';
-import { productIdError } from '../../../src/lib/schemas/add-price-lists';
+import { validateProductId } from '../../../src/lib/schemas/add-price-lists';
 import { operations } from '../../support/operations';
-import { startService, type Service } from '../../support/service';
-import { bodyOf, byId, priceListBody, submissionOf } from '../../support/submissions';
-import { longest, loneSurrogates, named, notTexts, refusedPaths, tooLong } from '../../support/validation';
+import { startTestService, type TestService } from '../../support/service';
+import {
+  createPriceListBody,
+  toProductEntries,
+  arbitraryPriceListBody,
+  parseSubmission,
+} from '../../support/submissions';
+import {
+  textsAtLimit,
+  loneSurrogates,
+  withLabels,
+  invalidTexts,
+  expectValidationErrorPaths,
+  textsOverLimit,
+} from '../../support/validation';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
@@ -16,12 +28,12 @@ const { body } = operations.addPriceLists;
 const PRICES = { price_list_price: 1, expected_forward_cost_price: 1 };
 
 const answerTo = (json: unknown) => service.call('addPriceLists', { json });
-const paths = async (json: unknown) => refusedPaths(await answerTo(json));
+const paths = async (json: unknown) => expectValidationErrorPaths(await answerTo(json));
 const withInfo = (info: object) => ({ ...body, info: { ...body.info, ...info } });
 
 /** The paths for one product, written as JSON so that an id may be `__proto__` and a price 1e400. */
 const pathsOfProduct = async (id: string, prices = JSON.stringify(PRICES)) =>
-  refusedPaths(
+  expectValidationErrorPaths(
     await service.call('addPriceLists', {
       body: `{"info":${JSON.stringify(body.info)},"products":{${JSON.stringify(id)}:${prices}}}`,
     }),
@@ -38,16 +50,16 @@ describe('info', () => {
   });
 
   describe.each(['market_id', 'boq_list_id', 'name'])('%s', (field) => {
-    test.each(named([...notTexts, ...loneSurrogates, ...tooLong]))('refuses %s', async (_, value) => {
+    test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))('refuses %s', async (_, value) => {
       expect(await paths(withInfo({ [field]: value }))).toEqual([`info.${field}`]);
     });
-    test.each(named([...longest, ' ', '\u0000', '𝄞']))('accepts %s', async (_, value) => {
+    test.each(withLabels([...textsAtLimit, ' ', '\u0000', '𝄞']))('accepts %s', async (_, value) => {
       expect((await answerTo(withInfo({ [field]: value }))).status).toBe(200);
     });
   });
 
   describe('currency_iso', () => {
-    test.each([...notTexts, 'us', 'usdd', 'us1', ' usd', 'usd ', 'usd\n', 'ÜSD', 'ｕｓｄ', 'ﬁn', '\ud800'])(
+    test.each([...invalidTexts, 'us', 'usdd', 'us1', ' usd', 'usd ', 'usd\n', 'ÜSD', 'ｕｓｄ', 'ﬁn', '\ud800'])(
       'refuses %j',
       async (value) => {
         expect(await paths(withInfo({ currency_iso: value }))).toEqual(['info.currency_iso']);
@@ -70,7 +82,7 @@ describe('info', () => {
       '06/2026\n',
       '０６/2026',
     ];
-    test.each([...notTexts, ...notMonths])('refuses %j', async (value) => {
+    test.each([...invalidTexts, ...notMonths])('refuses %j', async (value) => {
       expect(await paths(withInfo({ date: value }))).toEqual(['info.date']);
     });
   });
@@ -129,7 +141,7 @@ describe('a product identifier', () => {
     'a'.repeat(1501),
     `${'é'.repeat(750)}a`,
   ];
-  test.each(named(refused))('%s is refused', async (_, id) => {
+  test.each(withLabels(refused))('%s is refused', async (_, id) => {
     const [path, ...more] = await pathsOfProduct(id);
     expect(more).toEqual([]);
     // One that is far too long is not answered in full.
@@ -215,7 +227,7 @@ describe('a product identifier', () => {
 
   test('is judged by the rule and by nothing else', () =>
     fc.assert(
-      fc.property(anyId, (id) => expect(productIdError(id) === undefined).toBe(allowed(id))),
+      fc.property(anyId, (id) => expect(validateProductId(id) === undefined).toBe(allowed(id))),
       { numRuns: 5000 },
     ));
 
@@ -223,7 +235,7 @@ describe('a product identifier', () => {
     fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(
-          anyId.filter((id) => productIdError(id) === undefined),
+          anyId.filter((id) => validateProductId(id) === undefined),
           { maxLength: 50 },
         ),
         async (ids) => {
@@ -247,7 +259,7 @@ describe('a hundred errors', () => {
 
   test('are the most that are answered, and the message says that there may be more', async () => {
     const answer = await answerTo({ info: {}, products: badProducts(100_000) });
-    const found = refusedPaths(answer);
+    const found = expectValidationErrorPaths(answer);
     expect(found).toHaveLength(100);
     expect(found.slice(0, 5).every((path) => path.startsWith('info.'))).toBe(true);
     expect(found.slice(5).every((path) => path.startsWith('products.'))).toBe(true);
@@ -256,7 +268,7 @@ describe('a hundred errors', () => {
 
   test('and fewer are answered in full, which the message does not doubt', async () => {
     const answer = await answerTo({ ...body, products: badProducts(49) });
-    expect(refusedPaths(answer)).toHaveLength(98);
+    expect(expectValidationErrorPaths(answer)).toHaveLength(98);
     expect((answer.json as { message: string }).message).toBe('Payload is invalid');
   });
 
@@ -265,22 +277,22 @@ describe('a hundred errors', () => {
     const answer = await service.call('addPriceLists', {
       body: `{"products":${products},"info":${JSON.stringify(body.info)}}`,
     });
-    expect(refusedPaths(answer)).toEqual(['products.b', 'products.a', 'products.7']);
+    expect(expectValidationErrorPaths(answer)).toEqual(['products.b', 'products.a', 'products.7']);
   });
 });
 
 test('every valid body is accepted, and normalised', () =>
   fc.assert(
-    fc.property(priceListBody, ({ info, products }) => {
-      const judged = submissionOf({ info, products });
+    fc.property(arbitraryPriceListBody, ({ info, products }) => {
+      const judged = parseSubmission({ info, products });
       expect(judged.info).toEqual({ ...info, currency_iso: info.currency_iso.toUpperCase() });
-      expect(Object.fromEntries(byId(judged.products))).toEqual(products);
+      expect(Object.fromEntries(toProductEntries(judged.products))).toEqual(products);
       expect(judged.products.ids).toEqual(Object.keys(products).sort());
     }),
   ));
 
 test('-0 becomes 0', () => {
   const prices = { price_list_price: -0, expected_forward_cost_price: -0 };
-  const { products } = submissionOf({ ...bodyOf(1), products: { p: prices } });
-  expect(byId(products)[0]?.[1]).toStrictEqual({ price_list_price: 0, expected_forward_cost_price: 0 });
+  const { products } = parseSubmission({ ...createPriceListBody(1), products: { p: prices } });
+  expect(toProductEntries(products)[0]?.[1]).toStrictEqual({ price_list_price: 0, expected_forward_cost_price: 0 });
 });

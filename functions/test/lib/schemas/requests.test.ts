@@ -1,13 +1,24 @@
 import fc from 'fast-check';
-import { InvalidPayload } from '../../../src/lib/http/errors';
-import { judgeBy, ordersByTeamRequest, supplyOrdersInvoicesRequest } from '../../../src/lib/schemas/requests';
+import { ValidationError } from '../../../src/lib/http/errors';
+import {
+  validateWith,
+  ordersByTeamRequestSchema,
+  supplyOrdersInvoicesRequestSchema,
+} from '../../../src/lib/schemas/requests';
 import { operations } from '../../support/operations';
-import { startService, type Service } from '../../support/service';
-import { longest, loneSurrogates, named, notTexts, refusedPaths, tooLong } from '../../support/validation';
+import { startTestService, type TestService } from '../../support/service';
+import {
+  textsAtLimit,
+  loneSurrogates,
+  withLabels,
+  invalidTexts,
+  expectValidationErrorPaths,
+  textsOverLimit,
+} from '../../support/validation';
 
-let service: Service;
+let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestService();
 });
 beforeEach(() => service.reset());
 afterAll(() => service.close());
@@ -44,7 +55,7 @@ const days = ['2024-02-29', '2000-02-29', '0050-01-01', '0000-02-29', '9999-12-3
 
 describe.each(['getOrdersByTeam', 'supplyOrdersInvoices'] as const)('%s', (name) => {
   const { body } = operations[name];
-  const paths = async (json: object) => refusedPaths(await service.call(name, { json }));
+  const paths = async (json: object) => expectValidationErrorPaths(await service.call(name, { json }));
 
   test('names every offending field', async () => {
     expect((await paths({})).sort()).toEqual(['end_date', 'start_date', 'status', 'team_id']);
@@ -57,11 +68,14 @@ describe.each(['getOrdersByTeam', 'supplyOrdersInvoices'] as const)('%s', (name)
     expect(service.firestore.counts()).toEqual(before);
   });
 
-  test.each(named([...notTexts, ...loneSurrogates, ...tooLong]))('refuses the team_id %s', async (_, team_id) => {
-    expect(await paths({ ...body, team_id })).toEqual(['team_id']);
-  });
+  test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))(
+    'refuses the team_id %s',
+    async (_, team_id) => {
+      expect(await paths({ ...body, team_id })).toEqual(['team_id']);
+    },
+  );
 
-  test.each(named([...longest, ' ', '\u0000', '__proto__', 'a/b', '..']))(
+  test.each(withLabels([...textsAtLimit, ' ', '\u0000', '__proto__', 'a/b', '..']))(
     'accepts the team_id %s',
     async (_, team_id) => {
       const { status, json } = await service.call(name, { json: { ...body, team_id } });
@@ -70,7 +84,7 @@ describe.each(['getOrdersByTeam', 'supplyOrdersInvoices'] as const)('%s', (name)
   );
 
   describe.each(['start_date', 'end_date'])('%s', (field) => {
-    test.each([...notTexts, ...loneSurrogates, ...notDays])('refuses %j', async (day) => {
+    test.each([...invalidTexts, ...loneSurrogates, ...notDays])('refuses %j', async (day) => {
       expect(await paths({ ...body, [field]: day })).toEqual([field]);
     });
 
@@ -81,16 +95,16 @@ describe.each(['getOrdersByTeam', 'supplyOrdersInvoices'] as const)('%s', (name)
 
   test('takes nothing from a prototype', async () => {
     const json = `{"__proto__": ${JSON.stringify(body)}}`;
-    expect(refusedPaths(await service.call(name, { body: json }))).toHaveLength(4);
+    expect(expectValidationErrorPaths(await service.call(name, { body: json }))).toHaveLength(4);
   });
 });
 
 describe('status', () => {
-  test.each([...notTexts, 'all', 'ALL ', 'Waiting', 'PENDING', 'constructor', '\ud800'])(
+  test.each([...invalidTexts, 'all', 'ALL ', 'Waiting', 'PENDING', 'constructor', '\ud800'])(
     'of orders refuses %j',
     async (status) => {
       const json = { ...operations.getOrdersByTeam.body, status };
-      expect(refusedPaths(await service.call('getOrdersByTeam', { json }))).toEqual(['status']);
+      expect(expectValidationErrorPaths(await service.call('getOrdersByTeam', { json }))).toEqual(['status']);
     },
   );
 
@@ -98,18 +112,21 @@ describe('status', () => {
     'of supply orders refuses %j',
     async (status) => {
       const json = { ...operations.supplyOrdersInvoices.body, status };
-      expect(refusedPaths(await service.call('supplyOrdersInvoices', { json }))).toEqual(['status']);
+      expect(expectValidationErrorPaths(await service.call('supplyOrdersInvoices', { json }))).toEqual(['status']);
     },
   );
 });
 
 test('the status -0 of supply orders is 0', () => {
-  const { status } = judgeBy(supplyOrdersInvoicesRequest)({ ...operations.supplyOrdersInvoices.body, status: -0 });
+  const { status } = validateWith(supplyOrdersInvoicesRequestSchema)({
+    ...operations.supplyOrdersInvoices.body,
+    status: -0,
+  });
   expect(status).toBe(0);
 });
 
 describe('a day', () => {
-  const judge = judgeBy(ordersByTeamRequest);
+  const judge = validateWith(ordersByTeamRequestSchema);
   const startOf = (start_date: string) => judge({ ...operations.getOrdersByTeam.body, start_date }).start_date;
   const leap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   const lengths = (year: number) => [31, leap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -129,7 +146,7 @@ describe('a day', () => {
         const written = `${digits(year, 4)}-${digits(month, 2)}-${digits(day, 2)}`;
         const exists = day >= 1 && day <= (lengths(year)[month - 1] ?? 0);
         if (exists) expect(startOf(written)).toBe(daysSince1970(year, month, day) * 86_400_000);
-        else expect(() => startOf(written)).toThrow(InvalidPayload);
+        else expect(() => startOf(written)).toThrow(ValidationError);
       }),
       { numRuns: 2000 },
     ));
@@ -140,7 +157,7 @@ describe('a day', () => {
         fc.string({ unit: fc.constantFrom(...Array.from('0123456789-/T:Z+ \n')), maxLength: 12 }),
         (written) => {
           fc.pre(!/^\d{4}-\d\d-\d\d$/.test(written) || written.includes('\n'));
-          expect(() => startOf(written)).toThrow(InvalidPayload);
+          expect(() => startOf(written)).toThrow(ValidationError);
         },
       ),
     ));
@@ -148,11 +165,15 @@ describe('a day', () => {
 
 test('whatever the body is, a judge answers or refuses it', () =>
   fc.assert(
-    fc.property(fc.jsonValue(), fc.constantFrom(ordersByTeamRequest, supplyOrdersInvoicesRequest), (body, schema) => {
-      try {
-        judgeBy<typeof schema>(schema)(body);
-      } catch (error) {
-        expect(error).toBeInstanceOf(InvalidPayload);
-      }
-    }),
+    fc.property(
+      fc.jsonValue(),
+      fc.constantFrom(ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema),
+      (body, schema) => {
+        try {
+          validateWith<typeof schema>(schema)(body);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ValidationError);
+        }
+      },
+    ),
   ));
