@@ -32,7 +32,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['local/**', 'bench/**', 'scripts/**', 'docs/**', 'functions/test/simulation/main.ts'],
+    files: ['local/**', 'test/**', 'bench/**', 'scripts/**', 'docs/**', 'functions/test/simulation/main.ts'],
     rules: { 'no-console': 'off' },
   },
   wall(

@@ -8,6 +8,10 @@ const project = (displayName, roots) => ({
 });
 
 export default {
-  projects: [project('functions', ['<rootDir>/functions/test']), project('local', ['<rootDir>/local'])],
+  projects: [
+    project('functions', ['<rootDir>/functions/test']),
+    project('local', ['<rootDir>/local']),
+    project('product', ['<rootDir>/test']),
+  ],
   testTimeout: 30_000,
 };

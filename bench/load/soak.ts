@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from '@google-cloud/firestore';
 import { RPCS } from '../../local/firestore/schema';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../local/firestore';
-import { seeded, type Random } from '../../local/sample/random';
+import { createRandom, type Random } from '../../local/sample/random';
 import {
   DEPLOY_PACKAGE,
   MEMORY_PROBE_ENV,
@@ -163,7 +163,9 @@ export async function soak(
       await delay(outage);
       firestore = await startFirestore({ dataDir, indexes, port });
     };
-    const workers = Array.from({ length: options.connections }, (_, i) => worker(seeded(options.seed + i * 7_919)));
+    const workers = Array.from({ length: options.connections }, (_, i) =>
+      worker(createRandom(options.seed + i * 7_919)),
+    );
     await Promise.all([...workers, watch(), disturb()]);
 
     for (const [name, { alive }] of served) if (!alive()) report.faults.push(`${name} has died`);

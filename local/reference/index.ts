@@ -23,18 +23,18 @@ const files = {
 } as const;
 
 /** What answers at `/`, and at the paths that the page there loads. `apiKey` is filled in; empty: none is. */
-export function referencePages(apiKey: string): ReadonlyMap<string, RequestListener> {
-  const page = listener(HTML, async () => {
+export function createReferenceRoutes(apiKey: string): ReadonlyMap<string, RequestListener> {
+  const page = createListener(HTML, async () => {
     const template = await readFile(resolve('local/reference/page.html'), 'utf8');
-    return template.replace('{{API_KEY}}', () => escaped(apiKey));
+    return template.replace('{{API_KEY}}', () => escapeAttribute(apiKey));
   });
   const others = Object.entries(files).map(
-    ([path, [file, type]]) => [path, listener(type, () => readFile(resolve(file)))] as const,
+    ([path, [file, type]]) => [path, createListener(type, () => readFile(resolve(file)))] as const,
   );
   return new Map([['/', page], ...others]);
 }
 
-function listener(type: string, content: () => Promise<string | Buffer>): RequestListener {
+function createListener(type: string, content: () => Promise<string | Buffer>): RequestListener {
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { Allow: 'GET, HEAD' }).end();
@@ -51,4 +51,4 @@ function listener(type: string, content: () => Promise<string | Buffer>): Reques
 }
 
 /** Text as the value of an HTML attribute in double quotes. */
-const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+const escapeAttribute = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import type { Firestore } from '@google-cloud/firestore';
-import { priceListText, samplePriceList } from './price-list';
-import { sampleRecords } from './records';
+import { formatPriceList, createSamplePriceList } from './price-list';
+import { createSampleRecords } from './records';
 
 /** The seed of everything that is called a sample: another one makes another company, just as plausible. */
 export const SAMPLE_SEED = 20_261_101;
 
 /** The price list to post that stands in the repository: where, and what it says. */
 export const EXAMPLE_PRICE_LIST = 'docs/examples/price-list.json';
-export const examplePriceList = (): string => priceListText(samplePriceList(SAMPLE_SEED, 1_203));
+export const createExamplePriceList = (): string => formatPriceList(createSamplePriceList(SAMPLE_SEED, 1_203));
 
 /** A request body to try for each operation that takes one; `@` before a file to send, as curl has it. */
 export const sampleBodies: Readonly<Record<string, string | undefined>> = {
@@ -36,7 +36,7 @@ export const sampleBodies: Readonly<Record<string, string | undefined>> = {
  */
 export async function seedIfEmpty(firestore: Firestore): Promise<number> {
   if ((await firestore.listCollections()).length > 0) return 0;
-  const records = sampleRecords(SAMPLE_SEED);
+  const records = createSampleRecords(SAMPLE_SEED);
   const batch = firestore.batch();
   for (const { collection, id, data } of records) batch.set(firestore.collection(collection).doc(id), data);
   await batch.commit();

@@ -1,4 +1,4 @@
-import { seeded } from './random';
+import { createRandom } from './random';
 
 /** A body of add price lists. */
 export interface PriceListBody {
@@ -118,20 +118,20 @@ const families: readonly Family[] = [
 ];
 
 /** A price list of so many products for the sample data's market in Kenya, the same for the same seed. */
-export function samplePriceList(seed: number, count: number): PriceListBody {
-  const random = seeded(seed);
-  const catalogue = families.flatMap(productsOf);
+export function createSamplePriceList(seed: number, count: number): PriceListBody {
+  const random = createRandom(seed);
+  const catalogue = families.flatMap(createProducts);
   if (count > catalogue.length) throw new RangeError(`the catalogue has ${catalogue.length} products, not ${count}`);
 
   // Each product has the same chance, and they stay in the order of the catalogue.
   let wanted = count;
   const chosen = catalogue.filter((_, i) => random.next() * (catalogue.length - i) < wanted && wanted-- > 0);
   const products = chosen.map(({ sku, cost }) => {
-    const forward = inCents(cost * (0.9 + random.next() * 0.2));
+    const forward = roundToCents(cost * (0.9 + random.next() * 0.2));
     return [
       sku,
       {
-        price_list_price: inCents(forward * (1.12 + random.next() * 0.23)),
+        price_list_price: roundToCents(forward * (1.12 + random.next() * 0.23)),
         expected_forward_cost_price: forward,
       },
     ];
@@ -155,17 +155,17 @@ interface Product {
 }
 
 /** Every combination of a family's traits; the later a trait's value stands, the more it costs. */
-function productsOf({ code, traits, cost: [min, max] }: Family): Product[] {
+function createProducts({ code, traits, cost: [min, max] }: Family): Product[] {
   const step = (max - min) / traits.reduce((steps, trait) => steps + trait.length - 1, 0);
   const extend = (products: Product[], trait: readonly string[]) =>
     products.flatMap(({ sku, cost }) => trait.map((value, i) => ({ sku: `${sku}-${value}`, cost: cost + i * step })));
   return traits.reduce(extend, [{ sku: code, cost: min }]);
 }
 
-const inCents = (price: number) => Math.round(price * 100) / 100;
+const roundToCents = (price: number) => Math.round(price * 100) / 100;
 
 /** The text of a body, one product a line. */
-export function priceListText({ info, products }: PriceListBody): string {
+export function formatPriceList({ info, products }: PriceListBody): string {
   const fields = Object.entries(info).map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   const entries = Object.entries(products).map(
     ([sku, { price_list_price, expected_forward_cost_price }]) =>

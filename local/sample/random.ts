@@ -8,7 +8,7 @@ export interface Random {
 }
 
 /** @param seed a whole number from 1 to 2,147,483,646 */
-export function seeded(seed: number): Random {
+export function createRandom(seed: number): Random {
   let state = seed;
   const next = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
   const int = (min: number, max: number) => min + Math.floor(next() * (max - min + 1));

@@ -1,4 +1,4 @@
-import { seeded, type Random } from './random';
+import { createRandom, type Random } from './random';
 
 /** One document of the sample data. All times are integer Unix milliseconds. */
 export interface SampleRecord {
@@ -22,18 +22,18 @@ const DAY_MS = 86_400_000;
  *
  * The same for the same seed, and few enough to be written in one commit.
  */
-export function sampleRecords(seed: number): SampleRecord[] {
-  const random = seeded(seed);
+export function createSampleRecords(seed: number): SampleRecord[] {
+  const random = createRandom(seed);
   return [
-    ...documents('teams', { ...teams, ...malformedTeams }),
-    ...documents('markets', { ...markets, ...malformedMarkets }),
-    ...documents('warehouses', { ...warehouses, ...malformedWarehouses }),
-    ...documents('orders', { ...orders(random), ...malformedOrders }),
-    ...documents('supply_orders', { ...supplyOrders(random), ...malformedSupplyOrders }),
+    ...toRecords('teams', { ...teams, ...malformedTeams }),
+    ...toRecords('markets', { ...markets, ...malformedMarkets }),
+    ...toRecords('warehouses', { ...warehouses, ...malformedWarehouses }),
+    ...toRecords('orders', { ...createOrders(random), ...malformedOrders }),
+    ...toRecords('supply_orders', { ...createSupplyOrders(random), ...malformedSupplyOrders }),
   ];
 }
 
-const documents = (collection: SampleRecord['collection'], byId: Record<string, Record<string, unknown>>) =>
+const toRecords = (collection: SampleRecord['collection'], byId: Record<string, Record<string, unknown>>) =>
   Object.entries(byId).map(([id, data]): SampleRecord => ({ collection, id, data }));
 
 const teams = {
@@ -102,7 +102,7 @@ const malformedWarehouses = {
 type Choice<T> = readonly [T, ...T[]];
 
 /** The markets that each team trades in. */
-const trade: Choice<readonly [team_id: keyof typeof teams, markets: Choice<keyof typeof markets>]> = [
+const teamMarkets: Choice<readonly [team_id: keyof typeof teams, markets: Choice<keyof typeof markets>]> = [
   ['team-east-africa', ['mkt-ken', 'mkt-tza', 'mkt-uga']],
   ['team-west-africa', ['mkt-gha', 'mkt-nga']],
   ['team-francophone', ['mkt-civ', 'mkt-sen', 'mkt-cmr']],
@@ -113,7 +113,7 @@ const trade: Choice<readonly [team_id: keyof typeof teams, markets: Choice<keyof
 const customerNames = ['Acacia', 'Baobab', 'Blue Nile', 'Harmattan', 'Kilele', 'Marula', 'Sahel', 'Zambezi'] as const;
 const customerTrades = ['Builders', 'Civil Works', 'Construction', 'Contractors', 'Developments', 'Homes'] as const;
 
-function customer(random: Random): { customer_id: string; customer_name: string } {
+function createCustomer(random: Random): { customer_id: string; customer_name: string } {
   const name = random.int(0, customerNames.length - 1);
   const business = random.int(0, customerTrades.length - 1);
   return {
@@ -123,40 +123,40 @@ function customer(random: Random): { customer_id: string; customer_name: string 
 }
 
 /** The moments of `count` records over the two years, oldest first, in working hours of East Africa. */
-function moments(count: number, random: Random): number[] {
+function createTimes(count: number, random: Random): number[] {
   const days = (SAMPLE_END - SAMPLE_START) / DAY_MS;
   const moment = () => SAMPLE_START + random.int(0, days - 1) * DAY_MS + random.int(5 * 3600, 15 * 3600) * 1000;
   return Array.from({ length: count }, moment).sort((a, b) => a - b);
 }
 
 /** `ord-2025-00042`: the year, and a number that counts through all years. */
-const numbered = (prefix: string, created_at: number, index: number, digits: number) =>
+const formatId = (prefix: string, created_at: number, index: number, digits: number) =>
   `${prefix}-${new Date(created_at).getUTCFullYear()}-${String(index + 1).padStart(digits, '0')}`;
 
 /** Most orders of the last eight weeks are under way; of the older ones, a few are stuck there. */
-function orderStatus(created_at: number, random: Random): string {
+function pickOrderStatus(created_at: number, random: Random): string {
   const isRecent = created_at >= SAMPLE_END - 56 * DAY_MS;
   const isOpen = random.next() < (isRecent ? 0.9 : 0.1);
   if (isOpen) return random.pick(['WAITING', 'LINKING', 'DELIVERING']);
   return random.next() < 0.85 ? 'DELIVERED' : 'CANCELLED';
 }
 
-function orders(random: Random): Record<string, Record<string, unknown>> {
+function createOrders(random: Random): Record<string, Record<string, unknown>> {
   const order = (created_at: number, index: number) => {
-    const [team_id, markets] = random.pick(trade);
-    const status = orderStatus(created_at, random);
+    const [team_id, markets] = random.pick(teamMarkets);
+    const status = pickOrderStatus(created_at, random);
     const isInvoiced = status === 'DELIVERING' || status === 'DELIVERED';
     const data = {
       team_id,
       market_id: random.pick(markets),
-      customer_data: customer(random),
+      customer_data: createCustomer(random),
       status,
       created_at,
-      invoice_id: isInvoiced ? numbered('inv', created_at, index, 5) : null,
+      invoice_id: isInvoiced ? formatId('inv', created_at, index, 5) : null,
     };
-    return [numbered('ord', created_at, index, 5), data] as const;
+    return [formatId('ord', created_at, index, 5), data] as const;
   };
-  return Object.fromEntries(moments(ORDERS, random).map(order));
+  return Object.fromEntries(createTimes(ORDERS, random).map(order));
 }
 
 /** All of one team and one day, so that a single call shows them. */
@@ -179,22 +179,22 @@ const malformedOrders = {
   },
 };
 
-function supplyOrders(random: Random): Record<string, Record<string, unknown>> {
+function createSupplyOrders(random: Random): Record<string, Record<string, unknown>> {
   const supplyOrder = (created_at: number, index: number) => {
-    const id = numbered('sup', created_at, index, 4);
+    const id = formatId('sup', created_at, index, 4);
     const invoice = (_: unknown, i: number) => {
       const name = `${id}-invoice-${i + 1}.pdf`;
       return { name, url: `https://documents.example.com/supply-orders/${id}/${name}` };
     };
     const data = {
-      team_id: random.pick(trade)[0],
+      team_id: random.pick(teamMarkets)[0],
       status: random.int(0, 1),
       created_at,
       invoices: Array.from({ length: random.int(0, 3) }, invoice),
     };
     return [id, data] as const;
   };
-  return Object.fromEntries(moments(SUPPLY_ORDERS, random).map(supplyOrder));
+  return Object.fromEntries(createTimes(SUPPLY_ORDERS, random).map(supplyOrder));
 }
 
 const malformedSupplyOrder = { team_id: 'team-east-africa', status: 1, created_at: Date.UTC(2026, 6, 1, 9) };

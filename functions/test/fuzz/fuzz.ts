@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { seeded } from '../../../local/sample/random';
+import { createRandom } from '../../../local/sample/random';
 import { checkResponses } from './answers';
 import { hostileRequest, type HostileRequest } from './requests';
 
@@ -32,7 +32,7 @@ export async function fuzz(
   const worker = async () => {
     while (next < count) {
       const own = seed + next++;
-      const request = hostileRequest(seeded(scattered(own)));
+      const request = hostileRequest(createRandom(scattered(own)));
       const started_at = performance.now();
       const { bytes, hung } = await exchangeBytes(port(request), request);
       report.maxMs = Math.max(report.maxMs, performance.now() - started_at);

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { EXAMPLE_PRICE_LIST, examplePriceList, SAMPLE_SEED } from '../../sample';
-import { samplePriceList } from '../../sample/price-list';
-import { SAMPLE_END, SAMPLE_START, sampleRecords, type SampleRecord } from '../../sample/records';
-import { collections } from '../../../functions/src/lib/repositories/collections';
-import { parseText } from '../../../functions/src/lib/http/json';
-import { createPriceListParser } from '../../../functions/src/lib/schemas/add-price-lists';
-import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
+import { EXAMPLE_PRICE_LIST, createExamplePriceList, SAMPLE_SEED } from '.';
+import { createSamplePriceList } from './price-list';
+import { SAMPLE_END, SAMPLE_START, createSampleRecords, type SampleRecord } from './records';
+import { collections } from '../../functions/src/lib/repositories/collections';
+import { parseText } from '../../functions/src/lib/http/json';
+import { createPriceListParser } from '../../functions/src/lib/schemas/add-price-lists';
+import { orderStatuses } from '../../functions/src/lib/schemas/requests';
 
-const records = sampleRecords(SAMPLE_SEED);
+const records = createSampleRecords(SAMPLE_SEED);
 const of = (collection: SampleRecord['collection']) => records.filter((record) => record.collection === collection);
 
 test('the same seed makes the same records, another seed others', () => {
-  expect(sampleRecords(SAMPLE_SEED)).toEqual(records);
-  expect(sampleRecords(SAMPLE_SEED + 1)).not.toEqual(records);
+  expect(createSampleRecords(SAMPLE_SEED)).toEqual(records);
+  expect(createSampleRecords(SAMPLE_SEED + 1)).not.toEqual(records);
 });
 
 test('they stand in the collections that the service reads, each under an id of its own', () => {
@@ -81,17 +81,19 @@ const COUNTRIES = 'BEN CIV CMR EGY GHA KEN MAR MOZ MUS NGA RWA SEN TZA UGA ZAF Z
 
 describe('the price list to post', () => {
   test('is what the generator makes; if not: node --import tsx local/sample/write-example.ts', () => {
-    expect(readFileSync(EXAMPLE_PRICE_LIST, 'utf8')).toBe(examplePriceList());
+    expect(readFileSync(EXAMPLE_PRICE_LIST, 'utf8')).toBe(createExamplePriceList());
   });
 
   test('is accepted as it is, with 1,203 products for a market that the sample has', () => {
-    const { info, products } = parseText(createPriceListParser(), examplePriceList());
+    const { info, products } = parseText(createPriceListParser(), createExamplePriceList());
     expect(products.ids).toHaveLength(1_203);
     expect(of('markets').find(({ id }) => id === info.market_id)?.data['currency_iso']).toBe(info.currency_iso);
   });
 
   test('sells above the expected cost, in whole cents', () => {
-    for (const { price_list_price, expected_forward_cost_price } of Object.values(samplePriceList(7, 1_203).products)) {
+    for (const { price_list_price, expected_forward_cost_price } of Object.values(
+      createSamplePriceList(7, 1_203).products,
+    )) {
       expect(price_list_price).toBeGreaterThan(expected_forward_cost_price);
       expect(price_list_price).toBe(Number(price_list_price.toFixed(2)));
       expect(expected_forward_cost_price).toBe(Number(expected_forward_cost_price.toFixed(2)));
@@ -99,7 +101,7 @@ describe('the price list to post', () => {
   });
 
   test('has as many products as asked, and no more than the catalogue', () => {
-    expect(Object.keys(samplePriceList(1, 1).products)).toHaveLength(1);
-    expect(() => samplePriceList(1, 100_000)).toThrow(RangeError);
+    expect(Object.keys(createSamplePriceList(1, 1).products)).toHaveLength(1);
+    expect(() => createSamplePriceList(1, 100_000)).toThrow(RangeError);
   });
 });

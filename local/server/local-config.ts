@@ -11,7 +11,7 @@
  * | `API_KEY`                 | `local-dev-key`           | the key setting of the service; empty: not configured          |
  * | `CORS_ALLOWED_ORIGINS`    | `http://localhost:3000`   | origins that may call warehouses, comma-separated; empty: none |
  */
-export interface Settings {
+export interface LocalConfig {
   functionsPort: number;
   /** The address of a Firestore that runs already, or how to embed one. */
   firestore: string | { port: number; dataDir: string };
@@ -21,36 +21,36 @@ export interface Settings {
 }
 
 /** The key to try the service with, empty for none: a setting may hold several, one a line. */
-export const firstKey = (apiKey: string): string => apiKey.trim().split('\n')[0]?.trim() ?? '';
+export const getFirstApiKey = (apiKey: string): string => apiKey.trim().split('\n')[0]?.trim() ?? '';
 
 /** Why `npm start` cannot go on, in one line for whoever typed it. */
-export class StartError extends Error {}
+export class StartupError extends Error {}
 
 /** @throws StartError */
-export function readSettings(env: NodeJS.ProcessEnv): Settings {
+export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
   // Where an empty value has no meaning of its own, it is the same as none.
   const value = (name: string, byDefault: string) => {
     const set = env[name]?.trim() ?? '';
     return set === '' ? byDefault : set;
   };
-  const firestorePort = port('FIRESTORE_PORT', value('FIRESTORE_PORT', '8080'));
+  const firestorePort = parsePort('FIRESTORE_PORT', value('FIRESTORE_PORT', '8080'));
   const dataDir = value('DATA_DIR', '.local-data');
   const firestoreAddress = value('FIRESTORE_EMULATOR_HOST', '');
   return {
-    functionsPort: port('FUNCTIONS_PORT', value('FUNCTIONS_PORT', '5001')),
+    functionsPort: parsePort('FUNCTIONS_PORT', value('FUNCTIONS_PORT', '5001')),
     firestore: firestoreAddress === '' ? { port: firestorePort, dataDir } : firestoreAddress,
-    sampleData: flag('SAMPLE_DATA', value('SAMPLE_DATA', 'true')),
+    sampleData: parseBoolean('SAMPLE_DATA', value('SAMPLE_DATA', 'true')),
     apiKey: env['API_KEY'] ?? 'local-dev-key',
     corsAllowedOrigins: env['CORS_ALLOWED_ORIGINS'] ?? 'http://localhost:3000',
   };
 }
 
-function port(name: string, text: string): number {
+function parsePort(name: string, text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new StartError(`${name} is a number from 0 to 65535, not "${text}".`);
+  throw new StartupError(`${name} is a number from 0 to 65535, not "${text}".`);
 }
 
-function flag(name: string, text: string): boolean {
+function parseBoolean(name: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new StartError(`${name} is "true" or "false", not "${text}".`);
+  throw new StartupError(`${name} is "true" or "false", not "${text}".`);
 }

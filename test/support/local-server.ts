@@ -10,14 +10,14 @@ import { Firestore } from '@google-cloud/firestore';
 export const PROJECT = 'demo-price-lists';
 
 /** How a process ended. */
-export interface Ended {
+export interface ProcessExit {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
 }
 
-export interface Local {
+export interface LocalServer {
   /** All that it has printed up to the line that begins with `Ready`. */
   printed: string;
   /** The address of an operation, as printed. */
@@ -27,9 +27,9 @@ export interface Local {
   pid: number;
   /** Sends a signal to it and all that it started. */
   kill(signal: NodeJS.Signals): void;
-  ended: Promise<Ended>;
+  ended: Promise<ProcessExit>;
   /** Stops it as Ctrl-C does. */
-  stop(): Promise<Ended>;
+  stop(): Promise<ProcessExit>;
 }
 
 /** Everything that is still running, so that a failed test leaves nothing behind. */
@@ -63,10 +63,10 @@ const DEFAULTS: Environment = {
   DATA_DIR: ':memory:',
 };
 
-const NODE = [process.execPath, '--import', 'tsx', 'local/start.ts'];
+const NODE = [process.execPath, '--import', 'tsx', 'local/server/start.ts'];
 
 /** Starts it, and waits until it is ready. */
-export async function start(env: Environment, command = NODE): Promise<Local> {
+export async function startLocalServer(env: Environment, command = NODE): Promise<LocalServer> {
   const { child, output, ended } = run(env, command);
   const isReady = () => /^Ready.*\n/m.test(output.stdout);
   while (!isReady()) {
@@ -93,7 +93,7 @@ export async function start(env: Environment, command = NODE): Promise<Local> {
 }
 
 /** Starts it where it is expected to end by itself. */
-export const startRefused = (env: Environment): Promise<Ended> => run(env, NODE).ended;
+export const startExpectingFailure = (env: Environment): Promise<ProcessExit> => run(env, NODE).ended;
 
 function run(env: Environment, [program = '', ...args]: string[]) {
   const all = { ...process.env, ...DEFAULTS, ...env };
@@ -102,7 +102,7 @@ function run(env: Environment, [program = '', ...args]: string[]) {
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
-  const ended = once(child, 'close').then(([code, signal]): Ended => {
+  const ended = once(child, 'close').then(([code, signal]): ProcessExit => {
     running.delete(child);
     return { code: code as number | null, signal: signal as NodeJS.Signals | null, ...output };
   });
@@ -112,24 +112,24 @@ function run(env: Environment, [program = '', ...args]: string[]) {
 const killGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => pid !== undefined && process.kill(-pid, signal);
 
 /** A client of a Firestore on this machine. */
-export function clientOf(address: string): Firestore {
+export function createFirestoreClient(address: string): Firestore {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   process.env['METADATA_SERVER_DETECTION'] = 'none';
   return new Firestore({ projectId: PROJECT });
 }
 
 /** An answer as a caller gets it. */
-export interface Answer {
+export interface LocalResponse {
   status: number;
   headers: Headers;
   text: string;
 }
 
-export async function call(address: string, init: RequestInit = {}): Promise<Answer> {
+export async function call(address: string, init: RequestInit = {}): Promise<LocalResponse> {
   const response = await fetch(address, init);
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 /** A POST of JSON text with a key. */
-export const post = (address: string, body: string, key = 'local-dev-key'): Promise<Answer> =>
+export const post = (address: string, body: string, key = 'local-dev-key'): Promise<LocalResponse> =>
   call(address, { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' }, body });

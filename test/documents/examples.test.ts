@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createClient, Refused } from '../../../docs/examples/client';
-import { cleanUp, start, type Local } from '../host/support';
+import { createClient, Refused } from '../../docs/examples/client';
+import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 
 /** The programs in docs/examples do what docs/price-lists.md says, against the service and against a bad day. */
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
 
-let service: Local;
+let service: LocalServer;
 let baseUrl: string;
 
 beforeAll(async () => {
-  service = await start({ API_KEY: KEY, SAMPLE_DATA: 'true' });
+  service = await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' });
   baseUrl = service.address('getTeams').replace('/getTeams', '');
 }, 60_000);
 afterAll(cleanUp);

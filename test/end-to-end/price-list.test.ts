@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { Firestore } from '@google-cloud/firestore';
-import { EXAMPLE_PRICE_LIST } from '../../sample';
-import type { PriceListBody } from '../../sample/price-list';
-import { cleanUp, clientOf, post, start, temporaryFolder, type Local } from '../host/support';
+import { EXAMPLE_PRICE_LIST } from '../../local/sample';
+import type { PriceListBody } from '../../local/sample/price-list';
+import {
+  cleanUp,
+  createFirestoreClient,
+  post,
+  startLocalServer,
+  temporaryFolder,
+  type LocalServer,
+} from '../support/local-server';
 
 /**
  * The whole service as its user has it: `npm start`, a price list of 1,203 products posted by HTTP, and what is stored of
@@ -27,8 +34,11 @@ async function entriesOf(db: Firestore, list: string): Promise<Record<string, un
   return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
 }
 
-async function expectStored(local: Local, { document_id, price_list, expected_forward_cost }: Created): Promise<void> {
-  const db = clientOf(local.firestoreAddress);
+async function expectStored(
+  local: LocalServer,
+  { document_id, price_list, expected_forward_cost }: Created,
+): Promise<void> {
+  const db = createFirestoreClient(local.firestoreAddress);
   const prices = Object.entries(products).map(([id, { price_list_price }]) => [id, { price_list_price }]);
   const costs = Object.entries(products).map(([id, { expected_forward_cost_price }]) => [
     id,
@@ -52,7 +62,7 @@ test('a price list is posted, stored, replayed, and is still there after the pro
   const env = { DATA_DIR: temporaryFolder() };
   const npmStart = ['npm', 'start'];
 
-  const first = await start(env, npmStart);
+  const first = await startLocalServer(env, npmStart);
   const created = await post(first.address('addPriceLists'), text);
   expect(created.status).toBe(200);
   expect(created.headers.has('idempotent-replayed')).toBe(false);
@@ -61,7 +71,7 @@ test('a price list is posted, stored, replayed, and is still there after the pro
   expect(Object.keys(products)).toHaveLength(1_203);
   await expectStored(first, answer);
 
-  const expectReplayed = async (local: Local) => {
+  const expectReplayed = async (local: LocalServer) => {
     const replay = await post(local.address('addPriceLists'), text);
     expect(replay.status).toBe(200);
     expect(replay.headers.get('idempotent-replayed')).toBe('true');
@@ -72,7 +82,7 @@ test('a price list is posted, stored, replayed, and is still there after the pro
   first.kill('SIGKILL');
   expect((await first.ended).signal).toBe('SIGKILL');
 
-  const second = await start(env, npmStart);
+  const second = await startLocalServer(env, npmStart);
   await expectReplayed(second);
   await expectStored(second, answer);
   expect((await second.stop()).code).toBe(0);

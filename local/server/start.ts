@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Firestore } from '@google-cloud/firestore';
-import { embedFirestore, findFirestore, type OpenFirestore } from './host/firestore';
-import { startFunctions, type Functions } from './host/functions';
-import { greeting } from './host/greeting';
-import { firstKey, readSettings, StartError, type Settings } from './host/settings';
-import { referencePages } from './reference';
-import { seedIfEmpty } from './sample';
+import { startFirestoreThread, connectFirestore, type RunningFirestore } from './running-firestore';
+import { startFunctionsServer, type FunctionsServer } from './functions-server';
+import { formatStartupMessage } from './startup-message';
+import { getFirstApiKey, readConfig, StartupError, type LocalConfig } from './local-config';
+import { createReferenceRoutes } from '../reference';
+import { seedIfEmpty } from '../sample';
 
 /** `npm start`: builds the functions, and runs them over a Firestore of their own until Ctrl-C. */
 
@@ -20,17 +20,17 @@ const GRACE_MS = 10_000;
 const SAME_SIGNAL_MS = 500;
 
 async function main(): Promise<void> {
-  const settings = readSettings(process.env);
-  const [firestore] = await Promise.all([openFirestore(settings), build()]);
-  setEnvironment(settings, firestore.address);
-  const seeded = settings.sampleData ? await seed() : 0;
-  const functions = await listen(settings);
+  const config = readConfig(process.env);
+  const [firestore] = await Promise.all([openFirestore(config), build()]);
+  setEnvironment(config, firestore.address);
+  const seeded = config.sampleData ? await seed() : 0;
+  const functions = await listen(config);
 
   stopOnSignal(async () => {
     await functions.close(GRACE_MS);
     await firestore.close();
   });
-  console.log(greeting({ settings, functions, firestoreAddress: firestore.address, seeded }));
+  console.log(formatStartupMessage({ config, functions, firestoreAddress: firestore.address, seeded }));
   console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. Ctrl-C stops it.`);
 }
 
@@ -38,16 +38,16 @@ async function build(): Promise<void> {
   try {
     await promisify(execFile)(process.execPath, ['scripts/build.mjs']);
   } catch (error) {
-    throw new StartError(`The functions could not be built.\n${(error as { stderr?: string }).stderr ?? ''}`);
+    throw new StartupError(`The functions could not be built.\n${(error as { stderr?: string }).stderr ?? ''}`);
   }
 }
 
-async function openFirestore({ firestore }: Settings): Promise<OpenFirestore> {
-  return typeof firestore === 'string' ? findFirestore(firestore) : embedFirestore(firestore);
+async function openFirestore({ firestore }: LocalConfig): Promise<RunningFirestore> {
+  return typeof firestore === 'string' ? connectFirestore(firestore) : startFirestoreThread(firestore);
 }
 
 /** What the functions and every client of Firestore in this process go by, whatever the shell had for other projects. */
-function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: Settings, firestoreAddress: string): void {
+function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig, firestoreAddress: string): void {
   Object.assign(process.env, {
     GCLOUD_PROJECT: PROJECT,
     GOOGLE_CLOUD_PROJECT: PROJECT,
@@ -71,25 +71,25 @@ async function seed(): Promise<number> {
   }
 }
 
-async function listen({ functionsPort: port, apiKey }: Settings): Promise<Functions> {
-  const pages = referencePages(firstKey(apiKey));
+async function listen({ functionsPort: port, apiKey }: LocalConfig): Promise<FunctionsServer> {
+  const extraRoutes = createReferenceRoutes(getFirstApiKey(apiKey));
   try {
-    return await startFunctions({ port, project: PROJECT, bundle: BUNDLE, pages });
+    return await startFunctionsServer({ port, project: PROJECT, bundle: BUNDLE, extraRoutes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new StartError(`Port ${port} is taken. Stop what listens there, or choose another with FUNCTIONS_PORT.`);
+    throw new StartupError(`Port ${port} is taken. Stop what listens there, or choose another with FUNCTIONS_PORT.`);
   }
 }
 
 /** Stops cleanly at the first Ctrl-C or SIGTERM, and at once at the second. */
 function stopOnSignal(stop: () => Promise<void>): void {
-  let signalled_at: number | undefined;
+  let signalledAt: number | undefined;
   const onSignal = () => {
-    if (signalled_at === undefined) {
-      signalled_at = performance.now();
+    if (signalledAt === undefined) {
+      signalledAt = performance.now();
       setTimeout(() => console.log('Waiting for requests under way. Ctrl-C again stops at once.'), SAME_SIGNAL_MS);
       stop().then(() => process.exit(0), fail);
-    } else if (performance.now() - signalled_at > SAME_SIGNAL_MS) {
+    } else if (performance.now() - signalledAt > SAME_SIGNAL_MS) {
       process.exit(130);
     }
   };
@@ -98,7 +98,7 @@ function stopOnSignal(stop: () => Promise<void>): void {
 }
 
 function fail(error: unknown): void {
-  console.error(error instanceof StartError ? error.message : error);
+  console.error(error instanceof StartupError ? error.message : error);
   process.exit(1);
 }
 

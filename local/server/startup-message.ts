@@ -1,19 +1,19 @@
 import { styleText } from 'node:util';
 import { sampleBodies } from '../sample';
-import type { Functions } from './functions';
-import { firstKey, type Settings } from './settings';
+import type { FunctionsServer } from './functions-server';
+import { getFirstApiKey, type LocalConfig } from './local-config';
 
-interface Started {
-  settings: Settings;
-  functions: Functions;
+interface StartupInfo {
+  config: LocalConfig;
+  functions: FunctionsServer;
   firestoreAddress: string;
   /** How many sample records were written. */
   seeded: number;
 }
 
 /** What `npm start` says once it answers: where everything is, and a call of each operation to copy. */
-export function greeting({ settings, functions, firestoreAddress, seeded }: Started): string {
-  const { firestore, apiKey, corsAllowedOrigins } = settings;
+export function formatStartupMessage({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
+  const { firestore, apiKey, corsAllowedOrigins } = config;
   const data =
     typeof firestore === 'string'
       ? 'not embedded'
@@ -23,13 +23,13 @@ export function greeting({ settings, functions, firestoreAddress, seeded }: Star
   const facts = {
     Functions: `${functions.origin} (in a browser: the reference, where each can be tried)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
-    'API key': firstKey(apiKey) || 'not configured: every call answers 500',
+    'API key': getFirstApiKey(apiKey) || 'not configured: every call answers 500',
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
   const calls = Object.entries(sampleBodies).flatMap(([name, body]) => {
     const address = functions.addresses.get(name);
-    return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, firstKey(apiKey), body)}`];
+    return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, getFirstApiKey(apiKey), body)}`];
   });
   return ['', ...labelled, '', calls.join('\n\n'), ''].join('\n');
 }

@@ -3,10 +3,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startFirestore } from '../../firestore';
-import { call, cleanUp, clientOf, post, start, startRefused, temporaryFolder, type Local } from './support';
+import { startFirestore } from '../../local/firestore';
+import {
+  call,
+  cleanUp,
+  createFirestoreClient,
+  post,
+  startLocalServer,
+  startExpectingFailure,
+  temporaryFolder,
+  type LocalServer,
+} from '../support/local-server';
 
-/** `npm start` by its interface: each row of the table in local/host/settings.ts, and how it starts and stops. */
+/** `npm start` by its interface: each row of the table in local/server/local-config.ts, and how it starts and stops. */
 
 jest.setTimeout(60_000);
 afterAll(cleanUp);
@@ -31,9 +40,9 @@ const count = (text: string) => (JSON.parse(text) as Body).count;
 
 describe('with free ports and all else as it comes', () => {
   const dataDir = temporaryFolder();
-  let local: Local;
+  let local: LocalServer;
   beforeAll(async () => {
-    local = await start({ DATA_DIR: dataDir, API_KEY: undefined, CORS_ALLOWED_ORIGINS: undefined });
+    local = await startLocalServer({ DATA_DIR: dataDir, API_KEY: undefined, CORS_ALLOWED_ORIGINS: undefined });
   });
 
   test('says where everything is, and last that it is ready', () => {
@@ -73,7 +82,7 @@ describe('with free ports and all else as it comes', () => {
   });
 
   test('a second one on the same data is refused in one line', async () => {
-    const { code, stdout, stderr } = await startRefused({ DATA_DIR: dataDir });
+    const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: dataDir });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
       /^Firestore cannot start \(.*DATA_DIR.*\): The data folder .* is in use by another server\..*\n$/,
@@ -84,20 +93,20 @@ describe('with free ports and all else as it comes', () => {
     ['FUNCTIONS_PORT', () => new URL(local.address('getTeams')).port],
     ['FIRESTORE_PORT', () => local.firestoreAddress.split(':')[1] ?? ''],
   ])('%s taken: one line that says so', async (name, port) => {
-    const { code, stdout, stderr } = await startRefused({ [name]: port() });
+    const { code, stdout, stderr } = await startExpectingFailure({ [name]: port() });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^.*port ${port()} is taken.*\\n$`, 'i'));
     expect(stderr).toContain(name);
   });
 
   test('stops when asked, exits with 0, and finds its data when it starts again, seeding nothing twice', async () => {
-    const db = clientOf(local.firestoreAddress);
+    const db = createFirestoreClient(local.firestoreAddress);
     await db.doc('teams/team-islands').delete();
     await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
     await db.terminate();
     expect(await local.stop()).toMatchObject({ code: 0, signal: null, stderr: '' });
 
-    const again = await start({ DATA_DIR: dataDir });
+    const again = await startLocalServer({ DATA_DIR: dataDir });
     const { text } = await call(again.address('getTeams'), { headers: key });
     expect(again.printed).not.toContain('sample records');
     expect(text).toContain('team-mine');
@@ -107,9 +116,9 @@ describe('with free ports and all else as it comes', () => {
 });
 
 describe('with no sample data, no key and no origins', () => {
-  let local: Local;
+  let local: LocalServer;
   beforeAll(async () => {
-    local = await start({ SAMPLE_DATA: 'false', API_KEY: '', CORS_ALLOWED_ORIGINS: '' });
+    local = await startLocalServer({ SAMPLE_DATA: 'false', API_KEY: '', CORS_ALLOWED_ORIGINS: '' });
   });
   afterAll(() => local.stop());
 
@@ -125,7 +134,7 @@ describe('with no sample data, no key and no origins', () => {
   test('no origin may call, and nothing is stored', async () => {
     const headers = { origin: 'http://localhost:3000' };
     expect((await call(local.address('getWarehouses'), { method: 'OPTIONS', headers })).status).toBe(403);
-    const db = clientOf(local.firestoreAddress);
+    const db = createFirestoreClient(local.firestoreAddress);
     expect(await db.listCollections()).toEqual([]);
     await db.terminate();
   });
@@ -134,13 +143,13 @@ describe('with no sample data, no key and no origins', () => {
 test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none is embedded', async () => {
   const firestore = await startFirestore();
   const apiKey = "it's a key";
-  const local = await start({
+  const local = await startLocalServer({
     FIRESTORE_EMULATOR_HOST: firestore.address,
     DATA_DIR: '/dev/null/nowhere',
     API_KEY: apiKey,
   });
   expect(local.firestoreAddress).toBe(firestore.address);
-  const db = clientOf(firestore.address);
+  const db = createFirestoreClient(firestore.address);
   expect((await db.collection('teams').count().get()).data().count).toBe(8);
   await db.terminate();
 
@@ -152,7 +161,7 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
 });
 
 test('the settings of a shell for other projects and for a proxy change nothing', async () => {
-  const local = await start({
+  const local = await startLocalServer({
     FIREBASE_CONFIG: '{"projectId":"production"}',
     GOOGLE_CLOUD_PROJECT: 'production',
     GCLOUD_PROJECT: 'production',
@@ -161,7 +170,7 @@ test('the settings of a shell for other projects and for a proxy change nothing'
     no_proxy: '',
   });
   expect(count((await call(local.address('getTeams'), { headers: key })).text)).toBe(8);
-  const db = clientOf(local.firestoreAddress);
+  const db = createFirestoreClient(local.firestoreAddress);
   expect((await db.collection('teams').count().get()).data().count).toBe(8);
   await db.terminate();
   await local.stop();
@@ -172,7 +181,7 @@ test.each([
   ['FIRESTORE_PORT', 'none'],
   ['SAMPLE_DATA', 'no'],
 ])('%s=%s is refused in one line', async (name, value) => {
-  const { code, stdout, stderr } = await startRefused({ [name]: value });
+  const { code, stdout, stderr } = await startExpectingFailure({ [name]: value });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(new RegExp(`^${name} .*"${value}".*\\n$`));
 });
@@ -180,7 +189,7 @@ test.each([
 test.each(['127.0.0.1:1', '127.0.0.1:70000', '127.0.0.1'])(
   'no Firestore at %s: one line that says so',
   async (address) => {
-    const { code, stdout, stderr } = await startRefused({ FIRESTORE_EMULATOR_HOST: address });
+    const { code, stdout, stderr } = await startExpectingFailure({ FIRESTORE_EMULATOR_HOST: address });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^No Firestore answers at .* FIRESTORE_EMULATOR_HOST.*\n$/);
   },
@@ -190,7 +199,7 @@ test('a damaged data folder is refused in one line that says what to do', async 
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'firestore.sqlite'), 'no database '.repeat(1_000));
-  const { code, stdout, stderr } = await startRefused({ DATA_DIR: dataDir });
+  const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: dataDir });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
     /^Firestore cannot start \(.*DATA_DIR.*\): The data folder .* is damaged: .* Move the folder away, or choose another.*\n$/,
@@ -198,7 +207,7 @@ test('a damaged data folder is refused in one line that says what to do', async 
 });
 
 /** A connection with a request that has begun: the rest of its body is up to the test. */
-async function beginRequest(local: Local, body: string) {
+async function beginRequest(local: LocalServer, body: string) {
   const { port, pathname } = new URL(local.address('getOrdersByTeam'));
   const socket = connect(Number(port), '127.0.0.1');
   const head = [
@@ -226,7 +235,7 @@ const orders = JSON.stringify({
 });
 
 test('SIGTERM lets a request under way finish', async () => {
-  const local = await start({});
+  const local = await startLocalServer({});
   const request = await beginRequest(local, orders);
   local.kill('SIGTERM');
   await new Promise((resolve) => setTimeout(resolve, 300));
@@ -236,7 +245,7 @@ test('SIGTERM lets a request under way finish', async () => {
 });
 
 test('a second Ctrl-C does not wait for it', async () => {
-  const local = await start({});
+  const local = await startLocalServer({});
   const request = await beginRequest(local, orders);
   local.kill('SIGINT');
   await new Promise((resolve) => setTimeout(resolve, 800));

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { cleanUp, start, type Local } from '../host/support';
+import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 
 /** The documents keep what they promise: links lead somewhere, code is code, and calls get the answers that are shown. */
 
@@ -25,7 +25,7 @@ interface Block {
   code: string;
 }
 
-const blocks = documents.flatMap(blocksOf);
+const blocks = documents.flatMap(readBlocks);
 const inLanguage = (...languages: string[]) => blocks.filter(({ language }) => languages.includes(language));
 
 test.each(documents)('the links of %s lead to files and headings that exist', (document) => {
@@ -61,9 +61,9 @@ describe('the calls of README.md', () => {
     return isCall ? [{ line: block.line, code: block.code, shown: JSON.parse(next.code) as object }] : [];
   });
 
-  let service: Local;
+  let service: LocalServer;
   beforeAll(async () => {
-    service = await start({ API_KEY: undefined, SAMPLE_DATA: 'true' });
+    service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true' });
   }, 60_000);
   afterAll(cleanUp);
 
@@ -98,7 +98,7 @@ describe('the calls of README.md', () => {
   }
 });
 
-function blocksOf(document: string): Block[] {
+function readBlocks(document: string): Block[] {
   const text = readFileSync(document, 'utf8');
   return [...text.matchAll(/^( *)```(\w*)\n([^]*?)^\1```$/gm)].map(
     ({ 1: indent = '', 2: language = '', 3: code = '', index }) => ({

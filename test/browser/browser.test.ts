@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, HTTPResponse, Page } from 'puppeteer-core';
-import { operationNames } from '../../../functions/test/support/operations';
-import { cleanUp, start, type Local } from '../host/support';
+import { operationNames } from '../../functions/test/support/operations';
+import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { launchChromium } from './chromium';
 
 /**
@@ -15,7 +15,7 @@ const KEY = 'browser-test-key';
 
 jest.setTimeout(120_000);
 
-let service: Local;
+let service: LocalServer;
 let browser: Browser;
 let allowed: Server;
 let other: Server;
@@ -24,7 +24,7 @@ let page: Page;
 beforeAll(async () => {
   [allowed, other] = await Promise.all([dashboard(), dashboard()]);
   [service, browser] = await Promise.all([
-    start({ API_KEY: KEY, CORS_ALLOWED_ORIGINS: originOf(allowed), SAMPLE_DATA: 'true' }),
+    startLocalServer({ API_KEY: KEY, CORS_ALLOWED_ORIGINS: getOrigin(allowed), SAMPLE_DATA: 'true' }),
     launchChromium(),
   ]);
 });
@@ -52,14 +52,14 @@ describe('a dashboard’s page', () => {
 
     expect(preflight.status()).toBe(204);
     expect(preflight.headers()).toMatchObject({
-      'access-control-allow-origin': originOf(allowed),
+      'access-control-allow-origin': getOrigin(allowed),
       'access-control-allow-methods': 'GET',
       'access-control-allow-headers': 'x-api-key,Content-Type,X-Request-Id',
       'access-control-max-age': '3600',
     });
     expect(vary(preflight)).toEqual(['Origin']);
     expect(answer.status()).toBe(200);
-    expect(answer.headers()['access-control-allow-origin']).toBe(originOf(allowed));
+    expect(answer.headers()['access-control-allow-origin']).toBe(getOrigin(allowed));
     expect(vary(answer)).toEqual(['Origin', 'Accept-Encoding']);
   });
 
@@ -139,7 +139,7 @@ async function dashboard(): Promise<Server> {
 /** The page at the root of the functions' port. */
 const reference = () => new URL('/', service.address('getTeams')).href;
 
-const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const getOrigin = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /** The page: it calls the address in its fragment and shows a table, or the error. */
 const DASHBOARD = `<!doctype html><title>Warehouses</title>
@@ -161,7 +161,7 @@ const DASHBOARD = `<!doctype html><title>Warehouses</title>
 </script>`;
 
 async function open(server: Server, operation = 'getWarehouses'): Promise<void> {
-  await page.goto(`${originOf(server)}/#${service.address(operation)}`);
+  await page.goto(`${getOrigin(server)}/#${service.address(operation)}`);
   await page.waitForSelector('[data-done]');
 }
 

@@ -11,7 +11,7 @@ import { getTestServer } from '@google-cloud/functions-framework/testing';
 /** Where the functions answer: this machine and nobody else's. */
 const HOST = '127.0.0.1';
 
-export interface FunctionsOptions {
+export interface FunctionsServerOptions {
   /** 0: any free one. */
   port: number;
   /** The Firebase project id, the first part of every address. */
@@ -19,11 +19,11 @@ export interface FunctionsOptions {
   /** The folder of the built bundle. Each of its exports is one HTTPS function; what they read of the environment is set by now. */
   bundle: string;
   /** What answers at paths that are no function's, such as a page at `/`. */
-  pages?: ReadonlyMap<string, RequestListener>;
+  extraRoutes?: ReadonlyMap<string, RequestListener>;
 }
 
 /** The functions as they answer on this machine. */
-export interface Functions {
+export interface FunctionsServer {
   /** `http://127.0.0.1:<port>` */
   origin: string;
   /** The address of each function, by its name. */
@@ -41,12 +41,17 @@ type DeployableFunction = HttpFunction & { readonly __endpoint: { readonly regio
  *
  * @throws the error of `listen`, e.g. with the code EADDRINUSE
  */
-export async function startFunctions({ port, project, bundle, pages }: FunctionsOptions): Promise<Functions> {
-  const functions = Object.entries(load(bundle));
+export async function startFunctionsServer({
+  port,
+  project,
+  bundle,
+  extraRoutes,
+}: FunctionsServerOptions): Promise<FunctionsServer> {
+  const functions = Object.entries(loadBundle(bundle));
   const paths = new Map(
     functions.map(([name, { __endpoint }]) => [name, `/${project}/${__endpoint.region[0]}/${name}`]),
   );
-  const routes = new Map(functions.map(([name, handler]) => [paths.get(name), behindFramework(name, handler)]));
+  const routes = new Map(functions.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)]));
 
   const server = createServer((request, response) => {
     const [path = '', ...query] = (request.url ?? '').split('?');
@@ -57,7 +62,7 @@ export async function startFunctions({ port, project, bundle, pages }: Functions
       listener(request, response);
       return;
     }
-    (pages?.get(path) ?? notFound)(request, response);
+    (extraRoutes?.get(path) ?? notFound)(request, response);
   });
   // As the framework sets its own server.
   server.setTimeout(0);
@@ -70,14 +75,14 @@ export async function startFunctions({ port, project, bundle, pages }: Functions
     response.writeHead(404, { 'Content-Type': 'application/json; charset=utf-8' });
     response.end(JSON.stringify({ error: 'Not found', addresses: Object.fromEntries(addresses) }));
   };
-  return { origin, addresses, close: (graceMs) => close(server, graceMs) };
+  return { origin, addresses, close: (graceMs) => closeServer(server, graceMs) };
 }
 
 /**
  * What a CommonJS bundle exports. It is compiled here, as Node itself would, and not required: the hook by which tsx
  * compiles this project's TypeScript would first transform all of the bundle, which takes seven times as long as loading it.
  */
-function load(folder: string): Record<string, DeployableFunction> {
+function loadBundle(folder: string): Record<string, DeployableFunction> {
   const require = createRequire(resolve(folder, 'package.json'));
   const file = require.resolve(resolve(folder));
   const module = { exports: {} };
@@ -91,13 +96,13 @@ function load(folder: string): Record<string, DeployableFunction> {
  * The function as the framework serves it. The framework's server never listens itself: it is handed the requests of
  * the one that does, so that Node reports each of them, once, as it does in production.
  */
-function behindFramework(name: string, handler: HttpFunction): RequestListener {
+function wrapWithFramework(name: string, handler: HttpFunction): RequestListener {
   http(name, handler);
   const inner = getTestServer(name);
   return (request, response) => void inner.emit('request', request, response);
 }
 
-async function close(server: Server, graceMs: number): Promise<void> {
+async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   // Closing ends the connections that are idle now; those whose requests end meanwhile would be kept for the next one.

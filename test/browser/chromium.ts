@@ -51,8 +51,8 @@ const FLAGS = [
  * @throws with what the machine lacks, and what to do about it
  */
 export async function launchChromium(): Promise<Browser> {
-  const { executablePath, env } = await chromium();
-  await judgeLibraries(executablePath, env);
+  const { executablePath, env } = await locateChromium();
+  await assertLibraries(executablePath, env);
   return puppeteer.launch({
     executablePath,
     env: { ...process.env, ...env },
@@ -67,7 +67,7 @@ interface Chromium {
   env: Record<string, string>;
 }
 
-async function chromium(): Promise<Chromium> {
+async function locateChromium(): Promise<Chromium> {
   const chosen = process.env['CHROMIUM_PATH'];
   if (chosen !== undefined && chosen !== '') return { executablePath: chosen, env: {} };
   if (process.platform !== 'linux' || process.arch !== 'x64') {
@@ -99,7 +99,7 @@ async function unpack(): Promise<void> {
 }
 
 /** Asks the loader first: a browser that lacks a library otherwise only fails to start. */
-async function judgeLibraries(executablePath: string, env: Record<string, string>): Promise<void> {
+async function assertLibraries(executablePath: string, env: Record<string, string>): Promise<void> {
   const listed = await run('ldd', [executablePath], { env: { ...process.env, ...env } }).catch(() => undefined);
   const missing = listed?.stdout.split('\n').filter((line) => line.includes('not found')) ?? [];
   if (missing.length > 0) {

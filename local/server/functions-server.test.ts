@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startFunctions, type Functions, type FunctionsOptions } from '../../host/functions';
-import { call, cleanUp, temporaryFolder } from './support';
+import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from './functions-server';
+import { call, cleanUp, temporaryFolder } from '../../test/support/local-server';
 
 /** The host on its own, with a bundle made here: whatever a bundle exports is served. */
 
@@ -12,25 +12,25 @@ const BUNDLE = `
   exports.never = deployable('europe-west1', () => undefined);
 `;
 
-const hosts = new Set<Functions>();
+const hosts = new Set<FunctionsServer>();
 afterEach(() => Promise.all([...hosts].map((host) => close(host, 0))));
 afterAll(cleanUp);
 
-async function host(options: Partial<FunctionsOptions> = {}): Promise<Functions> {
+async function host(options: Partial<FunctionsServerOptions> = {}): Promise<FunctionsServer> {
   const bundle = temporaryFolder();
   writeFileSync(join(bundle, 'index.cjs'), BUNDLE);
   writeFileSync(join(bundle, 'package.json'), JSON.stringify({ main: 'index.cjs' }));
-  const functions = await startFunctions({ port: 0, project: 'demo', bundle, ...options });
+  const functions = await startFunctionsServer({ port: 0, project: 'demo', bundle, ...options });
   hosts.add(functions);
   return functions;
 }
 
-async function close(host: Functions, graceMs: number): Promise<void> {
+async function close(host: FunctionsServer, graceMs: number): Promise<void> {
   hosts.delete(host);
   await host.close(graceMs);
 }
 
-const addressOf = ({ addresses }: Functions, name: string): string => {
+const addressOf = ({ addresses }: FunctionsServer, name: string): string => {
   const address = addresses.get(name);
   if (address === undefined) throw new Error(`${name} is not served`);
   return address;
@@ -66,8 +66,10 @@ test.each([
 });
 
 test('pages answer beside the functions, and only at their own paths', async () => {
-  const pages = new Map([['/', (_: unknown, response: { end: (text: string) => void }) => response.end('a page')]]);
-  const functions = await host({ pages });
+  const extraRoutes = new Map([
+    ['/', (_: unknown, response: { end: (text: string) => void }) => response.end('a page')],
+  ]);
+  const functions = await host({ extraRoutes });
   expect((await call(`${functions.origin}/?x`)).text).toBe('a page');
   expect((await call(addressOf(functions, 'echo'))).status).toBe(200);
   expect((await call(`${functions.origin}/other`)).status).toBe(404);
@@ -82,10 +84,10 @@ test('closing lets a request under way finish, and takes no more', async () => {
   const functions = await host();
   const slow = call(addressOf(functions, 'slow'));
   await new Promise((resolve) => setTimeout(resolve, 100));
-  const started_at = performance.now();
+  const startedAt = performance.now();
   await close(functions, 10_000);
   expect((await slow).text).toBe('done');
-  expect(performance.now() - started_at).toBeLessThan(2_000);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
   await expect(call(functions.origin)).rejects.toThrow();
 });
 
@@ -96,8 +98,8 @@ test('closing breaks off a request that does not finish in time', async () => {
     () => 'broken off',
   );
   await new Promise((resolve) => setTimeout(resolve, 100));
-  const started_at = performance.now();
+  const startedAt = performance.now();
   await close(functions, 200);
-  expect(performance.now() - started_at).toBeGreaterThanOrEqual(195);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(195);
   expect(await never).toBe('broken off');
 });

@@ -1,7 +1,7 @@
-import { readSettings, StartError } from '../../host/settings';
+import { readConfig, StartupError } from './local-config';
 
 test('without any variable, everything is as documented', () => {
-  expect(readSettings({})).toEqual({
+  expect(readConfig({})).toEqual({
     functionsPort: 5001,
     firestore: { port: 8080, dataDir: '.local-data' },
     sampleData: true,
@@ -13,7 +13,7 @@ test('without any variable, everything is as documented', () => {
 test('an empty key and empty origins mean none; every other empty variable is as if it were not set', () => {
   const names = ['FUNCTIONS_PORT', 'FIRESTORE_PORT', 'FIRESTORE_EMULATOR_HOST', 'DATA_DIR', 'SAMPLE_DATA'];
   const empty = Object.fromEntries([...names, 'API_KEY', 'CORS_ALLOWED_ORIGINS'].map((name) => [name, '']));
-  expect(readSettings(empty)).toEqual({ ...readSettings({}), apiKey: '', corsAllowedOrigins: '' });
+  expect(readConfig(empty)).toEqual({ ...readConfig({}), apiKey: '', corsAllowedOrigins: '' });
 });
 
 test('every variable is read', () => {
@@ -25,14 +25,14 @@ test('every variable is read', () => {
     API_KEY: 'one\ntwo',
     CORS_ALLOWED_ORIGINS: 'https://a.example,https://b.example',
   };
-  expect(readSettings(env)).toEqual({
+  expect(readConfig(env)).toEqual({
     functionsPort: 0,
     firestore: { port: 65_535, dataDir: ':memory:' },
     sampleData: false,
     apiKey: 'one\ntwo',
     corsAllowedOrigins: 'https://a.example,https://b.example',
   });
-  expect(readSettings({ ...env, FIRESTORE_EMULATOR_HOST: '127.0.0.1:9000' }).firestore).toBe('127.0.0.1:9000');
+  expect(readConfig({ ...env, FIRESTORE_EMULATOR_HOST: '127.0.0.1:9000' }).firestore).toBe('127.0.0.1:9000');
 });
 
 test.each([
@@ -42,7 +42,7 @@ test.each([
   ['FIRESTORE_PORT', 'http'],
   ['SAMPLE_DATA', 'yes'],
 ])('%s=%s is refused by name', (name, value) => {
-  const read = () => readSettings({ [name]: value });
-  expect(read).toThrow(StartError);
+  const read = () => readConfig({ [name]: value });
+  expect(read).toThrow(StartupError);
   expect(read).toThrow(new RegExp(`^${name} .*"${value}"`));
 });

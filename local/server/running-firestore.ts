@@ -4,13 +4,13 @@ import { connect } from 'node:net';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FirestoreOptions, IndexDefinitions } from '../firestore';
-import { StartError } from './settings';
+import { StartupError } from './local-config';
 
 /** What the thread says once: where it listens, or why it does not. */
-export type Started = { address: string } | { refusal: string };
+export type ThreadMessage = { address: string } | { error: string };
 
 /** A Firestore to use: `address` is the value of FIRESTORE_EMULATOR_HOST. */
-export interface OpenFirestore {
+export interface RunningFirestore {
   address: string;
   close(): Promise<void>;
 }
@@ -23,13 +23,13 @@ const CONNECT_MS = 3_000;
  *
  * @throws StartError where nothing takes a connection: the SDK would try for a minute, and then not say so
  */
-export async function findFirestore(address: string): Promise<OpenFirestore> {
+export async function connectFirestore(address: string): Promise<RunningFirestore> {
   const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
   try {
     const socket = connect({ host, port: Number(port) });
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
   } catch {
-    throw new StartError(`No Firestore answers at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
+    throw new StartupError(`No Firestore answers at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
   }
   return { address, close: () => Promise.resolve() };
 }
@@ -41,14 +41,14 @@ export async function findFirestore(address: string): Promise<OpenFirestore> {
  *
  * @throws StartError in the embedded Firestore's own words: a taken port, a data folder in use or damaged
  */
-export async function embedFirestore(where: { port: number; dataDir: string }): Promise<OpenFirestore> {
+export async function startFirestoreThread(where: { port: number; dataDir: string }): Promise<RunningFirestore> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
   const workerData: FirestoreOptions = { ...where, indexes };
-  const thread = new Worker(resolve('local/host/firestore-thread.ts'), { workerData });
-  const [started] = (await once(thread, 'message')) as [Started];
-  if ('refusal' in started) {
+  const thread = new Worker(resolve('local/server/firestore-thread.ts'), { workerData });
+  const [started] = (await once(thread, 'message')) as [ThreadMessage];
+  if ('error' in started) {
     const settings = `FIRESTORE_PORT ${where.port}, DATA_DIR ${where.dataDir}`;
-    throw new StartError(`Firestore cannot start (${settings}): ${started.refusal}`);
+    throw new StartupError(`Firestore cannot start (${settings}): ${started.error}`);
   }
   return {
     address: started.address,
