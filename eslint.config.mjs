@@ -45,7 +45,7 @@ export default tseslint.config(
   wall(['functions/operator/**'], ['functions/operator/records.ts'], [firestore, params, local]),
   wall(
     ['local/**'],
-    ['local/**/*.test.ts', 'local/test/**'],
+    ['local/**/test/**'],
     [{ group: ['**/functions/src/**'], message: 'local/ knows nothing of the service.' }],
   ),
   { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },

@@ -1,4 +1,4 @@
-import { readConfig, StartupError } from './local-config';
+import { readConfig, StartupError } from '../local-config';
 
 test('without any variable, everything is as documented', () => {
   expect(readConfig({})).toEqual({

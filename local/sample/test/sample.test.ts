@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { EXAMPLE_PRICE_LIST, createExamplePriceList, SAMPLE_SEED } from '.';
-import { createSamplePriceList } from './price-list';
-import { SAMPLE_END, SAMPLE_START, createSampleRecords, type SampleRecord } from './records';
-import { collections } from '../../functions/src/lib/repositories/collections';
-import { parseText } from '../../functions/src/lib/http/json';
-import { createPriceListParser } from '../../functions/src/lib/schemas/add-price-lists';
-import { orderStatuses } from '../../functions/src/lib/schemas/requests';
+import { EXAMPLE_PRICE_LIST, createExamplePriceList, SAMPLE_SEED } from '..';
+import { createSamplePriceList } from '../price-list';
+import { SAMPLE_END, SAMPLE_START, createSampleRecords, type SampleRecord } from '../records';
+import { collections } from '../../../functions/src/lib/repositories/collections';
+import { parseText } from '../../../functions/src/lib/http/json';
+import { createPriceListParser } from '../../../functions/src/lib/schemas/add-price-lists';
+import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
 
 const records = createSampleRecords(SAMPLE_SEED);
 const of = (collection: SampleRecord['collection']) => records.filter((record) => record.collection === collection);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from './functions-server';
-import { call, cleanUp, temporaryFolder } from '../../test/support/local-server';
+import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from '../functions-server';
+import { call, cleanUp, temporaryFolder } from '../../../test/support/local-server';
 
 /** The host on its own, with a bundle made here: whatever a bundle exports is served. */
 
