@@ -8,7 +8,7 @@ import { openApiDocument } from './openapi/document';
 void (async () => {
   await writeFile('docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`);
   const generator = 'node_modules/openapi-typescript/bin/cli.js';
-  const types = 'docs/examples/api.d.ts';
+  const types = 'docs/examples/client/src/api.ts';
   await promisify(execFile)(process.execPath, [generator, 'docs/openapi.json', '--output', types]);
   console.log(`docs/openapi.json and ${types} are written`);
 })();

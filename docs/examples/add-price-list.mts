@@ -1,61 +1,143 @@
 /**
- * Sends a price list until it is stored, or until sending it again is of no use (docs/price-lists.md).
+ * Sends a price list until it is stored, or until sending it again is of no use (docs/integration-guide.md).
  *
  *     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
  *       node docs/examples/add-price-list.mts docs/examples/price-list.json
  *
- * Runs on Node 24 as it is. Ends with 0: stored; 1: correct it first; 2: call us.
+ * Runs on Node 24 without a build. Exit codes: 0 stored, 1 correct it first, 2 contact support, 64 wrong usage.
  */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import * as http from 'node:http';
+import * as https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** For how long to try: longer than the service takes for the largest list. */
-const PATIENCE_MS = 30 * 60_000;
+/** How long to retry: longer than the service takes for the largest list. */
+const RETRY_MS = Number(process.env['RETRY_SECONDS'] ?? 30 * 60) * 1000;
 
-/** How long one request may take: the service answers or gives up within 20 minutes. */
-const REQUEST_MS = 21 * 60_000;
+/** How long one request may take: the service responds within 20 minutes. */
+const REQUEST_MS = Number(process.env['REQUEST_SECONDS'] ?? 21 * 60) * 1000;
 
-/** Statuses that pass by themselves, of the service and of the platform before it. */
-const PASSING = [408, 429, 502, 503, 504];
+/** Statuses of transient errors, of the service and of the platform in front of it. */
+const TRANSIENT_STATUSES = [408, 429, 502, 503, 504];
 
-type Verdict = { is: 'stored' | 'correct it first' | 'call us'; text: string } | { is: 'retry'; afterMs?: number };
+interface HttpResponse {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  text: string;
+}
 
-async function send(payload: string): Promise<Verdict> {
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(`${process.env['BASE_URL']}/addPriceLists`, {
+type SendResult =
+  | { kind: 'stored' | 'correct it first' | 'contact support'; text: string }
+  | { kind: 'retry'; reason: string; afterMs?: number | undefined };
+
+/** One request. Not with `fetch`, which stops waiting for the response headers after 300 s. */
+function post(url: URL, apiKey: string, payload: Buffer): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const options = {
       method: 'POST',
-      headers: { 'x-api-key': process.env['API_KEY'] ?? '', 'Content-Type': 'application/json' },
-      body: payload,
+      headers: { 'x-api-key': apiKey, 'Content-Type': 'application/json', 'Content-Length': payload.length },
       signal: AbortSignal.timeout(REQUEST_MS),
+    };
+    const request = (url.protocol === 'https:' ? https : http).request(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString('utf8'),
+        }),
+      );
     });
-    text = await response.text();
+    request.on('error', reject).end(payload);
+  });
+}
+
+async function send(url: URL, apiKey: string, payload: Buffer): Promise<SendResult> {
+  let response: HttpResponse;
+  try {
+    response = await post(url, apiKey, payload);
+  } catch (error) {
+    // Without a response the outcome is unknown. Sending the same payload again is safe.
+    const { name, message, code } = error as NodeJS.ErrnoException;
+    const reason = name === 'AbortError' || name === 'TimeoutError' ? `none within ${REQUEST_MS / 1000} s` : message;
+    return { kind: 'retry', reason: `no response: ${reason || code || name}` };
+  }
+  const { status, headers, text } = response;
+  const summary = `${status} ${text} (request ${String(headers['x-request-id'])})`;
+  const retry = (reason: string): SendResult => ({
+    kind: 'retry',
+    reason,
+    afterMs: parseRetryAfter(headers['retry-after']),
+  });
+
+  const body = parseObject(text);
+  if (status === 200) {
+    return body?.['success'] === true ? { kind: 'stored', text } : retry('200, but not with a response of the service');
+  }
+  if (headers['retry-after'] !== undefined || TRANSIENT_STATUSES.includes(status)) return retry(String(status));
+  if (status >= 500) {
+    if (typeof body?.['error'] !== 'string') return retry(`${status}, but not with a response of the service`);
+    return body['error'] === 'Internal error'
+      ? retry(`${status} Internal error`)
+      : { kind: 'contact support', text: summary };
+  }
+  return { kind: text.includes('requires review') ? 'contact support' : 'correct it first', text: summary };
+}
+
+/** `Retry-After` is a number of seconds or a date. @returns milliseconds, or undefined */
+function parseRetryAfter(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    // No answer says nothing of what became of the request. Sending it again is safe.
-    return { is: 'retry' };
-  }
-  const seconds = response.headers.get('Retry-After');
-  const told = `${response.status} ${text} (request ${response.headers.get('X-Request-Id')})`;
-  if (response.status === 200) return { is: 'stored', text };
-  if (seconds !== null) return { is: 'retry', afterMs: Number(seconds) * 1000 };
-  if (PASSING.includes(response.status) || text.includes('Internal error')) return { is: 'retry' };
-  if (response.status >= 500 || text.includes('requires review')) return { is: 'call us', text: told };
-  return { is: 'correct it first', text: told };
-}
-
-async function sendUntilSettled(payload: string): Promise<Exclude<Verdict, { is: 'retry' }>> {
-  const patient_until = Date.now() + PATIENCE_MS;
-  for (let delayMs = 1000; ; delayMs = Math.min(delayMs * 2, 30_000)) {
-    const verdict = await send(payload);
-    if (verdict.is !== 'retry') return verdict;
-    if (Date.now() > patient_until) return { is: 'call us', text: 'no answer in time' };
-    await sleep(verdict.afterMs ?? delayMs);
+    return undefined;
   }
 }
 
-const payload = await readFile(process.argv[2] ?? '/dev/stdin', 'utf8');
-const { is, text } = await sendUntilSettled(payload);
-if (is === 'stored') console.log(text);
-else console.error(`${is}: ${text}`);
-process.exitCode = { stored: 0, 'correct it first': 1, 'call us': 2 }[is];
+async function sendWithRetries(
+  url: URL,
+  apiKey: string,
+  payload: Buffer,
+): Promise<Exclude<SendResult, { kind: 'retry' }>> {
+  const retryUntil = Date.now() + RETRY_MS;
+  for (let tries = 1, delayMs = 1000; ; tries++, delayMs = Math.min(delayMs * 2, 30_000)) {
+    const result = await send(url, apiKey, payload);
+    if (result.kind !== 'retry') return result;
+    const { reason, afterMs = delayMs } = result;
+    if (Date.now() + afterMs > retryUntil) {
+      return { kind: 'contact support', text: `not stored after ${tries} tries, the last: ${reason}` };
+    }
+    console.error(`try ${tries}: ${reason}; next try in ${Math.ceil(afterMs / 1000)} s`);
+    await sleep(afterMs);
+  }
+}
+
+/** @throws the reason why the program cannot start */
+function parseCall(): [URL, string, Buffer] {
+  const [file, ...others] = process.argv.slice(2);
+  const { BASE_URL = '', API_KEY = '' } = process.env;
+  if (file === undefined || others.length > 0) throw new Error('expected one file');
+  if (!/^https?:\/\/[^/]/.test(BASE_URL)) throw new Error('BASE_URL must begin with http:// or https://');
+  if (!/^[!-~]+$/.test(API_KEY)) throw new Error('API_KEY must be set, without spaces or line breaks');
+  return [new URL(`${BASE_URL.replace(/\/+$/, '')}/addPriceLists`), API_KEY, readFileSync(file)];
+}
+
+let call: ReturnType<typeof parseCall>;
+try {
+  call = parseCall();
+} catch (error) {
+  console.error((error as Error).message);
+  console.error('Usage: BASE_URL=https://… API_KEY=… node add-price-list.mts FILE');
+  process.exit(64);
+}
+const { kind, text } = await sendWithRetries(...call);
+if (kind === 'stored') console.log(text);
+else console.error(`${kind}: ${text}`);
+process.exitCode = { stored: 0, 'correct it first': 1, 'contact support': 2 }[kind];

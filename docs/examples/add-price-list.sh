@@ -1,44 +1,89 @@
 #!/usr/bin/env bash
-# Sends a price list until it is stored, or until sending it again is of no use (docs/price-lists.md).
+# Sends a price list until it is stored, or until sending it again is of no use (docs/integration-guide.md).
 #
 #     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
 #       docs/examples/add-price-list.sh docs/examples/price-list.json
 #
-# Needs bash and curl. Ends with 0: stored; 1: correct it first; 2: call us.
+# Needs bash and curl. Exit codes: 0 stored, 1 correct it first, 2 contact support, 64 wrong usage.
 set -euo pipefail
 
-patience_s=1800 # longer than the service takes for the largest list
-request_s=1260  # the service answers or gives up within 20 minutes
+retry_seconds=${RETRY_SECONDS:-1800}     # longer than the service takes for the largest list
+request_seconds=${REQUEST_SECONDS:-1260} # the service responds within 20 minutes
 
+usage() {
+  printf '%s\n' "$1" 'Usage: BASE_URL=https://… API_KEY=… add-price-list.sh FILE' >&2
+  exit 64
+}
+
+api_key_pattern='^[!-~]+$'
+(($# == 1)) || usage 'expected one file'
+[[ ${BASE_URL:-} =~ ^https?://[^/] ]] || usage 'BASE_URL must begin with http:// or https://'
+(LC_ALL=C && [[ ${API_KEY:-} =~ $api_key_pattern ]]) || usage 'API_KEY must be set, without spaces or line breaks'
+[[ -r $1 && ! -d $1 ]] || usage "$1 cannot be read"
+
+url=$BASE_URL
+while [[ $url == */ ]]; do url=${url%/}; done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-header() { awk -v name="$1:" 'tolower($1) == tolower(name) { sub(/\r$/, ""); print $2 }' "$folder/headers"; }
+header() {
+  awk -v name="$1:" 'tolower($1) == tolower(name) { sub(/\r$/, ""); sub(/^[^:]*: */, ""); value = $0 } END { print value }' \
+    "$folder/headers"
+}
 
-give_up() {
-  echo "$2: $status $(cat "$folder/body") (request $(header X-Request-Id))" >&2
+has() { grep -q "$1" "$folder/body"; }
+
+# Retry-After is a number of seconds or a date; GNU and BSD date parse one differently.
+retry_after() {
+  local value at
+  value=$(header Retry-After)
+  if [[ $value =~ ^[0-9]+$ ]]; then
+    echo "$value"
+  elif at=$(date -d "${value:-none}" +%s 2>/dev/null || LC_ALL=C date -j -f '%a, %d %b %Y %T %Z' "$value" +%s 2>/dev/null); then
+    at=$((at - $(date +%s)))
+    echo $((at > 0 ? at : 0))
+  fi
+}
+
+finish() {
+  echo "$2: $3" >&2
   exit "$1"
 }
 
 delay=1
-while true; do
+for ((tries = 1; ; tries++)); do
   : >"$folder/headers" && : >"$folder/body"
-  # No answer says nothing of what became of the request. Sending it again is safe.
-  status=$(curl --silent --max-time "$request_s" --dump-header "$folder/headers" --output "$folder/body" \
-    --write-out '%{http_code}' --header "x-api-key: $API_KEY" --header 'Content-Type: application/json' \
-    --data-binary "@$1" "$BASE_URL/addPriceLists") || status=000
+  # Without a response the outcome is unknown. Sending the same payload again is safe.
+  status=$(curl --silent --show-error --max-time "$request_seconds" --dump-header "$folder/headers" \
+    --output "$folder/body" --write-out '%{http_code}' --header "x-api-key: $API_KEY" \
+    --header 'Content-Type: application/json' --header 'Expect:' --data-binary "@$1" "$url/addPriceLists" \
+    2>"$folder/error") || status=000
+  summary="$status $(cat "$folder/body") (request $(header X-Request-Id))"
 
-  wait_s=$(header Retry-After)
-  if [[ $status == 200 ]]; then
+  if [[ $status == 200 ]] && has '"success": *true'; then
     cat "$folder/body"
     exit 0
-  elif [[ -n $wait_s || $status =~ ^(000|408|429|502|503|504)$ ]] || grep -q 'Internal error' "$folder/body"; then
-    ((SECONDS < patience_s)) || give_up 2 'call us'
-    sleep "${wait_s:-$delay}"
-    delay=$((delay < 16 ? delay * 2 : 30))
-  elif [[ $status == 5* ]] || grep -q 'requires review' "$folder/body"; then
-    give_up 2 'call us'
+  elif [[ $status == 000 ]]; then
+    reason="no response: $(cat "$folder/error")"
+  elif [[ $status == 200 ]]; then
+    reason='200, but not with a response of the service'
+  elif [[ -n $(header Retry-After) || $status =~ ^(408|429|502|503|504)$ ]]; then
+    reason=$status
+  elif [[ $status == 5* ]] && ! has '^{"error":'; then
+    reason="$status, but not with a response of the service"
+  elif [[ $status == 5* ]] && has '"error":"Internal error"'; then
+    reason="$status Internal error"
+  elif [[ $status == 5* ]] || has 'requires review'; then
+    finish 2 'contact support' "$summary"
   else
-    give_up 1 'correct it first'
+    finish 1 'correct it first' "$summary"
   fi
+
+  wait_seconds=$(retry_after)
+  wait_seconds=${wait_seconds:-$delay}
+  ((SECONDS + wait_seconds <= retry_seconds)) ||
+    finish 2 'contact support' "not stored after $tries tries, the last: $reason"
+  echo "try $tries: $reason; next try in $wait_seconds s" >&2
+  sleep "$wait_seconds"
+  delay=$((delay < 16 ? delay * 2 : 30))
 done

@@ -1,12 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { createClient, Refused } from '../../docs/examples/client';
+import type { RequestListener } from 'node:http';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { respond, startStub } from './stub-service';
 
-/** The programs in docs/examples do what docs/price-lists.md says, against the service and against a bad day. */
+/** The programs in docs/examples do what docs/integration-guide.md says, against the service and against a stub of it. */
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
@@ -20,57 +18,31 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(cleanUp);
 
-describe('the typed client', () => {
-  const client = () => createClient(baseUrl, KEY);
+/** Fails a program that uses `fetch`, which stops waiting for the response headers after 300 s. */
+const WITHOUT_FETCH = 'data:text/javascript,delete globalThis.fetch';
 
-  test('reads', async () => {
-    const range = { team_id: 'team-east-africa', start_date: '2026-07-01', end_date: '2026-08-01' };
-    const { orders, count } = await client().getOrdersByTeam({ ...range, status: 'DELIVERED' });
-    expect(Object.keys(orders)).toHaveLength(count);
-    expect(orders['ord-bad-customer']?.customer_data).toEqual({ customer_id: 'cus-100', customer_name: null });
-    expect((await client().supplyOrdersInvoices({ ...range, status: null })).count).toBeGreaterThan(0);
-    expect((await client().getWarehouses()).warehouses['wh-nbo-1']?.country_iso).toBe('KEN');
-    expect((await client().getMarkets()).markets['mkt-ken']?.currency_iso).toBe('KES');
-    expect((await client().getTeams()).teams['team-east-africa']?.name).toBe('East Africa');
-  });
-
-  test('adds a price list', async () => {
-    const answer = await client().addPriceLists({
-      info: { market_id: 'mkt-ken', boq_list_id: 'client', currency_iso: 'KES', date: '06/2026', name: 'June' },
-      products: { cement: { price_list_price: 2, expected_forward_cost_price: 1 } },
-    });
-    expect(answer.price_list?.new_date).toEqual({ year: 2026, month: 6 });
-  });
-
-  test('tells a refusal from an answer', async () => {
-    const refusal = createClient(baseUrl, 'wrong').getTeams();
-    await expect(refusal).rejects.toBeInstanceOf(Refused);
-    await expect(refusal).rejects.toMatchObject({ status: 401, body: { error: 'Unauthorized' } });
-  });
-});
-
-const recipes = {
-  curl: ['bash', 'docs/examples/add-price-list.sh'],
-  TypeScript: [process.execPath, 'docs/examples/add-price-list.mts'],
-  Python: ['python3', 'docs/examples/add-price-list.py'],
+const programs = {
+  curl: ['bash', ['docs/examples/add-price-list.sh']],
+  TypeScript: [process.execPath, ['--import', WITHOUT_FETCH, 'docs/examples/add-price-list.mts']],
+  Python: ['python3', ['docs/examples/add-price-list.py']],
 } as const;
 
-describe.each(Object.entries(recipes))('the retry recipe in %s', (name, [program, script]) => {
+describe.each(Object.entries(programs))('the program for %s', (name, [program, script]) => {
   const needed = name === 'curl' ? ['bash', 'curl', 'awk'] : [program];
   const missing = needed.filter((tool) => spawnSync(tool, ['--version']).error !== undefined);
-  // Printed in the test's own name, so that nobody takes it for run.
+  // Printed in the test's title, so that a skipped test does not pass for one that ran.
   const tested = missing.length === 0 ? test : test.skip;
   const because = missing.length === 0 ? '' : ` (skipped: ${missing.join(', ')} is not on this machine)`;
 
-  const run = (url: string, payload = PAYLOAD) =>
+  const run = (BASE_URL: string | undefined, args: readonly string[] = [PAYLOAD], variables: NodeJS.ProcessEnv = {}) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const env = { ...process.env, BASE_URL: url, API_KEY: KEY, PYTHONDONTWRITEBYTECODE: '1' };
-      execFile(program, [script, payload], { env }, (error, stdout, stderr) =>
+      const env = { ...process.env, BASE_URL, API_KEY: KEY, PYTHONDONTWRITEBYTECODE: '1', ...variables };
+      execFile(program, [...script, ...args], { env }, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
       );
     });
 
-  tested(`stores the example price list, and gets the same answer again${because}`, async () => {
+  tested(`stores the example price list, and gets the stored response when it is sent again${because}`, async () => {
     const first = await run(baseUrl);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(first.stdout)).toMatchObject({
@@ -81,24 +53,92 @@ describe.each(Object.entries(recipes))('the retry recipe in %s', (name, [program
     expect((await run(baseUrl)).stdout).toBe(first.stdout);
   });
 
-  tested(`sends the same bytes again after whatever passes by itself${because}`, async () => {
-    const bodies: string[] = [];
-    const day = await badDay(bodies, [
-      (_, response) => response.destroy(),
-      answer(408, '{"error":"Request timeout"}'),
-      answer(409, '{"error":"Request is already being processed or requires review"}', { 'Retry-After': '1' }),
-      answer(200, '{"success":true}'),
-    ]);
-    const { code, stdout } = await run(day.url);
-    day.close();
-    expect([code, stdout.trim()]).toEqual([0, '{"success":true}']);
-    expect(bodies).toEqual(Array(4).fill(readFileSync(PAYLOAD, 'utf8')));
+  const transient: [string, RequestListener, RegExp][] = [
+    ['a lost connection', (_, response) => response.destroy(), /no response: /],
+    ['408', respond(408, '{"error":"Request timeout"}'), /408/],
+    ['429', respond(429, 'Rate exceeded.'), /429/],
+    ['503', respond(503, '<html>Service Unavailable</html>'), /503/],
+    [
+      '409 with Retry-After',
+      respond(409, '{"error":"Request is already being processed or requires review"}', { 'Retry-After': '0' }),
+      /409/,
+    ],
+    ['500 Internal error', respond(500, '{"error":"Internal error"}'), /500 Internal error/],
+    ['500 of a front end', respond(500, '<html>error</html>'), /500, but not with a response of the service/],
+    ['200 of a front end', respond(200, '<html>Sign in</html>'), /200, but not with a response of the service/],
+    ['half a response', respond(200, '{"success":', { 'Content-Length': '80', Connection: 'close' }), /no response: /],
+  ];
+
+  // The cases of a test run side by side: most of their time is the delay before a retry.
+  tested(`sends the same bytes again after a transient error, and says why${because}`, async () => {
+    await Promise.all(
+      transient.map(async ([error, first, reason]) => {
+        const stub = await startStub([first, respond(200, '{"success":true}')]);
+        const { code, stdout, stderr } = await run(stub.url);
+        stub.close();
+        expect([error, code, stdout.trim()]).toEqual([error, 0, '{"success":true}']);
+        expect(stub.bodies).toEqual(Array(2).fill(readFileSync(PAYLOAD)));
+        expect(stderr).toMatch(new RegExp(`^try 1: ${reason.source}.*; next try in [01] s\\n$`, 's'));
+      }),
+    );
   });
 
-  tested(`sends it again after an internal error${because}`, async () => {
-    const day = await badDay([], [answer(500, '{"error":"Internal error"}'), answer(200, '{"success":true}')]);
-    expect(await run(day.url)).toMatchObject({ code: 0 });
-    day.close();
+  tested(`waits until the date in Retry-After${because}`, async () => {
+    const date = (ms: number) => new Date(Date.now() + ms).toUTCString();
+    const past = respond(503, '', { 'Retry-After': date(-60_000) });
+    const stub = await startStub([
+      past,
+      (request, response) => respond(503, '', { 'Retry-After': date(4_000) })(request, response),
+      respond(200, '{"success":true}'),
+    ]);
+    const { code, stderr } = await run(stub.url);
+    stub.close();
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^try 1: 503; next try in 0 s\ntry 2: 503; next try in [34] s\n$/);
+  });
+
+  tested(`waits longer each time${because}`, async () => {
+    const busy = respond(503, '');
+    const stub = await startStub([busy, busy, busy]);
+    const { code, stderr } = await run(stub.url, [PAYLOAD], { RETRY_SECONDS: '6' });
+    stub.close();
+    expect(code).toBe(2);
+    expect(stderr.split('\n').slice(0, 3)).toEqual([
+      'try 1: 503; next try in 1 s',
+      'try 2: 503; next try in 2 s',
+      'contact support: not stored after 3 tries, the last: 503',
+    ]);
+  });
+
+  tested(`sends again what is not responded to in time${because}`, async () => {
+    const stub = await startStub([() => undefined, respond(200, '{"success":true}')]);
+    const { code, stderr } = await run(stub.url, [PAYLOAD], { REQUEST_SECONDS: '1' });
+    stub.close();
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^try 1: no response: /);
+  });
+
+  const wrongCalls: [string, Parameters<typeof run>, RegExp][] = [
+    ['no file', ['http://127.0.0.1:1', []], /expected one file/],
+    ['two files', ['http://127.0.0.1:1', [PAYLOAD, PAYLOAD]], /expected one file/],
+    ['a file that does not exist', ['http://127.0.0.1:1', ['missing.json']], /missing\.json/],
+    ['a folder', ['http://127.0.0.1:1', ['docs']], /docs|directory/],
+    ['no BASE_URL', [undefined], /BASE_URL/],
+    ['a BASE_URL without a scheme', ['127.0.0.1:1/x'], /BASE_URL/],
+    ['no API_KEY', ['http://127.0.0.1:1', [PAYLOAD], { API_KEY: undefined }], /API_KEY/],
+    ['an API_KEY with a line break', ['http://127.0.0.1:1', [PAYLOAD], { API_KEY: 'a\nb: c' }], /API_KEY/],
+  ];
+
+  tested(`rejects a wrong call before the first try${because}`, async () => {
+    await Promise.all(
+      wrongCalls.map(async ([wrong, call, reason]) => {
+        const { code, stdout, stderr } = await run(...call);
+        expect([wrong, code, stdout]).toEqual([wrong, 64, '']);
+        expect(stderr).toMatch(reason);
+        expect(stderr).toContain('Usage: BASE_URL=');
+        expect(stderr).not.toContain('try 1');
+      }),
+    );
   });
 
   const stops = [
@@ -111,34 +151,26 @@ describe.each(Object.entries(recipes))('the retry recipe in %s', (name, [program
     [500, 'API key is not configured', 2],
   ] as const;
 
-  tested.each(stops)(`stops at %d %s with exit code %d${because}`, async (status, error, exitCode) => {
-    const bodies: string[] = [];
-    const day = await badDay(bodies, [answer(status, JSON.stringify({ error }))]);
-    const { code, stderr } = await run(day.url);
-    day.close();
-    expect(bodies).toHaveLength(1);
-    expect(code).toBe(exitCode);
-    expect(stderr).toContain(error);
-    expect(stderr).toContain('request-7');
+  tested(`stops at any other error with its exit code${because}`, async () => {
+    await Promise.all(
+      stops.map(async ([status, error, exitCode]) => {
+        const stub = await startStub([respond(status, JSON.stringify({ error }))]);
+        const { code, stderr } = await run(`${stub.url}/`);
+        stub.close();
+        expect(stub.bodies).toHaveLength(1);
+        expect([error, code]).toEqual([error, exitCode]);
+        expect(stderr).toContain(error);
+        expect(stderr).toContain('request-7');
+      }),
+    );
+  });
+
+  tested(`does not follow a redirect with the API key${because}`, async () => {
+    const other = await startStub([respond(200, '{"success":true}')]);
+    const stub = await startStub([respond(307, '', { Location: `${other.url}/addPriceLists` })]);
+    const { code } = await run(stub.url);
+    stub.close();
+    other.close();
+    expect([code, other.bodies]).toEqual([1, []]);
   });
 });
-
-const answer =
-  (status: number, body: string, headers: Record<string, string> = {}): RequestListener =>
-  (_, response) => {
-    response.writeHead(status, { 'X-Request-Id': 'request-7', ...headers }).end(body);
-  };
-
-/** A server that gives these answers, one a request, and notes what it was sent. */
-async function badDay(bodies: string[], answers: RequestListener[]): Promise<{ url: string; close: () => void }> {
-  const server = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      bodies.push(body);
-      (answers.shift() ?? answer(418, 'a request too many'))(request, response);
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
-}

@@ -1,0 +1,240 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import type { operations as Api } from './api.js';
+import { operations } from './operations.js';
+
+/** A typed client of the service. `npm run openapi` generates its types and operations from the service's code. */
+
+export type { components } from './api.js';
+
+export type OperationName = keyof typeof operations;
+
+type JsonContent<T> = { content: { 'application/json': T } };
+
+/** The request body of an operation; `never` for an operation without one. */
+export type RequestBody<Name extends OperationName> = Api[Name] extends { requestBody: JsonContent<infer T> }
+  ? T
+  : never;
+
+/** The body of an operation's 200 response. */
+export type ResponseBody<Name extends OperationName> = Api[Name] extends { responses: { 200: JsonContent<infer T> } }
+  ? T
+  : never;
+
+export interface CallOptions {
+  /** Cancels the call, its retries included. */
+  signal?: AbortSignal;
+}
+
+type Call<Name extends OperationName> = [RequestBody<Name>] extends [never]
+  ? (options?: CallOptions) => Promise<ResponseBody<Name>>
+  : (body: RequestBody<Name>, options?: CallOptions) => Promise<ResponseBody<Name>>;
+
+/** One method for each operation. */
+export type Client = { readonly [Name in OperationName]: Call<Name> };
+
+export interface Retry {
+  operation: OperationName;
+  /** 1 for the retry after the first try. */
+  retry: number;
+  /** Why the try before did not succeed. */
+  reason: string;
+  /** Milliseconds until the retry. */
+  delayMs: number;
+}
+
+export interface ClientOptions {
+  /** Milliseconds after which a call is not retried again. Default: one and a half times the operation's timeout. */
+  retryForMs?: number;
+  /** Milliseconds that one request may take. Default: a minute more than the operation's timeout. */
+  requestTimeoutMs?: number;
+  /** Called before each retry. Default: writes it to stderr. */
+  onRetry?: (retry: Retry) => void;
+}
+
+/** An error response that is not retried. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+
+  /**
+   * @param status HTTP status
+   * @param body `{ error }`, or `{ success, message, errors }` for an invalid body; text if it is not JSON
+   * @param requestId quote it when you contact support about the request
+   */
+  constructor(
+    readonly status: number,
+    readonly body: unknown,
+    readonly requestId: string | undefined,
+  ) {
+    super(`${status} ${typeof body === 'string' ? body : JSON.stringify(body)}`);
+  }
+}
+
+/** A call that was retried until its time was over. `cause` is the error of the last try. */
+export class RetriesExhaustedError extends Error {
+  override readonly name = 'RetriesExhaustedError';
+
+  constructor(
+    readonly tries: number,
+    reason: string,
+    cause: Error,
+  ) {
+    super(`no success after ${tries} tries, the last: ${reason}`, { cause });
+  }
+}
+
+/**
+ * @param baseUrl the address below which the operations are, such as `http://127.0.0.1:5001/demo-price-lists/us-central1`
+ * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` cannot be sent as a header
+ */
+export function createClient(baseUrl: string, apiKey: string, options: ClientOptions = {}): Client {
+  if (!/^https?:\/\/[^/]/.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://');
+  if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must not be empty or contain spaces or line breaks');
+  const base = baseUrl.replace(/\/+$/, '');
+
+  const toMethod = (name: OperationName) => {
+    const url = new URL(`${base}/${name}`);
+    return operations[name].method === 'POST'
+      ? (body: unknown, call?: CallOptions) => callWithRetries(name, { url, apiKey, body, ...options, ...call })
+      : (call?: CallOptions) => callWithRetries(name, { url, apiKey, ...options, ...call });
+  };
+  const names = Object.keys(operations) as OperationName[];
+  return Object.fromEntries(names.map((name) => [name, toMethod(name)])) as unknown as Client;
+}
+
+interface RequestOptions extends ClientOptions, CallOptions {
+  url: URL;
+  apiKey: string;
+  body?: unknown;
+}
+
+interface HttpResponse {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+type CallResult =
+  | { kind: 'success'; body: unknown }
+  | { kind: 'failure'; error: HttpError }
+  | { kind: 'retry'; reason: string; error: Error; afterMs?: number | undefined };
+
+const logRetry = ({ operation, retry, reason, delayMs }: Retry): void =>
+  console.error(`${operation}: ${reason}; retry ${retry} in ${Math.ceil(delayMs / 1000)} s`);
+
+async function callWithRetries(operation: OperationName, options: RequestOptions): Promise<unknown> {
+  const { timeoutMs } = operations[operation];
+  const { retryForMs = timeoutMs * 1.5, requestTimeoutMs = timeoutMs + 60_000, onRetry = logRetry, signal } = options;
+  const encoded = await encodeBody(options.body);
+  const retryUntil = Date.now() + retryForMs;
+  for (let tries = 1, delayMs = 1000; ; tries++, delayMs = Math.min(delayMs * 2, 30_000)) {
+    const result = await sendOnce(operation, encoded, { ...options, requestTimeoutMs });
+    if (result.kind === 'success') return result.body;
+    if (result.kind === 'failure') throw result.error;
+    const { reason, error, afterMs = delayMs } = result;
+    if (Date.now() + afterMs > retryUntil) throw new RetriesExhaustedError(tries, reason, error);
+    onRetry({ operation, retry: tries, reason, delayMs: afterMs });
+    await sleep(afterMs, undefined, { signal });
+  }
+}
+
+interface EncodedBody {
+  bytes?: Buffer;
+  headers: Record<string, string | number>;
+}
+
+/** Bodies from this size on are sent as gzip. */
+const MIN_GZIP_BYTES = 64 * 1024;
+
+async function encodeBody(body: unknown): Promise<EncodedBody> {
+  if (body === undefined) return { headers: {} };
+  const json = Buffer.from(JSON.stringify(body));
+  const isLarge = json.length >= MIN_GZIP_BYTES;
+  const bytes = isLarge ? await promisify(gzip)(json) : json;
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': bytes.length };
+  return { bytes, headers: isLarge ? { ...headers, 'Content-Encoding': 'gzip' } : headers };
+}
+
+async function sendOnce(
+  operation: OperationName,
+  { bytes, headers }: EncodedBody,
+  { url, apiKey, signal, requestTimeoutMs }: RequestOptions & { requestTimeoutMs: number },
+): Promise<CallResult> {
+  const timeout = AbortSignal.timeout(requestTimeoutMs);
+  try {
+    const response = await request(url, bytes, {
+      method: operations[operation].method,
+      headers: { ...headers, 'x-api-key': apiKey, 'Accept-Encoding': 'gzip' },
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    return toResult(response);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    // Without a response the outcome is unknown. Sending the same request again is safe for every operation.
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    const reason = timeout.aborted ? `none within ${requestTimeoutMs / 1000} s` : error.message;
+    return { kind: 'retry', reason: `no response: ${reason}`, error };
+  }
+}
+
+interface HttpRequestOptions {
+  method: string;
+  headers: Record<string, string | number>;
+  signal: AbortSignal;
+}
+
+/** One request. Not with `fetch`, which stops waiting for the response headers after 300 s. */
+function request(url: URL, body: Buffer | undefined, options: HttpRequestOptions): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const start = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const outgoing = start(url, options, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+      incoming.on('end', () => {
+        const { statusCode: status = 0, headers } = incoming;
+        const bytes = Buffer.concat(chunks);
+        const decoded = headers['content-encoding'] === 'gzip' ? promisify(gunzip)(bytes) : Promise.resolve(bytes);
+        decoded.then((plain) => resolve({ status, headers, text: plain.toString('utf8') }), reject);
+      });
+    });
+    outgoing.on('error', reject).end(body);
+  });
+}
+
+/** Statuses of transient errors, of the service and of the platform in front of it. */
+const TRANSIENT_STATUSES = [408, 429, 502, 503, 504];
+
+function toResult({ status, headers, text }: HttpResponse): CallResult {
+  const body = parseObject(text);
+  if (status === 200 && body !== undefined) return { kind: 'success', body };
+
+  const requestId = headers['x-request-id'];
+  const error = new HttpError(status, body ?? text, typeof requestId === 'string' ? requestId : undefined);
+  const retryAfter = headers['retry-after'];
+  const isOwn = typeof body?.['error'] === 'string';
+  if (retryAfter !== undefined || TRANSIENT_STATUSES.includes(status) || body?.['error'] === 'Internal error') {
+    return { kind: 'retry', reason: error.message, error, afterMs: parseRetryAfter(String(retryAfter)) };
+  }
+  if (status === 200 || (status >= 500 && !isOwn)) {
+    return { kind: 'retry', reason: `${status}, but not with a response of the service`, error };
+  }
+  return { kind: 'failure', error };
+}
+
+/** `Retry-After` is a number of seconds or a date. @returns milliseconds, or undefined for neither */
+function parseRetryAfter(value: string): number | undefined {
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
