@@ -61,7 +61,7 @@ async function send(url: URL, apiKey: string, payload: Buffer): Promise<SendResu
     // Without a response the outcome is unknown. Sending the same payload again is safe.
     const { name, message, code } = error as NodeJS.ErrnoException;
     const reason = name === 'AbortError' || name === 'TimeoutError' ? `none within ${REQUEST_MS / 1000} s` : message;
-    return { kind: 'retry', reason: `no response: ${reason || code || name}` };
+    return { kind: 'retry', reason: `no response: ${reason === '' ? (code ?? name) : reason}` };
   }
   const { status, headers, text } = response;
   const summary = `${status} ${text} (request ${String(headers['x-request-id'])})`;

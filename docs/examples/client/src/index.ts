@@ -12,7 +12,9 @@ export type { components } from './api.js';
 
 export type OperationName = keyof typeof operations;
 
-type JsonContent<T> = { content: { 'application/json': T } };
+interface JsonContent<T> {
+  content: { 'application/json': T };
+}
 
 /** The request body of an operation; `never` for an operation without one. */
 export type RequestBody<Name extends OperationName> = Api[Name] extends { requestBody: JsonContent<infer T> }

@@ -1,0 +1,284 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
+import type { Client, ClientOptions, Retry } from 'organisation-data-client';
+import ts from 'typescript';
+import { version } from '../../functions/package.json';
+import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+import { respond, startStub } from './stub-service';
+
+/** The client as a partner uses it: packed, installed into an empty folder, and called from there. */
+
+const run = promisify(execFile);
+const KEY = 'local-dev-key';
+
+/** A folder with the client and nothing else installed. */
+let folder: string;
+let service: LocalServer;
+let baseUrl: string;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const packed = await run('npm', ['pack', resolve('docs/examples/client'), '--json', '--pack-destination', folder]);
+  const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('['))) as [{ filename: string }];
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder });
+  service = await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' });
+  baseUrl = service.address('getTeams').replace('/getTeams', '');
+}, 120_000);
+afterAll(cleanUp);
+
+interface Program {
+  url?: string;
+  apiKey?: string;
+  options?: ClientOptions;
+  /** Whether the client writes retries to stderr, as it does by default, or they are collected. */
+  logRetries?: boolean;
+  /** JavaScript that calls `client` and evaluates to what the test looks at. */
+  code: string;
+}
+
+interface Outcome {
+  value?: unknown;
+  error?: { name: string; message: string; status?: number; body?: unknown; requestId?: string; cause?: string };
+  retries: Retry[];
+  stderr: string;
+}
+
+/** Runs a program in the folder, in a process without `fetch`, which stops waiting for the headers after 300 s. */
+async function runProgram({
+  url = baseUrl,
+  apiKey = KEY,
+  options = {},
+  logRetries = false,
+  code,
+}: Program): Promise<Outcome> {
+  const file = join(folder, `program-${Math.random()}.mjs`);
+  writeFileSync(
+    file,
+    `import { createClient } from 'organisation-data-client';
+    delete globalThis.fetch;
+    const retries = [];
+    const options = ${JSON.stringify(options)};
+    if (!${String(logRetries)}) options.onRetry = (retry) => retries.push(retry);
+    const outcome = { retries };
+    try {
+      const client = createClient(${JSON.stringify(url)}, ${JSON.stringify(apiKey)}, options);
+      outcome.value = await (${code});
+    } catch (error) {
+      outcome.error = { ...error, name: error.name, message: error.message, cause: error.cause?.name };
+    }
+    console.log(JSON.stringify(outcome));`,
+  );
+  const { stdout, stderr } = await run(process.execPath, [file]);
+  return { ...(JSON.parse(stdout) as Outcome), stderr };
+}
+
+const ONE_PRODUCT = {
+  info: { market_id: 'mkt-ken', boq_list_id: 'client', currency_iso: 'KES', date: '06/2026', name: 'June' },
+  products: { cement: { price_list_price: 2, expected_forward_cost_price: 1 } },
+};
+
+describe('the package', () => {
+  const read = (path: string) =>
+    JSON.parse(readFileSync(join(folder, 'node_modules/organisation-data-client', path), 'utf8')) as object;
+
+  test('has no dependencies, and the version of the service', () => {
+    expect(read('package.json')).toMatchObject({ version, type: 'module' });
+    expect(Object.keys(read('package.json')).filter((key) => /dependencies/i.test(key))).toEqual([]);
+  });
+
+  test('has types that accept a right call and no wrong one', () => {
+    const code = `import { createClient, HttpError, type Client, type ResponseBody } from 'organisation-data-client';
+      const client: Client = createClient('http://127.0.0.1:1', 'key');
+      const range = { team_id: 'a', start_date: '2026-01-01', end_date: '2026-02-01' };
+      export const right = async (): Promise<string | null | undefined> => {
+        await client.supplyOrdersInvoices({ ...range, status: null });
+        await client.getWarehouses({ signal: AbortSignal.timeout(1) });
+        const created: ResponseBody<'addPriceLists'> = await client.addPriceLists(${JSON.stringify(ONE_PRODUCT)});
+        const { orders } = await client.getOrdersByTeam({ ...range, status: 'ALL' });
+        return created.price_list?.currency ?? orders['a']?.market_id ?? String(new HttpError(400, {}, 'a').status);
+      };
+      // @ts-expect-error: a status that does not exist
+      export const wrong = () => client.getOrdersByTeam({ ...range, status: 'SHIPPED' });
+      // @ts-expect-error: no body
+      export const none = () => client.addPriceLists();`;
+    const file = join(folder, 'types.mts');
+    writeFileSync(file, code);
+    const program = ts.createProgram([file], {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      typeRoots: [resolve('node_modules/@types')],
+      types: ['node'],
+    });
+    const messages = ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText);
+    expect(messages).toEqual([]);
+  });
+});
+
+describe('against the service', () => {
+  test('reads', async () => {
+    const range = { team_id: 'team-east-africa', start_date: '2026-07-01', end_date: '2026-08-01' };
+    const { value } = await runProgram({
+      code: `Promise.all([
+        client.getOrdersByTeam(${JSON.stringify({ ...range, status: 'DELIVERED' })}),
+        client.supplyOrdersInvoices(${JSON.stringify({ ...range, status: null })}),
+        client.getWarehouses(), client.getMarkets(), client.getTeams()])`,
+    });
+    const [orders, supplyOrders, warehouses, markets, teams] = value as [
+      Awaited<ReturnType<Client['getOrdersByTeam']>>,
+      Awaited<ReturnType<Client['supplyOrdersInvoices']>>,
+      Awaited<ReturnType<Client['getWarehouses']>>,
+      Awaited<ReturnType<Client['getMarkets']>>,
+      Awaited<ReturnType<Client['getTeams']>>,
+    ];
+    expect(Object.keys(orders.orders)).toHaveLength(orders.count);
+    expect(orders.orders['ord-bad-customer']?.customer_data).toEqual({ customer_id: 'cus-100', customer_name: null });
+    expect(supplyOrders.count).toBeGreaterThan(0);
+    expect(warehouses.warehouses['wh-nbo-1']?.country_iso).toBe('KEN');
+    expect(markets.markets['mkt-ken']?.currency_iso).toBe('KES');
+    expect(teams.teams['team-east-africa']?.name).toBe('East Africa');
+  });
+
+  test('adds a price list, a large one as gzip', async () => {
+    const { value } = await runProgram({ code: `client.addPriceLists(${JSON.stringify(ONE_PRODUCT)})` });
+    expect(value).toMatchObject({ price_list: { status: 'ready', new_date: { year: 2026, month: 6 } } });
+    const large = await runProgram({
+      code: `client.addPriceLists({ info: { ...${JSON.stringify(ONE_PRODUCT.info)}, boq_list_id: 'client-large' },
+        products: Object.fromEntries(Array.from({ length: 2000 }, (_, i) =>
+          ['p' + i, { price_list_price: i, expected_forward_cost_price: i }])) })`,
+    });
+    expect(large.value).toMatchObject({ products_count: 2000 });
+  });
+
+  test('rejects with the error response', async () => {
+    const { error, retries } = await runProgram({ apiKey: 'wrong', code: 'client.getTeams()' });
+    expect(error).toMatchObject({ name: 'HttpError', status: 401, body: { error: 'Unauthorized' } });
+    expect(error?.requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(retries).toEqual([]);
+  });
+});
+
+describe('against a stub', () => {
+  const TEAMS = '{"teams":{},"count":0}';
+
+  test('sends the same bytes again after each transient error, and says why', async () => {
+    const now = { 'Retry-After': '0' };
+    const stub = await startStub([
+      (_, response) => response.destroy(),
+      respond(409, '{"error":"Request is already being processed or requires review"}', now),
+      respond(408, '', now),
+      respond(429, 'Rate exceeded.', now),
+      respond(503, '<html>', { 'Retry-After': new Date(0).toUTCString() }),
+      respond(500, '{"error":"Internal error"}', now),
+      respond(500, '<html>', now),
+      respond(200, '<html>', now),
+      respond(200, '{"success":true}'),
+    ]);
+    const { value, retries } = await runProgram({
+      url: `${stub.url}/`,
+      code: `client.addPriceLists(${JSON.stringify(ONE_PRODUCT)})`,
+    });
+    stub.close();
+    expect(value).toEqual({ success: true });
+    expect(stub.bodies.map(String)).toEqual(Array(9).fill(JSON.stringify(ONE_PRODUCT)));
+    expect(retries.map(({ retry, delayMs }) => [retry, delayMs])).toEqual([
+      [1, 1000],
+      ...[2, 3, 4, 5, 6, 7, 8].map((retry) => [retry, 0]),
+    ]);
+    expect(retries.map(({ reason }) => reason.slice(0, 12))).toEqual([
+      ...[
+        'no response:',
+        '409 {"error"',
+        '408 ',
+        '429 Rate exc',
+        '503 <html>',
+        '500 {"error"',
+        '500 <html>',
+        '200 <html>',
+      ],
+    ]);
+  });
+
+  test('writes each retry to stderr unless told otherwise', async () => {
+    const stub = await startStub([respond(503, '', { 'Retry-After': '0' }), respond(200, TEAMS)]);
+    const { stderr } = await runProgram({ url: stub.url, logRetries: true, code: 'client.getTeams()' });
+    stub.close();
+    expect(stderr).toContain('getTeams: 503 ; retry 1 in 0 s');
+  });
+
+  test('waits longer before each retry, and rejects when the time is over', async () => {
+    const stub = await startStub([respond(500, '<html>'), respond(502, ''), respond(500, '<html>')]);
+    const { error, retries } = await runProgram({
+      url: stub.url,
+      options: { retryForMs: 6_000 },
+      code: 'client.getTeams()',
+    });
+    stub.close();
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([1000, 2000]);
+    expect(error).toMatchObject({ name: 'RetriesExhaustedError', tries: 3, cause: 'HttpError' });
+  });
+
+  test('sends again what is not responded to in time', async () => {
+    const stub = await startStub([() => undefined, respond(200, TEAMS)]);
+    const { value, retries } = await runProgram({
+      url: stub.url,
+      options: { requestTimeoutMs: 500 },
+      code: 'client.getTeams()',
+    });
+    stub.close();
+    expect(value).toEqual({ teams: {}, count: 0 });
+    expect(retries).toMatchObject([{ reason: 'no response: none within 0.5 s' }]);
+  });
+
+  test('stops when its signal aborts', async () => {
+    const stub = await startStub([() => undefined]);
+    const { error, retries } = await runProgram({
+      url: stub.url,
+      code: 'client.getTeams({ signal: AbortSignal.timeout(200) })',
+    });
+    stub.close();
+    expect([error?.name, retries]).toEqual(['TimeoutError', []]);
+  });
+
+  test.each([
+    [409, '{"error":"Request is already being processed or requires review"}'],
+    [500, '{"error":"API key is not configured"}'],
+    [404, '<html>'],
+  ])('does not retry %d %s', async (status, text) => {
+    const stub = await startStub([respond(status, text)]);
+    const { error, retries } = await runProgram({ url: stub.url, code: 'client.getTeams()' });
+    stub.close();
+    const body: unknown = text.startsWith('{') ? JSON.parse(text) : text;
+    expect(error).toMatchObject({ name: 'HttpError', status, body, requestId: 'request-7' });
+    expect(retries).toEqual([]);
+  });
+
+  test('sends a body of 64 KiB as gzip, and a smaller one as it is', async () => {
+    const stub = await startStub([respond(200, '{}'), respond(200, '{}')]);
+    const post = (length: number) => `client.getOrdersByTeam({ team_id: 'x'.repeat(${length}) })`;
+    await runProgram({ url: stub.url, code: `Promise.all([${post(70_000)}]).then(() => ${post(10)})` });
+    stub.close();
+    expect(stub.requests.map(({ headers }) => headers['content-encoding'])).toEqual(['gzip', undefined]);
+    const [large = Buffer.of()] = stub.bodies;
+    expect(large.length).toBeLessThan(1000);
+    expect(gunzipSync(large).length).toBeGreaterThan(70_000);
+  });
+
+  test.each([
+    ['a base URL without a scheme', { url: '127.0.0.1:5001/x' }, /baseUrl/],
+    ['no base URL', { url: '' }, /baseUrl/],
+    ['no API key', { apiKey: '' }, /apiKey/],
+    ['an API key with a line break', { apiKey: 'a\nb' }, /apiKey/],
+  ])('rejects %s before the first try', async (_, wrong, message) => {
+    const { error } = await runProgram({ ...wrong, code: 'client.getTeams()' });
+    expect(error?.name).toBe('TypeError');
+    expect(error?.message).toMatch(message);
+  });
+});
