@@ -169,8 +169,8 @@ effect, and after. The cells show what the first post was answered in these two 
 
 ${markdown(['call', ...Object.keys(faults)], rows)}
 
-Silence is a call that is never answered, found out by its deadline. Time was compressed: a deadline was one second instead of 5 s for a
-read and 20 s for a commit, and pauses between tries were a fiftieth. Uncompressed, 60 s of silence of one call costs the caller those 5 s
+Silence is a call that is never answered, found out by its deadline. Time was compressed: a timeout was one second instead of 10 s for a
+read and 20 s for a commit, and pauses between tries were a fiftieth. Uncompressed, 60 s of silence of one call costs the caller those 10 s
 or 20 s and a pause.
 
 ## Faults that are not

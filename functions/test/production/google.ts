@@ -14,6 +14,8 @@ export interface FakeGoogleCloud {
   environment: Record<string, string>;
   /** What was asked of it, in order: `CONNECT <host>` and the paths of the metadata server. */
   requests: string[];
+  /** Seconds that an access token is valid, and how many of the next requests for one get 503. */
+  token: { lifetimeSeconds: number; failures: number };
   close: () => Promise<void>;
 }
 
@@ -25,13 +27,18 @@ export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeG
   const pem = readFileSync(CERTIFICATE);
   const secureContext = createSecureContext({ key: pem, cert: pem });
   const requests: string[] = [];
+  const token = { lifetimeSeconds: 3600, failures: 0 };
   const sockets = new Set<Socket>();
 
   const server = createServer(({ url = '' }, response) => {
     requests.push(url);
     response.setHeader('Metadata-Flavor', 'Google');
-    if (url.includes('/token')) response.end('{"access_token":"a-token","expires_in":3600,"token_type":"Bearer"}');
-    else if (url.includes('universe')) response.end('googleapis.com');
+    if (url.includes('/token')) {
+      token.failures -= 1;
+      const { lifetimeSeconds: expires_in, failures } = token;
+      if (failures < 0) response.end(JSON.stringify({ access_token: 'a-token', expires_in, token_type: 'Bearer' }));
+      else response.writeHead(503).end('unavailable');
+    } else if (url.includes('universe')) response.end('googleapis.com');
     else response.end('{}');
   });
   server.on('connect', ({ url = '' }, socket: Socket) => {
@@ -54,6 +61,7 @@ export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeG
       GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: resolve(CERTIFICATE),
     },
     requests,
+    token,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       server.closeAllConnections();

@@ -1,43 +1,55 @@
-import { Client, credentials, Metadata, type CallOptions, type ChannelCredentials } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type CallOptions, type ChannelOptions } from '@grpc/grpc-js';
 import { runOutsideDomain } from './domain';
 
 /**
- * A gRPC channel to Firestore for the two calls that carry nearly all there is, queries and batches of entries. Of their
- * time the library's own objects would be the most, and of a cold start its loading (docs/decisions/0009-past-the-library.md).
+ * The gRPC connection for queries and batches of entries, which are nearly all calls. The Firestore SDK costs most of their
+ * time, and its loading most of a cold start: see docs/decisions/0009-past-the-library.md.
  */
 export interface GrpcConnection {
   client: Client;
   /** `projects/<project>/databases/(default)` */
   databasePath: string;
-  /** What the names of all documents begin with, without the slash. */
+  /** Prefix of the names of all documents, without the slash. */
   documentsPath: string;
-  /** What a call says of itself beside its request; `resource` is what of the request Google routes it by. */
-  createMetadata: (resource: string) => Metadata;
+  /** @param routing the request parameter by which Google routes the call */
+  createMetadata: (routing: string) => Metadata;
 }
 
-/** Milliseconds that one call to Firestore may take before it fails with DEADLINE_EXCEEDED. */
+/** Timeouts of one try of a call, in ms; after it the try fails with DEADLINE_EXCEEDED. */
 export interface CallTimeouts {
-  /** A read of known documents, with the repetitions that the library makes of it; each of them has half of this. */
+  /** Read of known documents. */
   read: number;
   commit: number;
-  /** A query, from its start to its last document: a slow caller of a large answer slows its query down. */
+  /**
+   * Query, from its start to its last document; it then continues after that. Longer than a dead connection is noticed in,
+   * and so short that a function of 120 s has time for another try.
+   */
   query: number;
 }
 
-export const CALL_TIMEOUTS_MS: CallTimeouts = { read: 10_000, commit: 20_000, query: 240_000 };
+export const CALL_TIMEOUTS_MS: CallTimeouts = { read: 10_000, commit: 20_000, query: 45_000 };
 
-/** The path of a call. */
+/**
+ * Options of both channels, this one and that of the Firestore SDK. A connection that stays silent for 30 s of a call is
+ * pinged, and replaced after 10 s without a response. Google's servers allow no shorter interval, and no pings between
+ * calls. After an outage a new connection is made within 5 s, where gRPC's own maximum is 120 s.
+ */
+export const CHANNEL_OPTIONS = {
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.max_reconnect_backoff_ms': 5_000,
+} satisfies ChannelOptions;
+
 export const methodPath = (name: 'RunQuery' | 'Commit'): string => `/google.firestore.v1.Firestore/${name}`;
 
-/** The options of a call that may take so many milliseconds. */
-export const callOptions = (ms: number): CallOptions => ({ deadline: Date.now() + ms });
+export const callOptions = (timeoutMs: number): CallOptions => ({ deadline: Date.now() + timeoutMs });
 
-/** Leaves the bytes of a message as they are: written, or read, elsewhere. */
+/** Serializer of messages that are encoded, or decoded, elsewhere. */
 export const identity = (message: Buffer): Buffer => message;
 
 let connection: Promise<GrpcConnection> | undefined;
 
-/** The process's one connection; made anew if it could not be made. */
+/** Returns the connection of the process; opens it again if that failed. */
 export function getConnection(): Promise<GrpcConnection> {
   connection ??= runOutsideDomain(openConnection).catch((error: unknown) => {
     connection = undefined;
@@ -48,30 +60,30 @@ export function getConnection(): Promise<GrpcConnection> {
 
 const FIRESTORE_ADDRESS = 'firestore.googleapis.com:443';
 
-/** Connects as the library does: to FIRESTORE_EMULATOR_HOST where that is set, else with the default credentials. */
+/** Connects like the Firestore SDK: to FIRESTORE_EMULATOR_HOST if that is set, else with the default credentials. */
 async function openConnection(): Promise<GrpcConnection> {
   const emulator = process.env['FIRESTORE_EMULATOR_HOST'];
   const databasePath = `projects/${await resolveProjectId()}/databases/(default)`;
   const client =
     emulator === undefined
-      ? new Client(FIRESTORE_ADDRESS, await createDefaultCredentials())
-      : new Client(emulator, credentials.createInsecure());
+      ? new Client(FIRESTORE_ADDRESS, await createCredentials(), CHANNEL_OPTIONS)
+      : new Client(emulator, credentials.createInsecure(), CHANNEL_OPTIONS);
   return {
     client,
     databasePath,
     documentsPath: `${databasePath}/documents`,
-    createMetadata: (resource) => {
-      const headers = new Metadata();
-      headers.set('google-cloud-resource-prefix', databasePath);
-      headers.set('x-goog-request-params', resource);
-      // An emulator would judge a call without this by the rules, which keep every client out.
-      if (emulator !== undefined) headers.set('authorization', 'Bearer owner');
-      return headers;
+    createMetadata: (routing) => {
+      const metadata = new Metadata();
+      metadata.set('google-cloud-resource-prefix', databasePath);
+      metadata.set('x-goog-request-params', routing);
+      // Without it an emulator applies the security rules, which deny every client.
+      if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
+      return metadata;
     },
   };
 }
 
-/** The project that the environment names, as it does in a deployed function; else the one that the library finds. */
+/** Returns the project of the environment, which a deployed function has, or else the one that the Firestore SDK finds. */
 async function resolveProjectId(): Promise<string> {
   const named = process.env['GOOGLE_CLOUD_PROJECT'] ?? process.env['GCLOUD_PROJECT'];
   if (named !== undefined) return named;
@@ -79,16 +91,8 @@ async function resolveProjectId(): Promise<string> {
   return new v1.FirestoreClient().getProjectId();
 }
 
-/** TLS, and with each call the token of the account that the function runs under; renewed by the library. */
-async function createDefaultCredentials(): Promise<ChannelCredentials> {
-  const { applicationDefault } = await import('firebase-admin/app');
-  const account = applicationDefault();
-  const token = credentials.createFromMetadataGenerator((_, done) => {
-    account.getAccessToken().then(({ access_token }) => {
-      const headers = new Metadata();
-      headers.set('authorization', `Bearer ${access_token}`);
-      done(null, headers);
-    }, done);
-  });
-  return credentials.combineChannelCredentials(credentials.createSsl(), token);
+/** Loaded only where there is no emulator: the libraries behind it take a while to load. */
+async function createCredentials() {
+  const { createDefaultCredentials } = await import('./credentials');
+  return createDefaultCredentials();
 }

@@ -1,3 +1,4 @@
+import type { ChannelOptions } from '@grpc/grpc-js';
 import { getApps, initializeApp } from 'firebase-admin/app';
 import {
   getFirestore,
@@ -7,7 +8,8 @@ import {
   type Transaction,
 } from 'firebase-admin/firestore';
 import { commitNumberDocuments, type NumberDocuments } from './commit';
-import { CALL_TIMEOUTS_MS, type CallTimeouts } from './connection';
+import { CALL_TIMEOUTS_MS, CHANNEL_OPTIONS, type CallTimeouts } from './connection';
+import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './domain';
 import type { CallContext } from './usage';
 
@@ -68,34 +70,40 @@ export function createDatabase(
 }
 
 /**
- * Has each call of a new client end within its deadline, tried once: what may be tried again, how often and for how
- * long, is decided by who called (see retry.ts).
+ * Configures a new client: each call ends within its timeout and is tried once, because its caller decides on retries
+ * (retry.ts); the channel has the options and credentials of ours.
  */
-export function configureClient(firestore: Firestore, { read, commit, query }: CallTimeouts): Firestore {
-  const withoutRetries = (timeout_millis: number) => ({
-    timeout_millis,
+export function configureClient(
+  firestore: Firestore,
+  { read, commit, query }: CallTimeouts,
+  channelOptions: ChannelOptions = CHANNEL_OPTIONS,
+): Firestore {
+  const withoutRetries = (timeoutMs: number) => ({
+    timeout_millis: timeoutMs,
     retry_codes_name: 'none',
     retry_params_name: 'default',
   });
   const methods = {
-    BatchGetDocuments: withoutRetries(read / 2),
+    BatchGetDocuments: withoutRetries(read),
     Commit: withoutRetries(commit),
     RunQuery: withoutRetries(query),
     RunAggregationQuery: withoutRetries(query),
   };
   const interfaces = { 'google.firestore.v1.Firestore': { retry_codes: { none: [] }, methods } };
-  firestore.settings({ clientConfig: { interfaces } });
+  const hasEmulator = process.env['FIRESTORE_EMULATOR_HOST'] !== undefined;
+  const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
+  firestore.settings({ clientConfig: { interfaces }, ...channelOptions, ...authentication });
   return firestore;
 }
 
 /**
- * What is awaited, unless it takes longer. The library tries a silent read up to fifteen times, each for its whole deadline;
- * those that are left then go on by themselves, and being reads, do no harm.
+ * Ends a read after its timeout. The SDK tries a silent read up to fifteen times, each for the whole timeout; the tries that
+ * are left then end by themselves and, as reads, do no harm.
  */
-async function withTimeout<T>(ms: number, call: Promise<T>): Promise<T> {
+async function withTimeout<T>(timeoutMs: number, call: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const error = Object.assign(new Error(`4 DEADLINE_EXCEEDED: no answer within ${ms} ms`), { code: 4 });
-  const timer = setTimeout(() => reject(error), ms);
+  const error = Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${timeoutMs} ms`), { code: 4 });
+  const timer = setTimeout(() => reject(error), timeoutMs);
   try {
     return await Promise.race([call, promise]);
   } finally {

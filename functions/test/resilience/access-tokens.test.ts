@@ -1,0 +1,57 @@
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../production/deployed';
+import { startFakeGoogleCloud, type FakeGoogleCloud } from '../production/google';
+import { sendRequest } from '../support/http';
+import { createPriceListBody } from '../support/submissions';
+
+/** Renewals of the access token that the metadata server rejects for a while, on both channels, in the built package. */
+
+/** Requests that one renewal makes before it fails: those of the library's own retries, in about 2 s. */
+const REQUESTS_PER_RENEWAL = 4;
+
+const API_KEY = 'test-key-1';
+
+let firestore: EmbeddedFirestore;
+let cloud: FakeGoogleCloud;
+let served: DeployedFunction | undefined;
+
+beforeAll(async () => {
+  firestore = await startFirestore();
+  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+  const db = new Firestore({ projectId: PROJECT });
+  await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await db.terminate();
+  cloud = await startFakeGoogleCloud(firestore.port);
+  // So short that each call renews its token.
+  cloud.token.lifetimeSeconds = 1;
+});
+
+afterEach(() => served?.stop());
+
+afterAll(async () => {
+  await cloud.close();
+  await firestore.close();
+});
+
+test.each([
+  ['getMarkets', () => ({ method: 'GET' })],
+  ['addPriceLists', (key: string) => ({ method: 'POST', body: createPriceListBody(3, { boq_list_id: key }) })],
+] as const)(
+  '%s returns 200 when the token cannot be renewed at first',
+  async (name, createRequest) => {
+    served = await startDeployedFunction(DEPLOY_PACKAGE, name, { API_KEY, ...cloud.environment });
+    const { port } = served;
+    const send = async (key: string) => {
+      const { method, ...rest } = createRequest(key);
+      const body = 'body' in rest ? JSON.stringify(rest.body) : '';
+      const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
+      return (await sendRequest(port, { method, headers, body })).status;
+    };
+    expect(await send('boq-1')).toBe(200);
+    cloud.token.failures = REQUESTS_PER_RENEWAL + 1;
+    expect(await send('boq-2')).toBe(200);
+    expect(cloud.token.failures).toBeLessThan(0);
+  },
+  60_000,
+);
