@@ -34,12 +34,12 @@ interface Example {
   value: object;
 }
 
-const BODY_ERRORS = ['payload_invalid', 'body_timed_out', 'payload_too_large'] as const satisfies ErrorCode[];
+const BODY_ERRORS = ['validation_failed', 'request_timeout', 'payload_too_large'] as const satisfies ErrorCode[];
 const COMMON_ERRORS = [
-  'api_key_refused',
-  'method_refused',
+  'invalid_api_key',
+  'method_not_allowed',
   'api_key_not_configured',
-  'unforeseen',
+  'internal_error',
 ] as const satisfies ErrorCode[];
 
 const NULLS = 'Records with missing or malformed fields are answered too, those fields as null.';
@@ -153,26 +153,26 @@ const operations: Operation[] = [
       },
       headers: ['Idempotent-Replayed'],
     },
-    errors: [...BODY_ERRORS, 'payload_differs', 'attempt_unsettled', 'creation_failed'],
+    errors: [...BODY_ERRORS, 'idempotency_key_reused', 'request_in_progress', 'review_required', 'creation_failed'],
   },
 ];
 
 /** What each error means to a caller, and what to do about it. */
 const advice: Record<ErrorCode, string> = {
-  payload_invalid: `The body breaks a rule; \`errors\` names the fields, at most ${MAX_FIELD_ERRORS} of them for add price lists. Correct it before sending it again.`,
-  api_key_refused: 'The key is missing or invalid.',
-  origin_refused: 'A preflight from an origin that is not allowed.',
-  method_refused: 'Any method but the one in `Allow`, `HEAD` included.',
-  body_timed_out: 'The body did not arrive in time. Send it again.',
-  payload_differs:
+  validation_failed: `The body breaks a rule; \`errors\` names the fields, at most ${MAX_FIELD_ERRORS} of them for add price lists. Correct it before sending it again.`,
+  invalid_api_key: 'The key is missing or invalid.',
+  origin_not_allowed: 'A preflight from an origin that is not allowed.',
+  method_not_allowed: 'Any method but the one in `Allow`, `HEAD` included.',
+  request_timeout: 'The body did not arrive in time. Send it again.',
+  idempotency_key_reused:
     'The `boq_list_id` belongs to another payload. Sending this one again is of no use: use a new identifier.',
-  attempt_unsettled:
-    'An identical request is at work: with `Retry-After`, send it again after so many seconds. Without, an operator has to settle it: call us.',
+  request_in_progress: 'An identical request is in progress: send it again after the seconds in `Retry-After`.',
+  review_required: 'Without `Retry-After`, an operator has to resolve the request: call us.',
   payload_too_large: 'The body is too large, as sent or inflated.',
   api_key_not_configured: 'The service has no key to compare with: call us.',
   creation_failed:
     'The lists could not be created; what was written is marked failed. An operator has to settle it: call us.',
-  unforeseen: 'The service failed. Send the request again; that is safe for every operation.',
+  internal_error: 'The service failed. Send the request again; that is safe for every operation.',
 };
 
 const headers = {
@@ -249,8 +249,8 @@ const TO_PREFLIGHTS: HeaderName[] = [
 ];
 
 const headersOfError: Partial<Record<ErrorCode, HeaderName[]>> = {
-  method_refused: ['Allow'],
-  attempt_unsettled: ['Retry-After'],
+  method_not_allowed: ['Allow'],
+  request_in_progress: ['Retry-After'],
 };
 
 const references = (kind: string, names: readonly string[]) =>
@@ -378,7 +378,7 @@ function preflight(components: Components): JsonObject {
         description: 'An allowed origin may call; a caller without an origin is told nothing.',
         headers: references('headers', [...EVERY_ANSWER, ...TO_PREFLIGHTS]),
       },
-      ...refusals('getWarehouses', ['origin_refused', 'unforeseen'], [], components),
+      ...refusals('getWarehouses', ['origin_not_allowed', 'internal_error'], [], components),
     },
   };
 }
@@ -425,7 +425,7 @@ function errorSchema(codes: readonly ErrorCode[], components: Components): JsonO
   if (shape === undefined || others.length > 0) throw new Error(`one status, several shapes: ${codes.join(', ')}`);
   const schema = components.output(shape);
   return shape === responses.errorResponseSchema
-    ? { allOf: [schema, { properties: { error: { enum: texts } } }] }
+    ? { allOf: [schema, { properties: { error: { enum: [...new Set(texts)] } } }] }
     : schema;
 }
 

@@ -100,7 +100,7 @@ function created(creation: Attempt['creation']): JsonObject {
 
 /** The body of each error; of a refused payload, for the operation that refuses it. */
 export function refusal(code: ErrorCode, operation: string): object {
-  return code === 'payload_invalid' ? refusedPayload(operation) : { error: ERROR_DEFINITIONS[code].message };
+  return code === 'validation_failed' ? refusedPayload(operation) : { error: ERROR_DEFINITIONS[code].message };
 }
 
 function refusedPayload(operation: string): object {

@@ -74,7 +74,7 @@ const MAX_RETRY_AFTER_MS = 30_000;
 /**
  * Creates both lists of a submission, exactly once for its key, and returns the stored answer.
  *
- * @throws ServiceError payload_differs, attempt_unsettled, creation_failed
+ * @throws ServiceError idempotency_key_reused, request_in_progress, review_required, creation_failed
  */
 export async function createPriceLists(submission: PriceListSubmission, run: WorkflowContext): Promise<CreationResult> {
   const loadPayload = memoize(() => preparePayload(submission));
@@ -254,23 +254,22 @@ function toResult(verdict: KeyOutcome, cause?: unknown): CreationResult {
     case 'completed':
       return { response: verdict.response, replayed: !verdict.isOwn };
     case 'payload_mismatch':
-      throw new ApiError('payload_differs', { logMessage: 'the key is held by another payload', cause });
+      throw new ApiError('idempotency_key_reused', { logMessage: 'the key is held by another payload', cause });
     case 'blocked':
-      throw new ApiError('attempt_unsettled', {
-        logMessage: verdict.retryAfterMs === null ? 'the key requires review' : 'an attempt on the key is live',
+      if (verdict.retryAfterMs === null)
+        throw new ApiError('review_required', { logMessage: 'the key requires review', cause });
+      throw new ApiError('request_in_progress', {
+        logMessage: 'an attempt on the key is live',
         cause,
-        headers: retryAfter(verdict.retryAfterMs),
+        headers: { 'Retry-After': String(Math.ceil(Math.min(verdict.retryAfterMs, MAX_RETRY_AFTER_MS) / 1000)) },
       });
     case 'available':
-      throw new ApiError('attempt_unsettled', { logMessage: 'the key was released meanwhile', cause });
+      throw new ApiError('review_required', { logMessage: 'the key was released meanwhile', cause });
     case 'failed':
     case 'owned':
       throw new ApiError('creation_failed', { logMessage: 'the attempt failed', cause });
   }
 }
-
-const retryAfter = (ms: number | null): Record<string, string> =>
-  ms === null ? {} : { 'Retry-After': String(Math.ceil(Math.min(ms, MAX_RETRY_AFTER_MS) / 1000)) };
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
 

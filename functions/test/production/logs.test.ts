@@ -75,9 +75,9 @@ describe('the line of a request', () => {
   });
 
   test.each<[string, Parameters<TestService['call']>[1], number, string]>([
-    ['a refused key', { headers: { 'x-api-key': 'wrong' } }, 401, 'api_key_refused'],
-    ['a wrong method', { method: 'DELETE' }, 405, 'method_refused'],
-    ['a bad body', { json: {} }, 400, 'payload_invalid'],
+    ['a refused key', { headers: { 'x-api-key': 'wrong' } }, 401, 'invalid_api_key'],
+    ['a wrong method', { method: 'DELETE' }, 405, 'method_not_allowed'],
+    ['a bad body', { json: {} }, 400, 'validation_failed'],
   ])('is a NOTICE for %s: the caller is to mend it', async (_, request, status, error_code) => {
     await service.call('addPriceLists', request);
     const [line] = lines('request');
@@ -95,7 +95,7 @@ describe('the line of a request', () => {
     });
     await service.call('getTeams');
     const [line] = lines('request');
-    expect(line).toMatchObject({ severity: 'ERROR', status: 500, error_code: 'unforeseen' });
+    expect(line).toMatchObject({ severity: 'ERROR', status: 500, error_code: 'internal_error' });
     expect(line?.['reason']).toContain('no entity to update: projects/p/databases/(default)/documents/…');
     expect(line?.['stack']).toMatch(/^ {4}at /);
     expect(JSON.stringify(line)).not.toContain('secret');
@@ -128,7 +128,7 @@ describe('the life of a price list', () => {
     ]);
     service.log.length = 0;
     expect((await service.call('addPriceLists', { json: createPriceListBody(3) })).status).toBe(409);
-    expect(lines('request')).toMatchObject([{ error_code: 'attempt_unsettled', reason: 'the key requires review' }]);
+    expect(lines('request')).toMatchObject([{ error_code: 'review_required' }]);
   });
 });
 

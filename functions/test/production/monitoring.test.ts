@@ -57,13 +57,3 @@ test.each(alerts)('%s tells what to do, in a section of the page that there is, 
   expect(operations).toContain(`monitoring/${file}`);
   expect(conditions.length).toBeGreaterThan(0);
 });
-
-test('the reason that an alert stands on is the one that is logged', () => {
-  const { filter } = (
-    JSON.parse(readFileSync('docs/monitoring/alerts/price-list-blocked.json', 'utf8')) as {
-      conditions: [{ conditionMatchedLog: { filter: string } }];
-    }
-  ).conditions[0].conditionMatchedLog;
-  const reason = /reason="([^"]+)"/.exec(filter)?.[1] ?? 'none';
-  expect(readFileSync('functions/src/price-lists/workflow.ts', 'utf8')).toContain(`'${reason}'`);
-});

@@ -242,19 +242,20 @@ class Schedule {
       case 'refused': {
         const { code, headers } = answer.error;
         const { 'Retry-After': retryAfter } = headers;
-        if (code === 'payload_differs') {
+        if (code === 'idempotency_key_reused') {
           const differs = (moment: KeyState) => moment?.fingerprint !== fingerprint && moment !== undefined;
           assert(
             moments.some((moment) => differs(moment) && moment?.status !== 'released'),
             'a payload is refused as different only where another holds the key',
           );
           assert(!claimed, 'an attempt is never refused as different from its own claim');
-        } else if (code === 'attempt_unsettled' && retryAfter !== undefined) {
-          assert.match(retryAfter, /^([1-9]|[12]\d|30)$/, 'a Retry-After is 1 to 30 seconds');
+        } else if (code === 'request_in_progress') {
+          assert.match(retryAfter ?? 'none', /^([1-9]|[12]\d|30)$/, 'a Retry-After is 1 to 30 seconds');
           const live = (moment: KeyState) => moment?.status === 'processing' && !isOwn(moment);
           assert(moments.some(live), 'a caller is asked to come back only while an attempt of another is live');
           assert(!claimed || outlived, 'nobody is refused by his own claim');
-        } else if (code === 'attempt_unsettled') {
+        } else if (code === 'review_required') {
+          assert.equal(retryAfter, undefined, 'a key that requires review has no Retry-After');
           const unsettled = (moment: KeyState) =>
             moment?.status === 'requires_review' ||
             moment?.status === 'released' ||
@@ -273,7 +274,7 @@ class Schedule {
           );
         }
         if (settled !== undefined && this.#completedBefore(key, mark)) {
-          assert.equal(code, 'payload_differs', 'a completed key answers its own payload 200 for ever');
+          assert.equal(code, 'idempotency_key_reused', 'a completed key answers its own payload 200 for ever');
         }
         return;
       }
@@ -347,7 +348,7 @@ class Schedule {
     );
     told.forEach((answer, i) => {
       const isHolder = i % submissions.length === holder;
-      const expected = isHolder ? ['stored', 'replayed'] : ['payload_differs'];
+      const expected = isHolder ? ['stored', 'replayed'] : ['idempotency_key_reused'];
       assert(expected.includes(answer), `in the end ${key} is answered ${expected.join(' or ')}, not ${answer}`);
     });
   }

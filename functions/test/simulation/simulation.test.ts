@@ -7,14 +7,15 @@ const SCHEDULES = 300;
 
 /** What callers and operators are told somewhere in the schedules, so that none of the model's rules goes untried. */
 const ANSWERS = [
-  'attempt_unsettled',
   'creation_failed',
+  'idempotency_key_reused',
   'lost',
   'operator refused',
-  'payload_differs',
   'released',
   'replayed',
+  'request_in_progress',
   'resumed',
+  'review_required',
   'stored',
   'unforeseen',
 ];

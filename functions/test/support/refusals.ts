@@ -102,7 +102,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
     });
     const { status, text } = await call(name, valid);
     expect([status, text]).toEqual([500, '{"error":"Internal error"}']);
-    expect(logged()).toMatchObject([{ severity: 'ERROR', status: 500, error_code: 'unforeseen' }]);
+    expect(logged()).toMatchObject([{ severity: 'ERROR', status: 500, error_code: 'internal_error' }]);
     expect(logged()[0]?.['reason']).toContain(message);
   });
 

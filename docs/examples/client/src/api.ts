@@ -1142,7 +1142,9 @@ export interface operations {
             /**
              * @description The `boq_list_id` belongs to another payload. Sending this one again is of no use: use a new identifier.
              *
-             *     An identical request is at work: with `Retry-After`, send it again after so many seconds. Without, an operator has to settle it: call us.
+             *     An identical request is in progress: send it again after the seconds in `Retry-After`.
+             *
+             *     Without `Retry-After`, an operator has to resolve the request: call us.
              */
             409: {
                 headers: {

@@ -33,7 +33,7 @@ export function disableFrameworkBodyParsing(): void {
  * where the host has read it already, takes what the host kept.
  *
  * @throws InvalidPayload with path `body` for whatever is not JSON in UTF-8, plain or gzip
- * @throws ServiceError payload_too_large, body_timed_out
+ * @throws ServiceError payload_too_large, request_timeout
  */
 export async function readBody<Body>(
   request: RequestWithRawBody,
@@ -151,7 +151,7 @@ function limitBytes(exceeded: () => void): (chunk: Buffer) => void {
 }
 
 const bodyTimeout = () =>
-  new ApiError('body_timed_out', { logMessage: 'the body did not arrive in time', headers: { Connection: 'close' } });
+  new ApiError('request_timeout', { logMessage: 'the body did not arrive in time', headers: { Connection: 'close' } });
 
 /** Decodes bytes as they come, for the reader of their text. */
 function createUtf8Sink(reader: BodyParser<unknown>): ByteSink {

@@ -128,13 +128,13 @@ async function runPipeline<Body>(
     const origin = applyCors(request, response, getAllowedOrigins());
     if (request.method === 'OPTIONS') {
       if (origin === 'rejected')
-        throw new ApiError('origin_refused', { logMessage: 'preflight of an origin not allowed' });
+        throw new ApiError('origin_not_allowed', { logMessage: 'preflight of an origin not allowed' });
       response.writeHead(204).end();
       return undefined;
     }
   }
   if (request.method !== operation.method) {
-    throw new ApiError('method_refused', {
+    throw new ApiError('method_not_allowed', {
       logMessage: `method ${request.method ?? ''} refused`,
       headers: { Allow: operation.method },
     });
@@ -150,7 +150,7 @@ function authenticate({ headers }: IncomingMessage): void {
   if (keys.length === 0) throw new ApiError('api_key_not_configured', { logMessage: 'the API key setting is blank' });
   const presented = headers['x-api-key'];
   if (!isValidApiKey(Array.isArray(presented) ? presented.join(', ') : presented, keys)) {
-    throw new ApiError('api_key_refused', {
+    throw new ApiError('invalid_api_key', {
       logMessage: presented === undefined ? 'no API key presented' : 'an API key presented that is not configured',
     });
   }

@@ -7,17 +7,18 @@ import type { FieldError, ErrorResponse, ValidationErrorResponse } from '../sche
  * for an operator, is the internal text of a {@link ApiError}; it goes to the log and never into an answer.
  */
 export const ERROR_DEFINITIONS = {
-  payload_invalid: { status: 400, message: 'Payload is invalid' },
-  api_key_refused: { status: 401, message: 'Unauthorized' },
-  origin_refused: { status: 403, message: 'Origin not allowed' },
-  method_refused: { status: 405, message: 'Method not allowed' },
-  body_timed_out: { status: 408, message: 'Request timeout' },
-  payload_differs: { status: 409, message: 'Idempotency key already used with a different payload' },
-  attempt_unsettled: { status: 409, message: 'Request is already being processed or requires review' },
+  validation_failed: { status: 400, message: 'Payload is invalid' },
+  invalid_api_key: { status: 401, message: 'Unauthorized' },
+  origin_not_allowed: { status: 403, message: 'Origin not allowed' },
+  method_not_allowed: { status: 405, message: 'Method not allowed' },
+  request_timeout: { status: 408, message: 'Request timeout' },
+  idempotency_key_reused: { status: 409, message: 'Idempotency key already used with a different payload' },
+  request_in_progress: { status: 409, message: 'Request is already being processed or requires review' },
+  review_required: { status: 409, message: 'Request is already being processed or requires review' },
   payload_too_large: { status: 413, message: 'Payload too large' },
   api_key_not_configured: { status: 500, message: 'API key is not configured' },
   creation_failed: { status: 500, message: 'Price lists could not be created; the request requires review' },
-  unforeseen: { status: 500, message: 'Internal error' },
+  internal_error: { status: 500, message: 'Internal error' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
@@ -49,7 +50,7 @@ export class ValidationError extends ApiError {
 
   /** `complete` is false when judging stopped before the end, so that there may be more errors than these. */
   constructor(errors: FieldError[], isComplete = true) {
-    super('payload_invalid', { logMessage: `payload refused with ${errors.length} field errors` });
+    super('validation_failed', { logMessage: `payload refused with ${errors.length} field errors` });
     this.errors = errors;
     this.isComplete = isComplete;
   }
@@ -58,7 +59,7 @@ export class ValidationError extends ApiError {
 /** The error as the caller sees it: an unforeseen one says nothing of its cause. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError('unforeseen', {
+  return new ApiError('internal_error', {
     logMessage: error instanceof Error ? error.message : 'a value that is not an error was thrown',
     cause: error,
   });

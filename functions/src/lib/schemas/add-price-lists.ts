@@ -92,7 +92,7 @@ export function validateProductId(id: string): string | undefined {
  */
 export const addPriceListsRequestSchema = z
   .object({
-    infoSchema,
+    info: infoSchema,
     products: z
       .record(
         z

@@ -139,4 +139,4 @@ export type ValidationErrorResponse = z.output<typeof validationErrorResponseSch
 
 /** The shape that each error is answered in. */
 export const getErrorResponseSchema = (errorCode: ErrorCode) =>
-  errorCode === 'payload_invalid' ? validationErrorResponseSchema : errorResponseSchema;
+  errorCode === 'validation_failed' ? validationErrorResponseSchema : errorResponseSchema;

@@ -75,7 +75,7 @@ describe('an answer of more than 30 MB', () => {
     });
     await expect(service.call('getTeams')).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
     await waitFor(() => service.log.length > 0);
-    expect(service.log).toMatchObject([{ event: 'request', status: 500, error_code: 'unforeseen' }]);
+    expect(service.log).toMatchObject([{ event: 'request', status: 500, error_code: 'internal_error' }]);
   });
 
   test('that nobody takes any more ends its query', async () => {
