@@ -9,11 +9,11 @@ const wall = (files, except, patterns) => ({
 
 const firestore = {
   group: ['firebase-admin', 'firebase-admin/*', '@google-cloud/firestore'],
-  message: 'Only lib/repositories knows Firestore.',
+  message: 'Only lib/firestore and lib/repositories know Firestore.',
 };
 const params = { group: ['firebase-functions/params'], message: 'Only lib/config.ts reads parameters and secrets.' };
 const local = { group: ['**/local/**'], message: 'Nothing in local/ is deployed or imported by functions/src.' };
-const operator = { group: ['**/operator/**'], message: "The operator's command is never deployed." };
+const operator = { group: ['**/cli/**'], message: "The operator's command is never deployed." };
 
 export default tseslint.config(
   { ignores: ['**/node_modules/', '**/dist/', 'coverage/', 'docs/examples/client/src/api.ts'] },
@@ -32,17 +32,17 @@ export default tseslint.config(
     },
   },
   {
-    files: ['local/**', 'test/**', 'bench/**', 'scripts/**', 'docs/**', 'functions/test/simulation/main.ts'],
+    files: ['local/**', 'test/**', 'bench/**', 'scripts/**', 'docs/**', 'functions/test/simulation/run-simulation.ts'],
     rules: { 'no-console': 'off' },
   },
   wall(
     ['functions/src/**'],
-    ['functions/src/lib/repositories/**', 'functions/src/lib/config.ts'],
+    ['functions/src/lib/{firestore,repositories}/**', 'functions/src/lib/config.ts'],
     [firestore, params, local, operator],
   ),
-  wall(['functions/src/lib/repositories/**'], [], [params, local, operator]),
+  wall(['functions/src/lib/{firestore,repositories}/**'], [], [params, local, operator]),
   wall(['functions/src/lib/config.ts'], [], [firestore, local, operator]),
-  wall(['functions/operator/**'], ['functions/operator/records.ts'], [firestore, params, local]),
+  wall(['functions/cli/**'], ['functions/cli/stored-records.ts'], [firestore, params, local]),
   wall(
     ['local/**'],
     ['local/**/test/**'],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
-import { writeOptions } from '../functions/src/lib/settings';
+import { writeOptions } from '../functions/src/lib/runtime-options';
 import { ask, askWithoutBody, throughput, type Asked } from './client';
 import { MARKETS, ordersRequest, priceListRequest, seed, seedMarket } from './data';
 import { interleaved, liveOf, peakOf, ratioOf, spreadOf, succeed, withFunctions, type Spread } from './measure';

@@ -15,7 +15,7 @@ import {
   PROJECT,
   startDeployedFunction,
   type DeployedFunction,
-} from '../../functions/test/production/deployed';
+} from '../../functions/test/deployment/deployed';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
 import { createPriceListBody } from '../../functions/test/support/submissions';
 

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from './lib/clock';
 import { defineEndpoint } from './lib/http/endpoint';
 import { createPriceListLogger } from './lib/logging';
-import { getDatabase } from './lib/repositories/database';
+import { getDatabase } from './lib/firestore/database';
 import { createPriceListParser } from './lib/schemas/add-price-lists';
-import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/settings';
-import { createPriceLists as createPriceLists, FAILURE_RESERVE_MS } from './price-lists/workflow';
+import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
+import { createPriceLists as createPriceLists, FAILURE_RESERVE_MS } from './price-lists/create-price-lists';
 
 /** Milliseconds that are left for the answer once a run has used what it keeps back for failing its attempt. */
 const RESPONSE_RESERVE_MS = 15_000;

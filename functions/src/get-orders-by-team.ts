@@ -1,9 +1,9 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { createJsonParser } from './lib/http/json';
-import { streamRecordMap } from './lib/http/lists';
+import { createJsonParser } from './lib/json/streaming-parser';
+import { streamRecordMap } from './lib/http/list-response';
 import { readOrders } from './lib/repositories/organisation';
 import { validateWith, ordersByTeamRequestSchema } from './lib/schemas/requests';
-import { READ_BODY_TIMEOUT_MS, rangeOptions } from './lib/settings';
+import { READ_BODY_TIMEOUT_MS, rangeOptions } from './lib/runtime-options';
 
 /** Get orders by team (contract, section 4.1). */
 export const getOrdersByTeam = defineEndpoint({

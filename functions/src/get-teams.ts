@@ -1,7 +1,7 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { streamRecordMap } from './lib/http/lists';
+import { streamRecordMap } from './lib/http/list-response';
 import { readTeams } from './lib/repositories/organisation';
-import { listOptions } from './lib/settings';
+import { listOptions } from './lib/runtime-options';
 
 /** Get teams (contract, section 4.4). */
 export const getTeams = defineEndpoint({

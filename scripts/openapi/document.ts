@@ -1,5 +1,5 @@
-import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/http/errors';
-import { MAX_BODY_BYTES } from '../../functions/src/lib/http/body';
+import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
+import { MAX_BODY_BYTES } from '../../functions/src/lib/http/request-body';
 import { addPriceListsRequestSchema, MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../functions/src/lib/schemas/requests';
 import * as responses from '../../functions/src/lib/schemas/responses';
@@ -8,7 +8,7 @@ import {
   rangeOptions,
   WRITE_BODY_TIMEOUT_MS,
   writeOptions,
-} from '../../functions/src/lib/settings';
+} from '../../functions/src/lib/runtime-options';
 import { version } from '../../functions/package.json';
 import * as examples from './examples';
 import { Components, type Json, type JsonObject, type ZodSchema } from './schemas';

@@ -1,5 +1,5 @@
-import { toApiError, toErrorResponse, type ErrorCode, ERROR_DEFINITIONS } from '../../functions/src/lib/http/errors';
-import { parseText } from '../../functions/src/lib/http/json';
+import { toApiError, toErrorResponse, type ErrorCode, ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
+import { parseText } from '../../functions/src/lib/json/streaming-parser';
 import { createPriceListParser } from '../../functions/src/lib/schemas/add-price-lists';
 import {
   validateWith,
@@ -7,7 +7,7 @@ import {
   supplyOrdersInvoicesRequestSchema,
 } from '../../functions/src/lib/schemas/requests';
 import type { Market, Order, NamedRecord, SupplyOrder } from '../../functions/src/lib/schemas/responses';
-import { createSuccessResponse } from '../../functions/src/price-lists/records';
+import { createSuccessResponse } from '../../functions/src/price-lists/list-documents';
 import type { Attempt } from '../../functions/src/lib/schemas/key-record';
 import type { JsonObject } from './schemas';
 

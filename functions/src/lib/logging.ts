@@ -1,6 +1,6 @@
 import { write } from 'firebase-functions/logger';
-import type { PriceListLogger } from '../price-lists/workflow';
-import type { ApiError } from './http/errors';
+import type { PriceListLogger } from '../price-lists/create-price-lists';
+import type { ApiError } from './errors';
 import type { Attempt } from './schemas/key-record';
 
 /**

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { openApiDocument } from '../../../scripts/openapi/document';
 import { ordersByTeam, priceList, supplyOrdersInvoices } from '../../../scripts/openapi/examples';
-import { ERROR_DEFINITIONS } from '../../src/lib/http/errors';
+import { ERROR_DEFINITIONS } from '../../src/lib/errors';
 import { addPriceListsRequestSchema, validateProductId } from '../../src/lib/schemas/add-price-lists';
 import {
   validateWith,

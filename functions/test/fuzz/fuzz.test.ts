@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
-import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction, type DeployedFunction } from '../production/deployed';
+import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
 import { sendRequest } from '../support/http';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/service';

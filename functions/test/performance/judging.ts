@@ -1,4 +1,4 @@
-import { ValidationError } from '../../src/lib/http/errors';
+import { ValidationError } from '../../src/lib/errors';
 import { createPriceListParser, type PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { computeFingerprint } from '../../src/price-lists/payload';
 

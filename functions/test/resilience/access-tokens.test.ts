@@ -1,7 +1,7 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
-import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../production/deployed';
-import { startFakeGoogleCloud, type FakeGoogleCloud } from '../production/google';
+import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
+import { startFakeGoogleCloud, type FakeGoogleCloud } from '../deployment/google';
 import { sendRequest } from '../support/http';
 import { createPriceListBody } from '../support/submissions';
 

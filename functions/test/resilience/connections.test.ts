@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHANNEL_OPTIONS } from '../../src/lib/repositories/connection';
+import { CHANNEL_OPTIONS } from '../../src/lib/firestore/connection';
 import { useFirestoreEmulator } from '../support/firestore';
 import { startTestService, type TestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';

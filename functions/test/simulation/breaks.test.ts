@@ -17,9 +17,9 @@ interface Break {
 }
 
 const REPOSITORY = 'functions/src/lib/repositories/price-lists.ts';
-const ENTRIES = 'functions/src/lib/repositories/commit.ts';
-const STATES = 'functions/src/price-lists/state-machine.ts';
-const WORKFLOW = 'functions/src/price-lists/workflow.ts';
+const ENTRIES = 'functions/src/lib/firestore/bulk-commit.ts';
+const STATES = 'functions/src/price-lists/key-state-machine.ts';
+const WORKFLOW = 'functions/src/price-lists/create-price-lists.ts';
 
 const breaks: Record<string, Break> = {
   'a claim that is no transaction': {

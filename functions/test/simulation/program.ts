@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { bundleProgram, bundleEnvironment, type SourceReplacement } from '../faults/bundle';
+import { bundleProgram, bundleEnvironment, type SourceReplacement } from '../resilience/bundle';
 
 /** Bundles the simulation into one file, perhaps with a file of the service replaced. */
 export const bundleSimulation = (outfile: string, replaced?: SourceReplacement): Promise<void> =>
-  bundleProgram('functions/test/simulation/main.ts', outfile, replaced);
+  bundleProgram('functions/test/simulation/run-simulation.ts', outfile, replaced);
 
 /** What a run of the simulation in a process of its own said, and its exit code. */
 export interface ProcessOutput {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
-import { ApiError } from '../../src/lib/http/errors';
+import { ApiError } from '../../src/lib/errors';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/settings';
+import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/runtime-options';
 import { computeFingerprint } from '../../src/price-lists/payload';
-import { LEASE_EXPIRED } from '../../src/price-lists/state-machine';
+import { LEASE_EXPIRED } from '../../src/price-lists/key-state-machine';
 import {
   createPriceLists,
   FAILURE_RESERVE_MS,
   type WorkflowContext,
   type CreationResult,
-} from '../../src/price-lists/workflow';
-import { requireKeyRecord, CommandError, release, resume, loadStoredPayload } from '../../operator/review';
-import { checkInvariants } from '../faults/invariants';
+} from '../../src/price-lists/create-price-lists';
+import { requireKeyRecord, CommandError, release, resume, loadStoredPayload } from '../../cli/review';
+import { checkInvariants } from '../resilience/invariants';
 import { parseSubmission } from '../support/submissions';
 import { KeyHistory, type KeyState } from './monitor';
 import { SeededRandom } from './random';

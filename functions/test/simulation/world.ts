@@ -1,7 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
-import { createDatabase, type Database } from '../../src/lib/repositories/database';
-import { createCallContext } from '../../src/lib/repositories/usage';
+import { createDatabase, type Database } from '../../src/lib/firestore/database';
+import { createCallContext } from '../../src/lib/call-context';
 import type { SeededRandom } from './random';
 
 /**

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { EXAMPLE_PRICE_LIST, createExamplePriceList, SAMPLE_SEED } from '..';
 import { createSamplePriceList } from '../price-list';
 import { SAMPLE_END, SAMPLE_START, createSampleRecords, type SampleRecord } from '../records';
-import { collections } from '../../../functions/src/lib/repositories/collections';
-import { parseText } from '../../../functions/src/lib/http/json';
+import { collections } from '../../../functions/src/lib/firestore/collections';
+import { parseText } from '../../../functions/src/lib/json/streaming-parser';
 import { createPriceListParser } from '../../../functions/src/lib/schemas/add-price-lists';
 import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
 

@@ -4,12 +4,12 @@ import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-funct
 import { createTimeout } from '../clock';
 import { getAllowedOrigins, getApiKeys, apiKeySecret } from '../config';
 import { logRequest } from '../logging';
-import { createCallContext, type CallContext } from '../repositories/usage';
+import { createCallContext, type CallContext } from '../call-context';
 import { isValidApiKey } from './api-key';
-import { disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './body';
+import { disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './request-body';
 import { applyCors } from './cors';
-import { toApiError, toErrorResponse, ERROR_DEFINITIONS, ApiError } from './errors';
-import type { BodyParser } from './json';
+import { toApiError, toErrorResponse, ERROR_DEFINITIONS, ApiError } from '../errors';
+import type { BodyParser } from '../json/streaming-parser';
 import { sendResponse, type OutgoingResponse } from './response';
 
 /**

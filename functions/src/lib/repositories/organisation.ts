@@ -1,10 +1,10 @@
 import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schemas/requests';
 import type { Market, Order, NamedRecord, SupplyOrder } from '../schemas/responses';
 import { readCode, readInvoices, readText } from '../schemas/stored';
-import { collections, fields } from './collections';
-import { streamQuery, type FieldFilter, type QuerySpec } from './query';
-import type { CallContext } from './usage';
-import type { StoredDocument } from './wire';
+import { collections, fields } from '../firestore/collections';
+import { streamQuery, type FieldFilter, type QuerySpec } from '../firestore/query';
+import type { CallContext } from '../call-context';
+import type { StoredDocument } from '../firestore/wire';
 
 /**
  * The records that the five read operations answer, as the contract's section 2 shows them. Only the fields that are

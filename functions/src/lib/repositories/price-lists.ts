@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
-import { createListDocuments } from '../../price-lists/records';
-import { transition, type KeyEvent, type KeyOutcome } from '../../price-lists/state-machine';
+import { createListDocuments } from '../../price-lists/list-documents';
+import { transition, type KeyEvent, type KeyOutcome } from '../../price-lists/key-state-machine';
 import { MAX_TEXT_BYTES } from '../schemas/requests';
 import type { PriceListInfo, ProductColumns } from '../schemas/add-price-lists';
 import { parseKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
-import { collections, fields, subcollections } from './collections';
-import type { Database, CommitWrites } from './database';
+import { collections, fields, subcollections } from '../firestore/collections';
+import type { Database, CommitWrites } from '../firestore/database';
 import { toMarket } from './organisation';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ValidationError } from '../http/errors';
-import { StreamingJsonParser, type BodyParser, type MemberHandler } from '../http/json';
+import { ValidationError } from '../errors';
+import { StreamingJsonParser, type BodyParser, type MemberHandler } from '../json/streaming-parser';
 import { expectedError, toFieldErrors, describeReceived, textField } from './requests';
 import type { FieldError } from './responses';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../http/errors';
+import type { ErrorCode } from '../errors';
 
 /**
  * Every answer's body (contract, sections 2, 4 and 7). The types of what the service sends follow from these schemas, and so

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { resolve } from 'node:path';
+import { TLSSocket, createSecureContext } from 'node:tls';
+
+/** A certificate of `firestore.googleapis.com` that nobody but these tests trusts, and its key. */
+const CERTIFICATE = 'functions/test/deployment/fixtures/firestore-tls.pem';
+
+/** What a function meets in production and no emulator shows. */
+export interface FakeGoogleCloud {
+  /** What makes a process take it for Google's. */
+  environment: Record<string, string>;
+  /** What was asked of it, in order: `CONNECT <host>` and the paths of the metadata server. */
+  requests: string[];
+  /** Seconds that an access token is valid, and how many of the next requests for one get 503. */
+  token: { lifetimeSeconds: number; failures: number };
+  close: () => Promise<void>;
+}
+
+/**
+ * Google's metadata server, and Firestore's address with TLS in front of an embedded Firestore, both at one loopback port: the
+ * first by the variable that the client library knows, the second as the proxy of every gRPC channel.
+ */
+export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeGoogleCloud> {
+  const pem = readFileSync(CERTIFICATE);
+  const secureContext = createSecureContext({ key: pem, cert: pem });
+  const requests: string[] = [];
+  const token = { lifetimeSeconds: 3600, failures: 0 };
+  const sockets = new Set<Socket>();
+
+  const server = createServer(({ url = '' }, response) => {
+    requests.push(url);
+    response.setHeader('Metadata-Flavor', 'Google');
+    if (url.includes('/token')) {
+      token.failures -= 1;
+      const { lifetimeSeconds: expires_in, failures } = token;
+      if (failures < 0) response.end(JSON.stringify({ access_token: 'a-token', expires_in, token_type: 'Bearer' }));
+      else response.writeHead(503).end('unavailable');
+    } else if (url.includes('universe')) response.end('googleapis.com');
+    else response.end('{}');
+  });
+  server.on('connect', ({ url = '' }, socket: Socket) => {
+    requests.push(`CONNECT ${url}`);
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    const secure = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['h2'] });
+    const firestore = connect(firestorePort, '127.0.0.1');
+    for (const each of [socket, firestore]) sockets.add(each);
+    for (const each of [secure, firestore]) each.on('error', () => undefined);
+    secure.pipe(firestore).pipe(secure);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    environment: {
+      GCE_METADATA_HOST: host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+      grpc_proxy: `http://${host}`,
+      GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: resolve(CERTIFICATE),
+    },
+    requests,
+    token,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

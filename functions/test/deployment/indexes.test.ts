@@ -1,0 +1,237 @@
+import type { DocumentData, DocumentReference } from 'firebase-admin/firestore';
+import {
+  readPayloadChunks,
+  streamStoredEntries,
+  getKeyRecord,
+  listKeyRecords,
+  readListProgress,
+} from '../../cli/stored-records';
+import { release } from '../../cli/review';
+import { systemClock } from '../../src/lib/clock';
+import { getDatabase } from '../../src/lib/firestore/database';
+import { createCallContext } from '../../src/lib/call-context';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { Indexes, type IndexDefinitions } from '../../../local/firestore/indexes';
+import type { Filter, Requests } from '../../../local/firestore/schema';
+import type { MapValue, Value } from '../../../local/firestore/values';
+import { operations, type OperationName } from '../support/operations';
+import { readDeclaredIndexes, startTestService, type TestService } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
+
+/**
+ * firestore.indexes.json against every query that the service and the operator's command can send: each is served, no
+ * declared index could be left out, and no exemption could.
+ */
+
+type Composite = NonNullable<IndexDefinitions['indexes']>[number];
+
+const declared = readDeclaredIndexes();
+/** What the running Firestore goes by; a test takes one out. */
+const inForce: { indexes: Composite[] } = { indexes: [] };
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({
+    ...declared,
+    ...inForce,
+    get indexes() {
+      return inForce.indexes;
+    },
+  });
+});
+
+beforeEach(() => {
+  service.reset();
+  inForce.indexes = [...(declared.indexes ?? [])];
+});
+
+afterAll(() => service.close());
+
+/** Every form that a request which reads can take. */
+const reads: [OperationName, object][] = [
+  ['getTeams', {}],
+  ['getMarkets', {}],
+  ['getWarehouses', {}],
+  ...(['ALL', 'WAITING'] as const).map((status): [OperationName, object] => [
+    'getOrdersByTeam',
+    { json: { ...operations.getOrdersByTeam.body, status } },
+  ]),
+  ...[null, 0, 1].map((status): [OperationName, object] => [
+    'supplyOrdersInvoices',
+    { json: { ...operations.supplyOrdersInvoices.body, status } },
+  ]),
+];
+
+const callAll = async () => {
+  const statuses = [];
+  for (const [operation, request] of reads) statuses.push((await service.call(operation, request)).status);
+  return statuses;
+};
+
+/** A key that is known to be there. */
+async function recordOf(boq_list_id: string): Promise<KeyRecord> {
+  const record = await getKeyRecord(database(), boq_list_id);
+  if (record === undefined) throw new Error(`no record of ${boq_list_id}`);
+  return record;
+}
+
+const database = () => getDatabase(createCallContext(AbortSignal.timeout(20_000)));
+
+/** A price list's life with all that may happen: it fails, is released, is posted again; and one without a market. */
+async function liveThroughEverything(products: number): Promise<void> {
+  const { db, firestore, call } = service;
+  await db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });
+  firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    action: { kind: 'error', code: 'PERMISSION_DENIED' },
+  });
+  const json = createPriceListBody(products);
+  expect((await call('addPriceLists', { json })).status).toBe(500);
+  const run = {
+    db: database(),
+    clock: systemClock,
+    random: Math.random,
+    newToken: () => 'operator',
+    signal: AbortSignal.timeout(20_000),
+    leaseMs: 60_000,
+  };
+  await release(await recordOf('boq-1'), { by: 'test', reason: 'test' }, { ...run, log: silent });
+  expect((await call('addPriceLists', { json })).status).toBe(200);
+  const nowhere = createPriceListBody(1, { boq_list_id: 'boq-2', market_id: 'nowhere' });
+  expect((await call('addPriceLists', { json: nowhere })).status).toBe(200);
+}
+
+const silent = {
+  claimed: () => undefined,
+  finished: () => undefined,
+  failed: () => undefined,
+  superseded: () => undefined,
+};
+
+test('every query is one of these shapes, and each is served', async () => {
+  const calls = service.recordCalls();
+  expect(await callAll()).toEqual(reads.map(() => 200));
+  await liveThroughEverything(10);
+  const db = database();
+  const record = await recordOf('boq-1');
+  await listKeyRecords(db, ['processing', 'requires_review']);
+  await readPayloadChunks(db, record);
+  for (const kind of ['expected_forward_cost', 'price_list'] as const) {
+    if (record.creation === null) throw new Error('no lists were created');
+    await readListProgress(db, kind, record.creation);
+    expect(await streamStoredEntries(db, kind, record.creation).next()).toMatchObject({ done: false });
+  }
+  const queries = calls.flatMap(({ rpc, request, outcome }) =>
+    rpc === 'RunQuery' || rpc === 'RunAggregationQuery'
+      ? [{ shape: shapeOf(request as Requests['RunQuery']), outcome }]
+      : [],
+  );
+  expect(queries.filter(({ outcome }) => outcome !== 'OK')).toEqual([]);
+  expect([...new Set(queries.map(({ shape }) => shape))].sort()).toEqual([
+    'markets',
+    'orders where team_id ==, created_at >=, created_at < by created_at',
+    'orders where team_id ==, created_at >=, created_at <, status == by created_at',
+    'payload',
+    'price_list_idempotency where status in',
+    'products',
+    'supply_orders where team_id ==, created_at >=, created_at < by created_at',
+    'supply_orders where team_id ==, created_at >=, created_at <, status == by created_at',
+    'teams',
+    'warehouses',
+  ]);
+});
+
+test.each((declared.indexes ?? []).map((index, i) => [nameOf(index), i] as const))(
+  'without the index %s some request fails',
+  async (_, i) => {
+    inForce.indexes.splice(i, 1);
+    const statuses = await callAll();
+    expect(statuses).toContain(500);
+    const refused = service.log.filter(({ status }) => status === 500);
+    for (const line of refused) expect(line['reason']).toContain('The query requires an index');
+  },
+);
+
+test('no index is declared twice, and every field of one is a field of the data', () => {
+  const names = (declared.indexes ?? []).map(nameOf);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.length).toBe(4);
+});
+
+describe('exemptions', () => {
+  const overrides = declared.fieldOverrides ?? [];
+
+  test('each saves index entries in a life of a price list', async () => {
+    await liveThroughEverything(10);
+    const withAll = await entriesUnder(declared);
+    for (const override of overrides) {
+      const without = { ...declared, fieldOverrides: overrides.filter((each) => each !== override) };
+      expect([nameOf(override), await entriesUnder(without)]).not.toEqual([nameOf(override), withAll]);
+    }
+  });
+
+  test('save 4 entries a product: a list of 1,203 products costs 98 instead of 4,930', async () => {
+    const { db, call } = service;
+    await db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });
+    const before = [await entriesUnder(declared), await entriesUnder({ ...declared, fieldOverrides: [] })];
+    expect((await call('addPriceLists', { json: createPriceListBody(1_203) })).status).toBe(200);
+    const after = [await entriesUnder(declared), await entriesUnder({ ...declared, fieldOverrides: [] })];
+    expect(after.map((entries, i) => entries - (before[i] ?? 0))).toEqual([98, 4930]);
+  });
+});
+
+/** Index entries of all documents in the database, as Firestore counts them under the definitions. */
+async function entriesUnder(definitions: IndexDefinitions): Promise<number> {
+  const indexes = new Indexes(definitions);
+  let entries = 0;
+  for (const { reference, data } of await everyDocument()) {
+    entries += indexes.countEntries(reference.parent.id, valueOf(data) as MapValue);
+  }
+  return entries;
+}
+
+async function everyDocument(): Promise<{ reference: DocumentReference; data: DocumentData }[]> {
+  const found: { reference: DocumentReference; data: DocumentData }[] = [];
+  const visit = async (collections: Awaited<ReturnType<DocumentReference['listCollections']>>) => {
+    for (const collection of collections) {
+      for (const document of (await collection.get()).docs) {
+        found.push({ reference: document.ref, data: document.data() });
+        if (collection.parent === null) await visit(await document.ref.listCollections());
+      }
+    }
+  };
+  await visit(await service.db.listCollections());
+  return found;
+}
+
+/** A value as the embedded Firestore holds it. */
+function valueOf(value: unknown): Value {
+  if (Array.isArray(value)) return value.map(valueOf);
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value as Value;
+  return new Map(Object.entries(value).map(([key, each]) => [key, valueOf(each)]));
+}
+
+/** What of a query decides the index that it needs. */
+function shapeOf({ query }: Requests['RunQuery']): string {
+  const { collectionId = '(any)', allDescendants, filter, orderBy } = query;
+  const where = termsOf(filter).join(', ');
+  // Every index ends in the documents' names, so an order by them at the end asks for nothing more.
+  const order = orderBy.filter(({ path, descending }) => path.join('.') !== '__name__' || descending);
+  const by = order.map(({ path, descending }) => path.join('.') + (descending ? ' descending' : '')).join(', ');
+  return [allDescendants ? `group ${collectionId}` : collectionId, where && `where ${where}`, by && `by ${by}`]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function termsOf(filter: Filter | undefined): string[] {
+  if (filter === undefined) return [];
+  if (filter.kind === 'field' || filter.kind === 'unary') return [`${filter.path.join('.')} ${filter.op}`];
+  return filter.filters.flatMap(termsOf);
+}
+
+function nameOf(index: Composite | NonNullable<IndexDefinitions['fieldOverrides']>[number]): string {
+  const fields = 'fields' in index ? index.fields.map(({ fieldPath }) => fieldPath) : [index.fieldPath];
+  return `${index.collectionGroup} (${fields.join(', ')})`;
+}

@@ -1,0 +1,187 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../local/firestore/index';
+import definitions from '../../../firestore.indexes.json';
+import { sendRequest } from '../support/http';
+import { operationNames, operations, type OperationName } from '../support/operations';
+import {
+  DEPLOY_PACKAGE,
+  PROJECT,
+  installDeployPackage,
+  startDeployedFunction,
+  type DeployedFunction,
+} from './deployed';
+import { startFakeGoogleCloud } from './google';
+
+/** What `npm run build` makes, installed into an empty folder and run as production runs it. */
+
+const SETTINGS = { API_KEY: 'new-key\nold-key\n', CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com' };
+
+interface Lock {
+  packages: Record<string, { version: string; integrity?: string; dev?: boolean; resolved?: string }>;
+}
+
+describe('the deploy package', () => {
+  test('is one bundle, a manifest and its lock file', async () => {
+    const uploaded = (await readdir(DEPLOY_PACKAGE)).filter(
+      (file) => file !== 'node_modules' && file !== '.secret.local',
+    );
+    expect(uploaded.sort()).toEqual(['index.cjs', 'package-lock.json', 'package.json']);
+  });
+
+  test('names exact versions, the deploy runtime, and a bundle that knows nothing of the machine that built it', async () => {
+    const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
+    expect(manifest).toMatchObject({
+      main: 'index.cjs',
+      engines: { node: '24' },
+      dependencies: { '@google-cloud/functions-framework': '5.0.5' },
+    });
+    for (const version of Object.values({ ...manifest['dependencies'], ...manifest['devDependencies'] })) {
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    }
+    expect(await readFile(join(DEPLOY_PACKAGE, 'index.cjs'), 'utf8')).not.toContain(process.cwd());
+  });
+
+  test('locks every package by its content, and asks no registry by name', async () => {
+    const { packages } = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package-lock.json'), 'utf8')) as Lock;
+    const { '': _root, ...locked } = packages;
+    expect(Object.keys(locked).length).toBeGreaterThan(100);
+    for (const { integrity, resolved } of Object.values(locked)) {
+      expect(integrity).toMatch(/^sha512-/);
+      expect(resolved).toBeUndefined();
+    }
+  });
+});
+
+describe('installed by npm ci into an empty folder, under the Functions Framework', () => {
+  let folder: string;
+  let firestore: EmbeddedFirestore;
+  let db: Firestore;
+  let served: DeployedFunction | undefined;
+
+  beforeAll(async () => {
+    firestore = await startFirestore({ indexes: definitions as IndexDefinitions });
+    process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+    db = new Firestore({ projectId: PROJECT });
+    folder = await installDeployPackage();
+    const place = { name: 'Nairobi', country_iso: 'ken' };
+    await Promise.all([
+      db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'ken', currency_iso: 'kes' }),
+      db.doc('teams/team-1').set(place),
+      db.doc('warehouses/warehouse-1').set(place),
+      db.doc('orders/order-1').set({ team_id: 'team-1', status: 'WAITING', created_at: Date.UTC(2026, 0, 5) }),
+      db.doc('supply_orders/supply-1').set({ team_id: 'team-1', status: 0, created_at: Date.UTC(2026, 0, 5) }),
+    ]);
+  }, 180_000);
+
+  afterEach(async () => {
+    await served?.stop();
+    served = undefined;
+  });
+
+  afterAll(async () => {
+    await db.terminate();
+    await firestore.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const emulated = () => ({
+    ...SETTINGS,
+    FIRESTORE_EMULATOR_HOST: firestore.address,
+    METADATA_SERVER_DETECTION: 'none',
+  });
+
+  const call = (name: OperationName, port: number, key: string) => {
+    const operation = operations[name];
+    const body = 'body' in operation ? JSON.stringify(operation.body) : '';
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+    return sendRequest(port, { method: operation.method, headers, body });
+  };
+
+  test.each([
+    ['@google-cloud/functions-framework', true],
+    ['express', true],
+    ['firebase-admin', false],
+    ['firebase-functions', false],
+    ['zod', false],
+    ['@grpc/grpc-js', false],
+  ])('node_modules has %s: %s, since what is in the bundle is not installed', (name, installed) => {
+    expect(existsSync(join(folder, 'node_modules', name, 'package.json'))).toBe(installed);
+  });
+
+  test.each(operationNames)(
+    '%s answers with either key of a rotation, refuses any other, and logs a line each',
+    async (name) => {
+      served = await startDeployedFunction(folder, name, emulated());
+      const { port } = served;
+      const answers = [await call(name, port, 'new-key'), await call(name, port, 'old-key')];
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(answers[0]?.json).toEqual(expectedOf[name]);
+      expect(answers[1]?.text).toBe(answers[0]?.text);
+      expect((await call(name, port, 'wrong')).status).toBe(401);
+      const requests = await served.requestLines(3);
+      expect(requests.map(({ operation, status }) => [operation, status])).toEqual(
+        [200, 200, 401].map((s) => [name, s]),
+      );
+    },
+  );
+
+  test('a process that is told to stop ends by itself', async () => {
+    served = await startDeployedFunction(folder, 'getTeams', emulated());
+    await call('getTeams', served.port, 'new-key');
+    expect(await served.stop()).not.toBeNull();
+  });
+
+  test('reaches Firestore over TLS with a token of its service account, as where no emulator is set', async () => {
+    const google = await startFakeGoogleCloud(firestore.port);
+    served = await startDeployedFunction(folder, 'getTeams', { ...SETTINGS, ...google.environment });
+    const { status, json } = await call('getTeams', served.port, 'new-key');
+    await google.close();
+    expect([status, json]).toEqual([200, expectedOf.getTeams]);
+    expect(google.requests).toContain('CONNECT firestore.googleapis.com:443');
+    expect(google.requests.some((asked) => asked.includes('/service-accounts/default/token'))).toBe(true);
+  });
+});
+
+const place = { name: 'Nairobi', country_iso: 'KEN' };
+
+const parent = {
+  id: expect.any(String) as string,
+  status: 'ready',
+  created_at: expect.any(Number) as number,
+  updated_at: expect.any(Number) as number,
+  currency: 'KES',
+  market_id: 'market-1',
+  market_iso: 'KEN',
+  name: 'June',
+  new_date: { year: 2026, month: 6 },
+};
+
+const expectedOf: Record<OperationName, unknown> = {
+  getTeams: { count: 1, teams: { 'team-1': place } },
+  getWarehouses: { count: 1, warehouses: { 'warehouse-1': place } },
+  getMarkets: { count: 1, markets: { 'market-1': { name: 'Kenya', country_iso: 'KEN', currency_iso: 'KES' } } },
+  getOrdersByTeam: {
+    count: 1,
+    orders: {
+      'order-1': {
+        customer_data: { customer_id: null, customer_name: null },
+        invoice_id: null,
+        market_id: null,
+        team_id: 'team-1',
+      },
+    },
+  },
+  supplyOrdersInvoices: { count: 1, supply_orders: [{ id: 'supply-1', invoices: [] }] },
+  addPriceLists: {
+    success: true,
+    message: expect.any(String) as string,
+    products_count: 2,
+    document_id: expect.any(String) as string,
+    market: { id: 'market-1', name: 'Kenya', iso: 'KEN' },
+    expected_forward_cost: parent,
+    price_list: { ...parent, date: '06/2026' },
+  },
+};

@@ -1,0 +1,140 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { getKeyRecord } from '../../cli/stored-records';
+import { resume } from '../../cli/review';
+import { systemClock } from '../../src/lib/clock';
+import { getDatabase } from '../../src/lib/firestore/database';
+import { createCallContext } from '../../src/lib/call-context';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { startTestService, type TestService } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
+
+/**
+ * Records that every version since 1.0.0 wrote, kept as files, under the present one: read, replayed, refused and resumed. A
+ * version that changes the shape of a record raises `schema_version`, adds its file, and leaves these as they are.
+ */
+
+interface Fixture {
+  answers: { completed: string; 'without-market': string };
+  documents: Record<string, Record<string, unknown>>;
+}
+
+const FIXTURES = 'functions/test/deployment/fixtures';
+const versions = readdirSync(FIXTURES).filter((file) => /^schema-\d+\.json$/.test(file));
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+
+const post = (boq_list_id: string, products = 3, market_id = 'market-1') =>
+  service.call('addPriceLists', { json: createPriceListBody(products, { boq_list_id, market_id }) });
+
+const keyRecordOf = (boq_list_id: string) =>
+  service.db.collection('price_list_idempotency').doc(keyDocumentId(boq_list_id));
+
+const entriesOf = async (collection: string, id: string) => {
+  const entries = await service.db.collection(collection).doc(id).collection('products').get();
+  return Object.fromEntries(entries.docs.map((entry) => [entry.id, entry.data()]));
+};
+
+test('there are records of version 1', () => {
+  expect(versions).toContain('schema-1.json');
+});
+
+describe.each(versions)('records of %s', (file) => {
+  const fixture = JSON.parse(readFileSync(`${FIXTURES}/${file}`, 'utf8')) as Fixture;
+
+  beforeEach(async () => {
+    service.reset();
+    const batch = service.db.batch();
+    for (const [path, fields] of Object.entries(fixture.documents)) batch.set(service.db.doc(path), stored(fields));
+    await batch.commit();
+  });
+
+  test('a completed key is replayed, byte for byte, with and without a market', async () => {
+    for (const [answer, text] of [
+      [await post('completed'), fixture.answers.completed],
+      [await post('without-market', 2, 'nowhere'), fixture.answers['without-market']],
+    ] as const) {
+      expect([answer.status, answer.headers['idempotent-replayed'], answer.text]).toEqual([200, 'true', text]);
+    }
+    expect((await post('completed', 2)).json).toEqual({
+      error: 'Idempotency key already used with a different payload',
+    });
+  });
+
+  test('a key that requires review, or whose lease has run out, is refused until it is settled', async () => {
+    for (const key of ['requires-review', 'processing']) {
+      const { status, headers } = await post(key);
+      expect([status, headers['retry-after']]).toEqual([409, undefined]);
+      expect((await keyRecordOf(key).get()).get('status')).toBe('requires_review');
+    }
+  });
+
+  test.each(['requires-review', 'processing'])('the attempt %s is resumed from its stored payload', async (key) => {
+    const signal = AbortSignal.timeout(20_000);
+    const db = getDatabase(createCallContext(signal));
+    const record = await getKeyRecord(db, key);
+    if (record?.creation == null) throw new Error(`${key} is not among the records`);
+    const run = {
+      db,
+      clock: systemClock,
+      random: Math.random,
+      newToken: () => 'operator',
+      signal,
+      leaseMs: 60_000,
+      log,
+    };
+    const { response } = await resume(record, { by: 'test', reason: 'upgrade' }, run, {
+      onPending: quiet,
+      onWritten: quiet,
+    });
+
+    expect((await post(key)).text).toBe(response);
+    const { expected_forward_cost_id, price_list_id } = record.creation;
+    const { products } = createPriceListBody(3);
+    expect(await entriesOf('price_lists', price_list_id)).toEqual(pricesOf(products, 'price_list_price'));
+    expect(await entriesOf('expected_forward_costs', expected_forward_cost_id)).toEqual(
+      pricesOf(products, 'expected_forward_cost_price'),
+    );
+    expect((await service.db.doc(`price_lists/${price_list_id}`).get()).get('status')).toBe('ready');
+  });
+});
+
+test('a record of a version that is not known yet is refused, said so in the log, and left as it is', async () => {
+  service.reset();
+  await post('completed', 2, 'nowhere');
+  await keyRecordOf('completed').update({ schema_version: 2, shape: 'unknown' });
+  const before = (await keyRecordOf('completed').get()).data();
+  service.log.length = 0;
+  const { status, text } = await post('completed', 2, 'nowhere');
+  expect([status, text]).toEqual([500, '{"error":"Internal error"}']);
+  expect(service.log).toMatchObject([
+    {
+      severity: 'ERROR',
+      reason: 'the record of the key cannot be read as schema version 1, because of: schema_version',
+    },
+  ]);
+  expect((await keyRecordOf('completed').get()).data()).toEqual(before);
+});
+
+const quiet = () => undefined;
+const log = { claimed: quiet, finished: quiet, failed: quiet, superseded: quiet };
+
+/** Fields of a fixture as Firestore stores them: bytes stand in it as base64. */
+function stored(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      const { base64 } = (value ?? {}) as { base64?: string };
+      return [name, base64 === undefined ? value : Buffer.from(base64, 'base64')];
+    }),
+  );
+}
+
+function pricesOf(
+  products: ReturnType<typeof createPriceListBody>['products'],
+  price: 'price_list_price' | 'expected_forward_cost_price',
+) {
+  return Object.fromEntries(Object.entries(products).map(([id, prices]) => [id, { [price]: prices[price] }]));
+}

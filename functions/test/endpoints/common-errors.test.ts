@@ -1,0 +1,12 @@
+import { operationNames } from '../support/operations';
+import { describeCommonErrors } from '../support/refusals';
+import { startTestService, type TestService } from '../support/service';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+beforeEach(() => service.reset());
+afterAll(() => service.close());
+
+describe.each(operationNames)('%s answers', (name) => describeCommonErrors(name, () => service));

@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { getRecordedQuery, startTestService, type TestService } from '../support/service';
+import {
+  edgeCaseIds,
+  withSequentialIds,
+  writeRecords,
+  arbitraryStoredRecord,
+  arbitraryStoredValue,
+  toExpectedText,
+  getField,
+} from '../support/stored';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+beforeEach(() => service.reset());
+afterAll(() => service.close());
+
+const JANUARY = { team_id: 'team-1', status: 'ALL', start_date: '2026-01-01', end_date: '2026-02-01' };
+const START = Date.UTC(2026, 0, 1);
+const END = Date.UTC(2026, 1, 1);
+
+interface Orders {
+  count: number;
+  orders: Record<string, unknown>;
+}
+
+async function ordersOf(request: object): Promise<Orders> {
+  const { status, json } = await service.call('getOrdersByTeam', { json: request });
+  expect(status).toBe(200);
+  const answer = json as Orders;
+  expect(answer.count).toBe(Object.keys(answer.orders).length);
+  return answer;
+}
+
+const idsOf = async (request: object) => Object.keys((await ordersOf(request)).orders).sort();
+
+describe('get orders by team', () => {
+  test('answers the fields of section 2.1, and no others', async () => {
+    await writeRecords(service.db, 'orders', {
+      'order-1': {
+        team_id: 'team-1',
+        market_id: 'market-1',
+        invoice_id: 'invoice-1',
+        customer_data: { customer_id: 'c-1', customer_name: ' Ada ', phone: '0' },
+        status: 'WAITING',
+        created_at: START,
+        total: 5,
+      },
+      'order-2': { team_id: 'team-1', customer_data: 'none', invoice_id: '', market_id: 7, created_at: START },
+    });
+    expect(await ordersOf(JANUARY)).toEqual({
+      count: 2,
+      orders: {
+        'order-1': {
+          customer_data: { customer_id: 'c-1', customer_name: ' Ada ' },
+          invoice_id: 'invoice-1',
+          market_id: 'market-1',
+          team_id: 'team-1',
+        },
+        'order-2': {
+          customer_data: { customer_id: null, customer_name: null },
+          invoice_id: null,
+          market_id: null,
+          team_id: 'team-1',
+        },
+      },
+    });
+  });
+
+  test('includes the first millisecond of the range and excludes its end', async () => {
+    const at = (created_at: unknown) => ({ team_id: 'team-1', status: 'WAITING', created_at });
+    await writeRecords(service.db, 'orders', {
+      before: at(START - 1),
+      first: at(START),
+      last: at(END - 1),
+      end: at(END),
+      text: at('2026-01-05'),
+      date: at(new Date(START)),
+      missing: { team_id: 'team-1', status: 'WAITING' },
+    });
+    expect(await idsOf(JANUARY)).toEqual(['first', 'last']);
+    expect(await idsOf({ ...JANUARY, start_date: '2026-02-01', end_date: '2026-02-02' })).toEqual(['end']);
+  });
+
+  test.each([
+    ['the same day', '2026-01-05', '2026-01-05'],
+    ['an end before the start', '2026-02-01', '2026-01-01'],
+  ])('selects nothing in %s', async (_, start_date, end_date) => {
+    await writeRecords(service.db, 'orders', { one: { team_id: 'team-1', created_at: Date.UTC(2026, 0, 5) } });
+    expect(await ordersOf({ ...JANUARY, start_date, end_date })).toEqual({ count: 0, orders: {} });
+  });
+
+  test('knows years before 1970 and before 100', async () => {
+    const year50 = new Date(0);
+    year50.setUTCFullYear(50, 5, 1);
+    await writeRecords(service.db, 'orders', {
+      ancient: { team_id: 'team-1', created_at: year50.getTime() },
+      old: { team_id: 'team-1', created_at: Date.UTC(1950, 5, 1) },
+    });
+    expect(await idsOf({ ...JANUARY, start_date: '0050-06-01', end_date: '0050-06-02' })).toEqual(['ancient']);
+    expect(await idsOf({ ...JANUARY, start_date: '1950-06-01', end_date: '1950-06-02' })).toEqual(['old']);
+  });
+
+  test('answers one team’s orders, to the letter', async () => {
+    const teams = ['team-1', 'TEAM-1', 'team-1 ', 'team-10', 'é', 'e\u0301'];
+    await writeRecords(
+      service.db,
+      'orders',
+      withSequentialIds(teams.map((team_id) => ({ team_id, created_at: START }))),
+    );
+    for (const [i, team_id] of teams.entries()) expect(await idsOf({ ...JANUARY, team_id })).toEqual([`id-${i}`]);
+    expect(await ordersOf({ ...JANUARY, team_id: 'nobody' })).toEqual({ count: 0, orders: {} });
+  });
+
+  const statuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'];
+
+  test('answers the orders of one status, or of any for ALL', async () => {
+    const stored = [...statuses, 'ALL', 'UNKNOWN', null];
+    const records = stored.map((status) => [String(status), { team_id: 'team-1', created_at: START, status }]);
+    await writeRecords(service.db, 'orders', {
+      ...(Object.fromEntries(records) as Record<string, object>),
+      none: { team_id: 'team-1', created_at: START },
+    });
+    for (const status of statuses) expect(await idsOf({ ...JANUARY, status })).toEqual([status]);
+    expect(await idsOf(JANUARY)).toEqual(['none', ...stored.map(String)].sort());
+  });
+
+  test.each(['WAITING', 'ALL'])('has Firestore filter and project: %s', async (status) => {
+    const calls = service.recordCalls();
+    await ordersOf({ ...JANUARY, status });
+    expect(calls).toMatchObject([
+      { rpc: 'RunQuery', request: { query: { collectionId: 'orders', limit: undefined } } },
+    ]);
+    const { filter, select } = getRecordedQuery(calls[0]);
+    const filters = [
+      { kind: 'field', path: ['team_id'], op: '==', value: 'team-1' },
+      { kind: 'field', path: ['created_at'], op: '>=', value: BigInt(START) },
+      { kind: 'field', path: ['created_at'], op: '<', value: BigInt(END) },
+      ...(status === 'ALL' ? [] : [{ kind: 'field', path: ['status'], op: '==', value: status }]),
+    ];
+    expect(filter).toEqual({ kind: 'and', filters });
+    // The time of creation is what a query goes on from when it was broken off.
+    expect(select?.filter(([name]) => name !== 'created_at')).toEqual([
+      ['customer_data', 'customer_id'],
+      ['customer_data', 'customer_name'],
+      ['invoice_id'],
+      ['market_id'],
+      ['team_id'],
+    ]);
+  });
+
+  test('reads stored values of any type', async () => {
+    const { db } = service;
+    const record = fc
+      .record({
+        customer_data: fc.oneof(arbitraryStoredValue(db), arbitraryStoredRecord(db, ['customer_id', 'customer_name'])),
+      })
+      .chain((fixed) =>
+        arbitraryStoredRecord(db, ['invoice_id', 'market_id', 'status'], {
+          ...fixed,
+          team_id: 'team-1',
+          created_at: START,
+        }),
+      );
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { maxLength: 20 }), async (records) => {
+        service.firestore.clear();
+        await writeRecords(db, 'orders', withSequentialIds(records));
+        const shown = records.map((order) => ({
+          customer_data: {
+            customer_id: toExpectedText(getField(getField(order, 'customer_data'), 'customer_id')),
+            customer_name: toExpectedText(getField(getField(order, 'customer_data'), 'customer_name')),
+          },
+          invoice_id: toExpectedText(getField(order, 'invoice_id')),
+          market_id: toExpectedText(getField(order, 'market_id')),
+          team_id: 'team-1',
+        }));
+        expect(await ordersOf(JANUARY)).toEqual({ count: records.length, orders: withSequentialIds(shown) });
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('counts the keys, whatever the ids are', async () => {
+    const order = { team_id: 'team-1', created_at: START };
+    await writeRecords(service.db, 'orders', Object.fromEntries(edgeCaseIds.map((id) => [id, order])));
+    expect(await idsOf(JANUARY)).toEqual([...edgeCaseIds].sort());
+  });
+});

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { getRecordedQuery, startTestService, type TestService } from '../support/service';
+import {
+  edgeCaseIds,
+  withSequentialIds,
+  writeRecords,
+  arbitraryStoredRecord,
+  arbitraryStoredValue,
+  toExpectedText,
+  getField,
+} from '../support/stored';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+beforeEach(() => service.reset());
+afterAll(() => service.close());
+
+const JANUARY = { team_id: 'team-1', status: null, start_date: '2026-01-01', end_date: '2026-02-01' };
+const START = Date.UTC(2026, 0, 1);
+const END = Date.UTC(2026, 1, 1);
+const INVOICE = { name: 'June', url: 'https://example.com/june.pdf' };
+
+interface SupplyOrders {
+  count: number;
+  supply_orders: { id: string; invoices: unknown }[];
+}
+
+async function supplyOrdersOf(request: object): Promise<SupplyOrders> {
+  const { status, json } = await service.call('supplyOrdersInvoices', { json: request });
+  expect(status).toBe(200);
+  const answer = json as SupplyOrders;
+  expect(answer.count).toBe(answer.supply_orders.length);
+  return answer;
+}
+
+const idsOf = async (request: object) => (await supplyOrdersOf(request)).supply_orders.map(({ id }) => id);
+
+const order = (created_at: unknown, more: object = {}) => ({ team_id: 'team-1', status: 0, created_at, ...more });
+
+describe('supply orders invoices', () => {
+  test('answers each with its id and its invoices, and nothing else', async () => {
+    await writeRecords(service.db, 'supply_orders', {
+      'supply-1': order(START, { invoices: [{ ...INVOICE, amount: 5 }, INVOICE], supplier: 'S' }),
+      'supply-2': order(START + 1),
+      'supply-3': order(START + 2, { invoices: [] }),
+    });
+    expect(await supplyOrdersOf(JANUARY)).toEqual({
+      count: 3,
+      supply_orders: [
+        { id: 'supply-1', invoices: [INVOICE, INVOICE] },
+        { id: 'supply-2', invoices: [] },
+        { id: 'supply-3', invoices: [] },
+      ],
+    });
+  });
+
+  test('leaves out an invoice without a name or an address', async () => {
+    const invoices = [
+      INVOICE,
+      { name: 'no address' },
+      { url: 'https://example.com/no-name.pdf' },
+      { ...INVOICE, name: '' },
+      { ...INVOICE, url: 7 },
+      'text',
+      null,
+      { name: ' ', url: ' ' },
+    ];
+    await writeRecords(service.db, 'supply_orders', {
+      one: order(START, { invoices }),
+      two: order(START, { invoices: 'text' }),
+    });
+    expect((await supplyOrdersOf(JANUARY)).supply_orders).toEqual([
+      { id: 'one', invoices: [INVOICE, { name: ' ', url: ' ' }] },
+      { id: 'two', invoices: [] },
+    ]);
+  });
+
+  test('answers the oldest first, then by id', async () => {
+    await writeRecords(service.db, 'supply_orders', {
+      b: order(START + 5),
+      a: order(START + 5),
+      '10': order(START + 5),
+      newest: order(END - 1),
+      z: order(START),
+      fraction: order(START + 0.5),
+    });
+    expect(await idsOf(JANUARY)).toEqual(['z', 'fraction', '10', 'a', 'b', 'newest']);
+  });
+
+  test('includes the first millisecond of the range and excludes its end', async () => {
+    await writeRecords(service.db, 'supply_orders', {
+      before: order(START - 1),
+      first: order(START),
+      last: order(END - 1),
+      end: order(END),
+      text: order('2026-01-05'),
+      missing: { team_id: 'team-1', status: 0 },
+    });
+    expect(await idsOf(JANUARY)).toEqual(['first', 'last']);
+    expect(await idsOf({ ...JANUARY, end_date: '2026-01-01' })).toEqual([]);
+    expect(await idsOf({ ...JANUARY, team_id: 'team-2' })).toEqual([]);
+  });
+
+  test('answers those of a status, or of any for null', async () => {
+    await writeRecords(service.db, 'supply_orders', {
+      zero: order(START, { status: 0 }),
+      one: order(START, { status: 1 }),
+      other: order(START, { status: 2 }),
+      text: order(START, { status: '0' }),
+      none: { team_id: 'team-1', created_at: START },
+    });
+    expect(await idsOf({ ...JANUARY, status: 0 })).toEqual(['zero']);
+    expect(await idsOf({ ...JANUARY, status: 1 })).toEqual(['one']);
+    expect(await idsOf(JANUARY)).toEqual(['none', 'one', 'other', 'text', 'zero']);
+  });
+
+  test.each(['-0', '0.0', '0e5'])('takes the status %s for 0', async (status) => {
+    await writeRecords(service.db, 'supply_orders', { zero: order(START) });
+    const calls = service.recordCalls();
+    const body = JSON.stringify(JANUARY).replace('null', status);
+    const { json } = await service.call('supplyOrdersInvoices', { body });
+    expect(json).toEqual({ count: 1, supply_orders: [{ id: 'zero', invoices: [] }] });
+    expect(getRecordedQuery(calls[0]).filter).toMatchObject({
+      filters: expect.arrayContaining([{ kind: 'field', path: ['status'], op: '==', value: 0n }]) as unknown,
+    });
+  });
+
+  test('has Firestore filter, order and project', async () => {
+    const calls = service.recordCalls();
+    await supplyOrdersOf({ ...JANUARY, status: 1 });
+    expect(calls).toHaveLength(1);
+    const { collectionId, filter, orderBy, limit, select } = getRecordedQuery(calls[0]);
+    expect([collectionId, limit]).toEqual(['supply_orders', undefined]);
+    expect(filter).toEqual({
+      kind: 'and',
+      filters: [
+        { kind: 'field', path: ['team_id'], op: '==', value: 'team-1' },
+        { kind: 'field', path: ['created_at'], op: '>=', value: BigInt(START) },
+        { kind: 'field', path: ['created_at'], op: '<', value: BigInt(END) },
+        { kind: 'field', path: ['status'], op: '==', value: 1n },
+      ],
+    });
+    expect(orderBy[0]).toEqual({ path: ['created_at'], descending: false });
+    // The time of creation is what a query goes on from when it was broken off.
+    expect(select?.filter(([name]) => name !== 'created_at')).toEqual([['invoices']]);
+  });
+
+  test('reads stored values of any type', async () => {
+    const { db } = service;
+    const invoice = fc.oneof(
+      arbitraryStoredRecord(db, ['name', 'url']),
+      arbitraryStoredValue(db).filter((value) => !Array.isArray(value)),
+    );
+    const record = fc.record({ invoices: fc.oneof(fc.array(invoice, { maxLength: 5 }), arbitraryStoredValue(db)) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { maxLength: 20 }), async (records) => {
+        service.firestore.clear();
+        await writeRecords(db, 'supply_orders', withSequentialIds(records.map((each, i) => order(START + i, each))));
+        const shown = records.map(({ invoices }, i) => ({
+          id: `id-${i}`,
+          invoices: (Array.isArray(invoices) ? invoices : []).flatMap((each) => {
+            const name = toExpectedText(getField(each, 'name'));
+            const url = toExpectedText(getField(each, 'url'));
+            return name === null || url === null ? [] : [{ name, url }];
+          }),
+        }));
+        expect(await supplyOrdersOf(JANUARY)).toEqual({ count: records.length, supply_orders: shown });
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('answers every id as it is', async () => {
+    await writeRecords(service.db, 'supply_orders', Object.fromEntries(edgeCaseIds.map((id) => [id, order(START)])));
+    expect((await idsOf(JANUARY)).sort()).toEqual([...edgeCaseIds].sort());
+  });
+});

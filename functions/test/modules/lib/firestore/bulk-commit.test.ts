@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { Firestore } from 'firebase-admin/firestore';
+import { commitNumberDocuments } from '../../../../src/lib/firestore/bulk-commit';
+import { startFirestore, type EmbeddedFirestore } from '../../../../../local/firestore/index';
+import { useFirestoreEmulator } from '../../../support/firestore';
+
+const PROJECT = 'demo-price-lists';
+const COLLECTION = 'price_lists/list-1/products';
+
+let firestore: EmbeddedFirestore;
+let library: Firestore;
+
+beforeAll(async () => {
+  firestore = await startFirestore();
+  useFirestoreEmulator(firestore.address, PROJECT);
+  library = new Firestore({ projectId: PROJECT });
+  // Tells what is stored as an integer from what is stored as a double.
+  library.settings({ useBigInt: true });
+});
+afterAll(async () => {
+  await library.terminate();
+  await firestore.close();
+});
+
+const set = (numbers: readonly (readonly [id: string, value: number])[]) =>
+  commitNumberDocuments(
+    {
+      collection: COLLECTION,
+      field: 'price',
+      ids: numbers.map(([id]) => id),
+      values: Float64Array.from(numbers, ([, value]) => value),
+    },
+    10_000,
+  );
+
+async function stored(): Promise<Record<string, unknown>> {
+  const { docs } = await library.collection(COLLECTION).get();
+  return Object.fromEntries(docs.map((document) => [document.id, document.data()]));
+}
+
+/** What the library's own batch stores for a number. */
+const asStored = (value: number): number | bigint => (Number.isSafeInteger(value) ? BigInt(value) : value);
+
+const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter(
+  // What a product id cannot be (contract, section 4.6).
+  (text) => text.trim() === text && !text.includes('/') && !/^\.\.?$|^__.*__$/.test(text) && text.isWellFormed(),
+);
+const value = fc.oneof(
+  fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+  fc.maxSafeNat(),
+  fc.constantFrom(0, 127, 128, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER, 2 ** 53, Number.MAX_VALUE, Number.MIN_VALUE),
+);
+const entries = fc.uniqueArray(fc.tuple(id, value), { selector: ([id]) => id, minLength: 1, maxLength: 40 });
+
+test('stores what the library would, for any ids and numbers, in place of what was there', async () => {
+  await fc.assert(
+    fc.asyncProperty(entries, async (numbers) => {
+      firestore.clear();
+      await set(numbers);
+      const expected = numbers.map(([id, value]) => [id, { price: asStored(value) }] as const);
+      expect(await stored()).toEqual(Object.fromEntries(expected));
+    }),
+    { numRuns: 200 },
+  );
+  const whole = library.doc(`${COLLECTION}/a`);
+  await whole.set({ price: 1, other: 'field' });
+  await set([['a', 2]]);
+  expect((await whole.get()).data()).toEqual({ price: 2n });
+});
+
+test('a batch is one call, whole or not at all', async () => {
+  firestore.clear();
+  const before = firestore.counts().Commit;
+  const numbers = Array.from({ length: 500 }, (_, i) => [`product-${i}`, i / 4] as const);
+  await set(numbers);
+  expect(Object.keys(await stored())).toHaveLength(500);
+  expect(firestore.counts().Commit - before).toBe(1);
+  firestore.clear();
+  const refused = [['a', 1] as const, ['b/c', 1] as const];
+  await expect(set(refused)).rejects.toMatchObject({ code: 3 });
+  expect(await stored()).toEqual({});
+});

@@ -1,0 +1,123 @@
+import { Firestore } from 'firebase-admin/firestore';
+import { streamQuery, type QuerySpec } from '../../../../src/lib/firestore/query';
+import { createCallContext, type CallContext } from '../../../../src/lib/call-context';
+import { startFirestore, type EmbeddedFirestore } from '../../../../../local/firestore/index';
+import { useFirestoreEmulator } from '../../../support/firestore';
+import { writeRecords } from '../../../support/stored';
+
+const PROJECT = 'demo-price-lists';
+const TEAM = 'team-1';
+
+const selection: QuerySpec = {
+  collection: 'orders',
+  where: [['team_id', '==', TEAM]],
+  orderBy: 'created_at',
+  fields: ['customer_data.customer_id'],
+};
+
+/** The ids of a thousand orders; ten at a time are of one moment, so that a query is also cut between equals. */
+const ids = Array.from({ length: 1000 }, (_, i) => `order-${String(i).padStart(4, '0')}`);
+
+let firestore: EmbeddedFirestore;
+let library: Firestore;
+
+beforeAll(async () => {
+  firestore = await startFirestore();
+  useFirestoreEmulator(firestore.address, PROJECT);
+  library = new Firestore({ projectId: PROJECT });
+  const orders = ids.map((id, i) => ({
+    team_id: TEAM,
+    created_at: 1_700_000_000_000 + Math.floor(i / 10),
+    customer_data: { customer_id: `customer of ${id}`, customer_name: 'not asked for' },
+  }));
+  await writeRecords(library, 'orders', Object.fromEntries(ids.map((id, i) => [id, orders[i] ?? {}])));
+});
+afterEach(() => firestore.faults.clear());
+afterAll(async () => {
+  await library.terminate();
+  await firestore.close();
+});
+
+const open = (signal = new AbortController().signal): CallContext => createCallContext(signal);
+
+async function idsOf(db: CallContext, selected: QuerySpec): Promise<string[]> {
+  const found: string[] = [];
+  for await (const group of streamQuery(db, selected)) found.push(...group.map(({ id }) => id));
+  return found;
+}
+
+test('reads documents in order, of each the fields that are asked for, in one call', async () => {
+  const db = open();
+  expect(await idsOf(db, selection)).toEqual(ids);
+  const [first] = (await streamQuery(db, selection).next()).value as unknown[];
+  expect(first).toEqual({
+    id: 'order-0000',
+    fields: { created_at: undefined, customer_data: { customer_id: 'customer of order-0000' } },
+  });
+  expect(db.callCount).toBe(2);
+});
+
+describe('after an error in the middle, goes on behind the last document', () => {
+  test.each([
+    ['UNAVAILABLE', 1],
+    ['INTERNAL', 127],
+    ['RESOURCE_EXHAUSTED', 128],
+    ['DEADLINE_EXCEEDED', 129],
+    ['UNAVAILABLE', 1000],
+  ] as const)('%s after %i documents', async (code, messages) => {
+    firestore.faults.inject({ rpc: 'RunQuery', when: { messages }, action: { kind: 'error', code } });
+    const db = open();
+    expect(await idsOf(db, selection)).toEqual(ids);
+    expect(db.callCount).toBe(2);
+  });
+
+  test('a lost connection', async () => {
+    firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 333 }, action: { kind: 'drop' } });
+    expect(await idsOf(open(), selection)).toEqual(ids);
+  });
+
+  test('one after another, as long as documents come in between', async () => {
+    const often = { rpc: 'RunQuery', times: 8, when: { messages: 100 } } as const;
+    firestore.faults.inject({ ...often, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    const db = open();
+    expect(await idsOf(db, selection)).toEqual(ids);
+    expect(db.callCount).toBe(9);
+  });
+
+  test('of a query that goes by ids alone', async () => {
+    firestore.faults.inject({
+      rpc: 'RunQuery',
+      when: { messages: 500 },
+      action: { kind: 'error', code: 'UNAVAILABLE' },
+    });
+    expect(await idsOf(open(), { collection: 'orders', fields: ['team_id'] })).toEqual(ids);
+  });
+});
+
+test('fails at once with an error that time does not mend', async () => {
+  firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  const db = open();
+  await expect(idsOf(db, selection)).rejects.toMatchObject({ code: 7 });
+  expect(db.callCount).toBe(1);
+});
+
+test('ends with the signal, also while nothing comes', async () => {
+  const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'silence' } });
+  const controller = new AbortController();
+  const reading = idsOf(open(controller.signal), selection);
+  await fault.fired;
+  controller.abort(new Error('the time is up'));
+  await expect(reading).rejects.toThrow('the time is up');
+});
+
+test('ends its call when nobody reads on', async () => {
+  const { promise: outcome, resolve } = Promise.withResolvers<string>();
+  const stop = firestore.observe((call) => resolve(call.outcome));
+  // Held in the middle, so that the call cannot have ended by itself.
+  firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
+  const groups = streamQuery(open(), selection);
+  await groups.next();
+  await groups.return(undefined);
+  expect(await outcome).toBe('CANCELLED');
+  stop();
+});

@@ -1,0 +1,155 @@
+import { createServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
+import { Socket, type AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import express from 'express';
+import type { Request as HostRequest } from 'firebase-functions/v2/https';
+import type * as functions from '../../../../src/index';
+import { MAX_BODY_BYTES, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
+import { createJsonParser } from '../../../../src/lib/json/streaming-parser';
+import { assertResponse } from '../../../support/answers';
+import { sendRequest } from '../../../support/http';
+import { operations } from '../../../support/operations';
+import { TEST_API_KEY, startTestService, type TestService } from '../../../support/service';
+import { expectValidationErrorPaths } from '../../../support/validation';
+
+let service: TestService;
+let getOrdersByTeam: typeof functions.getOrdersByTeam;
+beforeAll(async () => {
+  service = await startTestService();
+  ({ getOrdersByTeam } = await import('../../../../src/index'));
+});
+beforeEach(() => service.reset());
+afterAll(() => service.close());
+
+const { body } = operations.getOrdersByTeam;
+const HEADERS = { 'x-api-key': TEST_API_KEY, 'content-type': 'application/json' };
+
+describe('a host that has read and inflated the body already, whatever its type', () => {
+  let host: Server;
+  let read: boolean;
+  beforeAll(async () => {
+    const app = express().disable('x-powered-by');
+    const verify = (request: IncomingMessage, _: unknown, bytes: Buffer) =>
+      void Object.assign(request, { rawBody: bytes });
+    app.use(express.raw({ type: () => true, limit: '1gb', verify }));
+    app.use((request, response) => {
+      read = request.readableEnded;
+      return getOrdersByTeam(request as HostRequest, response);
+    });
+    host = createServer(app);
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => new Promise((resolve) => host.close(resolve)));
+
+  const call = async (sent: string | Buffer, headers: object = {}) => {
+    const all = { ...HEADERS, ...headers };
+    const answer = await sendRequest((host.address() as AddressInfo).port, {
+      method: 'POST',
+      headers: all,
+      body: sent,
+    });
+    assertResponse({ operation: 'getOrdersByTeam', method: 'POST' }, answer);
+    return answer;
+  };
+
+  test('is served from what it kept', async () => {
+    expect((await call(JSON.stringify(body))).json).toEqual({ count: 0, orders: {} });
+    const packed = gzipSync(JSON.stringify(body));
+    expect((await call(packed, { 'content-encoding': 'gzip' })).status).toBe(200);
+    expect(read).toBe(true);
+  });
+
+  test.each(['{', '[]', '', '\ufeff{', Buffer.from([0x22, 0xff, 0x22])])(
+    'is refused malformed JSON as JSON: %j',
+    async (sent) => {
+      expect(expectValidationErrorPaths(await call(sent))).toEqual(['body']);
+    },
+  );
+
+  test('is refused another content type', async () => {
+    expect(expectValidationErrorPaths(await call(JSON.stringify(body), { 'content-type': 'text/plain' }))).toEqual([
+      'body',
+    ]);
+  });
+
+  test('is refused more than 32 MiB, inflated', async () => {
+    const { status, json } = await call(gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1, ' ')), {
+      'content-encoding': 'gzip',
+    });
+    expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
+  });
+
+  test('is refused a wrong key first', async () => {
+    expect((await call('{', { 'x-api-key': 'wrong' })).status).toBe(401);
+  });
+});
+
+describe('a unit test of firebase-functions-test', () => {
+  let cleanUp: () => void;
+  beforeAll(async () => {
+    // Loaded after the service, which it would keep from finding the logger's console replaced.
+    const { default: functionsTest } = await import('firebase-functions-test');
+    const { cleanup } = functionsTest({ projectId: 'demo-price-lists' });
+    cleanUp = () => cleanup();
+  });
+  afterAll(() => cleanUp());
+
+  /** What the function answers to a request that never was on a wire. */
+  async function called(rawBody: string): Promise<{ status: number; json: unknown }> {
+    const request = Object.assign(new IncomingMessage(new Socket()), { method: 'POST', rawBody: Buffer.from(rawBody) });
+    for (const [name, value] of Object.entries(HEADERS)) {
+      request.headers[name] = value;
+      request.rawHeaders.push(name, value);
+    }
+    const response = new ServerResponse(request);
+    const sent: Buffer[] = [];
+    response.assignSocket(new PassThrough().on('data', (bytes: Buffer) => sent.push(bytes)) as unknown as Socket);
+    const finished = new Promise((resolve) => response.on('finish', resolve));
+    await getOrdersByTeam(request as never, response as never);
+    await finished;
+    const text = Buffer.concat(sent).toString();
+    return { status: response.statusCode, json: JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) };
+  }
+
+  test('gets its answer', async () => {
+    const order = { team_id: 'team-1', created_at: Date.UTC(2026, 0, 5) };
+    await service.db.doc('orders/order-1').set(order);
+    expect(await called(JSON.stringify(body))).toMatchObject({ status: 200, json: { count: 1 } });
+    expect(await called('{')).toMatchObject({ status: 400, json: { errors: [{ path: 'body' }] } });
+  });
+});
+
+describe('a body that does not end', () => {
+  const incoming = (headers: Record<string, string> = {}) =>
+    Object.assign(new PassThrough(), { headers, rawHeaders: ['Content-Type', 'application/json'] });
+  const never = new AbortController().signal;
+  const reader = () => createJsonParser((value) => value);
+
+  test.each([{}, { 'content-encoding': 'gzip' }])('is given up when its time is up: %j', async (headers) => {
+    const request = incoming(headers);
+    const timeUp = new AbortController();
+    const read = readBody(request as unknown as RequestWithRawBody, reader(), timeUp.signal);
+    request.write('content-encoding' in headers ? gzipSync('{}').subarray(0, 12) : '{"team_id":');
+    timeUp.abort();
+    await expect(read).rejects.toMatchObject({ code: 'request_timeout', headers: { Connection: 'close' } });
+    // The stream is left flowing: its socket still has to carry the answer.
+    expect([request.destroyed, request.readableFlowing]).toEqual([false, true]);
+  });
+
+  test('is given up when its caller goes away', async () => {
+    const request = incoming();
+    const read = readBody(request as unknown as RequestWithRawBody, reader(), never);
+    request.write('{"team_id":');
+    request.destroy();
+    await expect(read).rejects.toMatchObject({ code: 'validation_failed' });
+  });
+
+  test('is given up at the bound', async () => {
+    const request = incoming();
+    const read = readBody(request as unknown as RequestWithRawBody, reader(), never);
+    request.write(Buffer.alloc(MAX_BODY_BYTES + 1));
+    await expect(read).rejects.toMatchObject({ code: 'payload_too_large' });
+    expect(request.destroyed).toBe(false);
+  });
+});

@@ -1,0 +1,173 @@
+import { createHash, randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { parseText } from '../../../src/lib/json/streaming-parser';
+import { createPriceListParser } from '../../../src/lib/schemas/add-price-lists';
+import {
+  MAX_CHUNK_BYTES,
+  computeFingerprint as fingerprint,
+  canonicalJsonChunks,
+  compressToChunks,
+  decompressChunks,
+} from '../../../src/price-lists/payload';
+import {
+  createPriceListBody,
+  arbitraryPriceListBody,
+  parseSubmission,
+  type PriceListBody,
+} from '../../support/submissions';
+
+const fingerprintOf = (json: string) => fingerprint(parseText(createPriceListParser(), json));
+
+/** What the fingerprint is over, written a second time: the whole value, its keys sorted at every depth. */
+function model({ info, products }: PriceListBody): string {
+  const sorted = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+    const entries = Object.entries(value).sort(([a], [b]) => Number(a > b) - Number(a < b));
+    return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${sorted(each)}`).join()}}`;
+  };
+  return sorted({ info: { ...info, currency_iso: info.currency_iso.toUpperCase() }, products });
+}
+
+/** The fingerprint, written a second time. */
+function fingerprintModel({ info, products }: PriceListBody): string {
+  const hash = createHash('sha256').update(
+    JSON.stringify({
+      boq_list_id: info.boq_list_id,
+      currency_iso: info.currency_iso.toUpperCase(),
+      date: info.date,
+      market_id: info.market_id,
+      name: info.name,
+    }),
+  );
+  const ids = Object.keys(products).sort((a, b) => Number(a > b) - Number(a < b));
+  for (let start = 0; start < ids.length; start += 1024) {
+    const group = ids.slice(start, start + 1024);
+    hash.update(JSON.stringify(group));
+    for (const id of group) {
+      const bits = Buffer.alloc(16);
+      bits.writeDoubleLE(products[id]?.expected_forward_cost_price ?? NaN, 0);
+      bits.writeDoubleLE(products[id]?.price_list_price ?? NaN, 8);
+      hash.update(bits);
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** The body as JSON, the keys of every object in an order that depends on `salt`. */
+function shuffled(value: unknown, salt: number): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const rank = (key: string) => createHash('sha256').update(`${salt} ${key}`).digest('hex');
+  const entries = Object.entries(value).sort(([a], [b]) => (rank(a) < rank(b) ? -1 : 1));
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}: ${shuffled(each, salt)}`).join(', ')}}`;
+}
+
+describe('the fingerprint', () => {
+  test('is the SHA-256 of the info and, in groups of 1,024, the ids and the bits of the prices', () =>
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          arbitraryPriceListBody,
+          fc.constantFrom(1024, 1025, 2500).map((count) => createPriceListBody(count)),
+        ),
+        (body) => {
+          expect(fingerprintOf(JSON.stringify(body))).toBe(fingerprintModel(body));
+        },
+      ),
+    ));
+
+  test('is the same for every order of keys and every case of the currency', () =>
+    fc.assert(
+      fc.property(arbitraryPriceListBody, fc.nat(), fc.boolean(), (body, salt, upper) => {
+        const { currency_iso } = body.info;
+        const cased = upper ? currency_iso.toUpperCase() : currency_iso.toLowerCase();
+        const same = { ...body, info: { ...body.info, currency_iso: cased } };
+        expect(fingerprintOf(shuffled(same, salt))).toBe(fingerprintOf(JSON.stringify(body)));
+      }),
+    ));
+
+  test('differs wherever the payload does', () =>
+    fc.assert(
+      fc.property(arbitraryPriceListBody, arbitraryPriceListBody, fc.nat(), (a, b, pick) => {
+        // Half of the time the second is the first with one of its parts replaced.
+        const parts = [{ ...a, info: b.info }, { ...a, products: b.products }, b];
+        const other = parts[pick % parts.length] ?? b;
+        const equal = model(a) === model(other);
+        expect(fingerprintOf(JSON.stringify(a)) === fingerprintOf(JSON.stringify(other))).toBe(equal);
+      }),
+    ));
+
+  test.each([
+    ['market_id', 'another'],
+    ['boq_list_id', 'another'],
+    ['currency_iso', 'eur'],
+    ['date', '07/2026'],
+    ['name', 'another'],
+  ])('covers info.%s', (field, other) => {
+    const changed = createPriceListBody(1, { [field]: other });
+    expect(fingerprintOf(JSON.stringify(changed))).not.toBe(fingerprintOf(JSON.stringify(createPriceListBody(1))));
+  });
+
+  test.each(['price_list_price', 'expected_forward_cost_price'])('covers %s to the last digit', (field) => {
+    const json = (price: string) => {
+      const prices = { price_list_price: '1', expected_forward_cost_price: '1', [field]: price };
+      const { price_list_price, expected_forward_cost_price } = prices;
+      return `{"info":${JSON.stringify(createPriceListBody(1).info)},"products":{"a":{"price_list_price":${price_list_price},"expected_forward_cost_price":${expected_forward_cost_price}}}}`;
+    };
+    const one = fingerprintOf(json('1'));
+    expect(fingerprintOf(json('1.0000000000000002'))).not.toBe(one);
+    for (const same of ['1.0', '1e0', '10E-1', '1.00000000000000000000001']) {
+      expect(fingerprintOf(json(same))).toBe(one);
+    }
+    expect(fingerprintOf(json('-0'))).toBe(fingerprintOf(json('0')));
+  });
+
+  test('tells a from A, in ids and in texts', () => {
+    const of = (id: string, name: string) =>
+      fingerprintOf(
+        JSON.stringify({
+          ...createPriceListBody(1, { name }),
+          products: { [id]: { price_list_price: 1, expected_forward_cost_price: 1 } },
+        }),
+      );
+    expect(new Set([of('a', 'n'), of('A', 'n'), of('a', 'N')]).size).toBe(3);
+  });
+
+  test('ignores unknown fields at every level', () => {
+    const { info, products } = createPriceListBody(1);
+    const extended = {
+      info: { ...info, extra: 1 },
+      products: { 'product-0': { ...products['product-0'], note: 'x' } },
+      more: [],
+    };
+    expect(fingerprintOf(JSON.stringify(extended))).toBe(fingerprintOf(JSON.stringify({ info, products })));
+  });
+});
+
+describe('a packed payload', () => {
+  test('is given back byte for byte', () =>
+    fc.assert(
+      fc.asyncProperty(arbitraryPriceListBody, async (body) => {
+        const chunks = await compressToChunks(parseSubmission(body));
+        expect((await decompressChunks(chunks)).toString()).toBe(model(body));
+      }),
+    ));
+
+  test('is cut into chunks that fit a document each, however little it compresses', async () => {
+    const body = createPriceListBody(0);
+    for (let i = 0; i < 3000; i += 1) {
+      body.products[randomBytes(700).toString('hex')] = { price_list_price: i, expected_forward_cost_price: 0 };
+    }
+    const submission = parseSubmission(body);
+    const chunks = await compressToChunks(submission);
+    expect(chunks.length).toBeGreaterThan(2);
+    for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(MAX_CHUNK_BYTES);
+    expect((await decompressChunks(chunks)).toString()).toBe([...canonicalJsonChunks(submission)].join(''));
+  });
+
+  test('that is not whole is refused', async () => {
+    const chunks = await compressToChunks(parseSubmission(createPriceListBody(100)));
+    const [whole = Buffer.alloc(0)] = chunks;
+    await expect(decompressChunks([whole.subarray(0, -1)])).rejects.toThrow();
+    await expect(decompressChunks([])).rejects.toThrow();
+  });
+});

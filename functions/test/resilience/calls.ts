@@ -1,0 +1,49 @@
+import type { Call, Rpc } from '../../../local/firestore/index';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { createPriceListBody, type PriceListBody } from '../support/submissions';
+
+/** The calls to Firestore that one clean creation with two batches a list makes, in the order in which they can come. */
+export const CREATION_CALLS = [
+  'read the key and the market',
+  'claim',
+  'cost entries, batch 1',
+  'cost entries, batch 2',
+  'price entries, batch 1',
+  'price entries, batch 2',
+  'read the key',
+  'finish',
+] as const;
+
+export type CallName = (typeof CREATION_CALLS)[number];
+
+/** The operation by which a call goes. */
+export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
+
+/** One product more than a batch holds. */
+const PRODUCTS = 501;
+
+/** A body of two batches a list, whose key and products are not those of any other label, also where one label begins with another. */
+export function createLabelledBody(label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody {
+  const { info: rest, products } = createPriceListBody(PRODUCTS, { boq_list_id: label, ...info });
+  const labelled = Object.entries(products).map(([, prices], i) => [`${label}.${String(i).padStart(4, '0')}`, prices]);
+  return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
+}
+
+/** The documents that a call reads or writes. */
+function documentsOf({ request }: Call): readonly string[] {
+  if ('documents' in request) return request.documents;
+  return 'writes' in request ? request.writes.map(({ name }) => name) : [];
+}
+
+/** The name of a call that the creation of {@link createLabelledBody} makes; undefined for a call that is not of this label. */
+export function identifyCall(label: string, call: Call): CallName | undefined {
+  const names = documentsOf(call);
+  const has = (part: string) => names.some((name) => name.includes(part));
+  if (has(`/price_list_idempotency/${keyDocumentId(label)}`)) {
+    if (call.rpc === 'Commit') return has('/price_list_requests/') ? 'claim' : 'finish';
+    return has('/markets/') ? 'read the key and the market' : 'read the key';
+  }
+  if (!has(`/products/${label}.`)) return undefined;
+  const batch = has(`/products/${label}.0000`) ? 1 : 2;
+  return `${has('/price_lists/') ? 'price' : 'cost'} entries, batch ${batch}`;
+}

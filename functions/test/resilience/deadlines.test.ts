@@ -1,0 +1,89 @@
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore, type EndedCall, type Rpc } from '../../../local/firestore/index';
+import type { CallTimeouts } from '../../src/lib/firestore/connection';
+import { configureClient, createDatabase } from '../../src/lib/firestore/database';
+import { createCallContext } from '../../src/lib/call-context';
+import { useFirestoreEmulator } from '../support/firestore';
+
+/** That every call has a deadline which holds, against real silence, and that no call is repeated behind its caller's back. */
+
+const deadlines: CallTimeouts = { read: 600, commit: 300, query: 300 };
+
+const PROJECT = 'deadlines';
+
+let embedded: EmbeddedFirestore;
+let db: Firestore;
+
+beforeAll(async () => {
+  embedded = await startFirestore();
+  useFirestoreEmulator(embedded.address, PROJECT);
+  db = new Firestore({ projectId: PROJECT });
+  configureClient(db, deadlines);
+});
+
+afterAll(async () => {
+  await db.terminate();
+  await embedded.close();
+});
+
+const database = () => createDatabase(db, createCallContext(new AbortController().signal), deadlines);
+
+interface Tried {
+  rpc: Rpc;
+  call: () => Promise<unknown>;
+  deadlineMs: number;
+}
+
+const commits: Record<string, Tried> = {
+  commit: {
+    rpc: 'Commit',
+    call: () => database().commit((writes) => writes.set(db.doc('a/b'), { c: 1 })),
+    deadlineMs: deadlines.commit,
+  },
+  'commit of entries': {
+    rpc: 'Commit',
+    call: () =>
+      database().commitNumberDocuments({ collection: 'a', field: 'c', ids: ['b'], values: Float64Array.of(1) }),
+    deadlineMs: deadlines.commit,
+  },
+};
+const calls: Record<string, Tried> = {
+  read: { rpc: 'BatchGetDocuments', call: () => database().getAll(db.doc('a/b')), deadlineMs: deadlines.read },
+  ...commits,
+};
+
+test.each(Object.entries(calls))('a silent %s fails within its deadline', async (_, { rpc, call, deadlineMs }) => {
+  await commits['commit of entries']?.call();
+  await db.getAll(db.doc('a/b'));
+  embedded.faults.inject({ rpc, times: 100, action: { kind: 'silence' } });
+  const started_at = performance.now();
+  await expect(call()).rejects.toMatchObject({ code: 4 });
+  const tookMs = performance.now() - started_at;
+  embedded.faults.clear();
+  expect(tookMs).toBeGreaterThan(deadlineMs * 0.9);
+  expect(tookMs).toBeLessThan(deadlineMs + 1_000);
+});
+
+test.each(Object.entries(commits))('a silent %s is not sent again', async (_, { call }) => {
+  const before = embedded.counts().Commit;
+  embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'silence' } });
+  await expect(call()).rejects.toMatchObject({ code: 4 });
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  embedded.faults.clear();
+  expect(embedded.counts().Commit - before).toBe(1);
+});
+
+const codes = ['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const;
+
+test.each(Object.entries(commits).flatMap(([name, { call }]) => codes.map((code) => [name, code, call] as const)))(
+  'a %s that fails with %s is sent once',
+  async (_, code, call) => {
+    const ended: EndedCall[] = [];
+    const stop = embedded.observe((call) => ended.push(call));
+    embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'error', code } });
+    await expect(call()).rejects.toThrow(code);
+    embedded.faults.clear();
+    stop();
+    expect(ended.map(({ rpc, outcome }) => [rpc, outcome])).toEqual([['Commit', code]]);
+  },
+);

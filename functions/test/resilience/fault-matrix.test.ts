@@ -1,0 +1,192 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Call, Code, Fault, FaultAction } from '../../../local/firestore/index';
+import { setTimeoutHandler } from '../../node_modules/@google-cloud/firestore/build/src/backoff';
+import { systemClock } from '../../src/lib/clock';
+import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
+import { startTestService, type TestService } from '../support/service';
+import { parseSubmission } from '../support/submissions';
+import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
+import { checkInvariants } from './invariants';
+
+/**
+ * The fault matrix: every call of a creation meets every fault, before it takes effect and after. The creation must come
+ * out as if nothing had happened, and so must its repetition. What cannot be ridden out, a fault that does not go away,
+ * is shown beside it. The tables of docs/fault-matrix.md are what these tests found; `UPDATE_DOCS=1` writes them.
+ *
+ * Time is compressed: a call's deadline is a second, and pauses between tries, also the client library's own, by the
+ * hook that it has for tests, are a fiftieth of what they are. So silence is a call that is never answered, found out by its deadline.
+ */
+
+const COMPRESSION = 50;
+const PAGE = 'docs/fault-matrix.md';
+
+const codes: Code[] = [
+  'UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+  'INTERNAL',
+  'ABORTED',
+  'RESOURCE_EXHAUSTED',
+  'CANCELLED',
+  'UNKNOWN',
+];
+const faults: Record<string, FaultAction> = {
+  ...Object.fromEntries(codes.map((code) => [code, { kind: 'error', code }])),
+  'dropped connection': { kind: 'drop' },
+  silence: { kind: 'silence' },
+};
+const points = ['before', 'after'] as const;
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+  const sleep = systemClock.sleep.bind(systemClock);
+  jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
+  jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
+  jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
+  setTimeoutHandler((resume, ms) => setTimeout(resume, ms / COMPRESSION));
+});
+
+afterAll(() => service.close());
+
+beforeEach(async () => {
+  service.reset();
+  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+
+/** What the callers of one cell were told: the first post, the same again, and another payload for the key. */
+async function post(label: string) {
+  const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
+  const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
+  const other = await service.call('addPriceLists', { json: createLabelledBody(label, { name: 'another' }) });
+  return { first, again, other };
+}
+
+const check = (labels: readonly string[]) =>
+  checkInvariants(
+    service.db,
+    labels.flatMap((label) =>
+      [createLabelledBody(label), createLabelledBody(label, { name: 'another' })].map(parseSubmission),
+    ),
+  );
+
+const table: Record<string, Record<string, string[]>> = {};
+const hopeless: Record<string, string[]> = {};
+
+describe.each(Object.entries(faults))('%s', (fault, action) => {
+  test('at any call is ridden out', async () => {
+    const cells = CREATION_CALLS.flatMap((call) =>
+      points.map((when) => ({ call, when, label: `${call}-${when}`.replace(/\W+/g, '-') })),
+    );
+    const tryCell = async ({ call, when, label }: (typeof cells)[number]) => {
+      const injected = service.firestore.faults.inject({
+        rpc: getRpc(call),
+        match: (each) => identifyCall(label, each) === call,
+        when,
+        action,
+      });
+      const { first, again, other } = await post(label);
+      expect([call, when, injected.count, first.status, first.headers['idempotent-replayed']]).toEqual([
+        call,
+        when,
+        1,
+        200,
+        undefined,
+      ]);
+      expect([again.status, again.headers['idempotent-replayed'], again.text]).toEqual([200, 'true', first.text]);
+      expect([other.status, other.json]).toEqual([
+        409,
+        { error: 'Idempotency key already used with a different payload' },
+      ]);
+      ((table[call] ??= {})[fault] ??= []).push(String(first.status));
+    };
+    // A dropped connection takes every call on it along, so those cells are tried one at a time.
+    const together = fault === 'dropped connection' ? 1 : 4;
+    for (let i = 0; i < cells.length; i += together) await Promise.all(cells.slice(i, i + together).map(tryCell));
+    await check(cells.map(({ label }) => label));
+  }, 120_000);
+});
+
+type Match = (call: Call) => boolean;
+
+/** Faults that stay: an outage from a call on, and a refusal of it that no repetition helps against. */
+const lasting: Record<string, (name: CallName, label: string) => Fault[]> = {
+  'UNAVAILABLE from then on': (name, label) => {
+    let begun = false;
+    const match: Match = (call) =>
+      (begun ||= identifyCall(label, call) === name) && identifyCall(label, call) !== undefined;
+    const action: FaultAction = { kind: 'error', code: 'UNAVAILABLE' };
+    return [
+      { rpc: 'BatchGetDocuments', match, times: 1_000, action },
+      { rpc: 'Commit', match, times: 1_000, action },
+    ];
+  },
+  'PERMISSION_DENIED once': (name, label) => {
+    const match: Match = (call) => identifyCall(label, call) === name;
+    return [{ rpc: getRpc(name), match, action: { kind: 'error', code: 'PERMISSION_DENIED' } }];
+  },
+};
+
+describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
+  test('ends in an error, and leaves what can be settled', async () => {
+    const labels = CREATION_CALLS.map((name) => name.replace(/\W+/g, '-'));
+    const told = CREATION_CALLS.map(async (name, i) => {
+      const label = labels[i] ?? '';
+      const injected = faultsOf(name, label).map((fault) => service.firestore.faults.inject(fault));
+      const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
+      for (const fault of injected) fault.remove();
+      const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
+      return { name, label, first, again };
+    });
+    const answers = await Promise.all(told);
+    const records = await check(labels);
+    for (const { name, label, first, again } of answers) {
+      const status = records.get(label)?.status;
+      expect([name, first.status]).toEqual([name, 500]);
+      expect([name, again.status]).toEqual([name, status === 'completed' ? 200 : 409]);
+      expect([name, again.headers['retry-after'] !== undefined]).toEqual([name, status === 'processing']);
+      const retry = again.headers['retry-after'] === undefined ? '' : ' with Retry-After';
+      (hopeless[name] ??= []).push(`500, then ${again.status}${retry}`);
+    }
+  }, 120_000);
+});
+
+test(`${PAGE} says what these tests found`, () => {
+  const rows = CREATION_CALLS.map((call) => [
+    call,
+    ...Object.keys(faults).map((fault) => table[call]?.[fault]?.join(', ') ?? 'not tried'),
+  ]);
+  const lastingRows = CREATION_CALLS.map((call) => [call, ...(hopeless[call] ?? ['not tried'])]);
+  const page = `# Fault matrix
+
+Made by \`functions/test/resilience/fault-matrix.test.ts\`, which fails when this page is not what it finds.
+
+## Faults that are ridden out
+
+One creation with two batches a list makes the ${CREATION_CALLS.length} calls of the first column. At each, each fault struck once: before the call took
+effect, and after. The cells show what the first post was answered in these two cases. In every one of them the same post again was answered
+200 with the same bytes as a replay, another payload 409, and the database held both lists, complete and \`ready\`, exactly once.
+
+${markdown(['call', ...Object.keys(faults)], rows)}
+
+Silence is a call that is never answered, found out by its deadline. Time was compressed: a timeout was one second instead of 10 s for a
+read and 20 s for a commit, and pauses between tries were a fiftieth. Uncompressed, 60 s of silence of one call costs the caller those 10 s
+or 20 s and a pause.
+
+## Faults that are not
+
+A refusal that no repetition helps against, and an outage that outlasts all patience. The cells show the answer, and what the same post was
+answered once the fault was gone: 200 where nothing had been claimed, 409 where an operator has to settle the key, 409 with Retry-After where
+not even the failure could be written and the lease has to run out first (see [runbook.md](runbook.md)).
+
+${markdown(['call', ...Object.keys(lasting)], lastingRows)}
+`;
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(PAGE, page);
+  expect(readFileSync(PAGE, 'utf8')).toBe(page);
+});
+
+function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`;
+  return [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,138 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore/index';
+import { sendRequest } from '../support/http';
+import { parseSubmission } from '../support/submissions';
+import { bundleProgram, bundleEnvironment } from './bundle';
+import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
+import { checkInvariants } from './invariants';
+import { resolveAfterLease } from './settling';
+
+/**
+ * The kill matrix: a process of the function is killed with SIGKILL at each call of a creation, before the call takes
+ * effect and after. The next process must answer what is left behind as the state of the key demands, and from every
+ * state a way must lead to lists that are ready.
+ */
+
+const KEY = 'test-key';
+const PROJECT = 'kills';
+
+let folder: string;
+let firestore: EmbeddedFirestore;
+let db: Firestore;
+let host: Host;
+
+/** A process that serves add price lists. */
+interface Host {
+  process: ChildProcess;
+  post: (json: unknown) => ReturnType<typeof sendRequest>;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kills-'));
+  await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'));
+  firestore = await startFirestore();
+  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+  process.env['GCLOUD_PROJECT'] = PROJECT;
+  db = new Firestore({ projectId: PROJECT });
+  host = await startHost();
+}, 60_000);
+
+afterAll(async () => {
+  host.process.kill('SIGKILL');
+  await db.terminate();
+  await firestore.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function startHost(): Promise<Host> {
+  const env = { ...bundleEnvironment(), GCLOUD_PROJECT: PROJECT, API_KEY: KEY, METADATA_SERVER_DETECTION: 'none' };
+  const child = fork(join(folder, 'host.cjs'), { env, execArgv: [], silent: true });
+  const [port] = (await once(child, 'message')) as [number];
+  const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
+  return {
+    process: child,
+    post: (json) => sendRequest(port, { method: 'POST', headers, body: JSON.stringify(json) }),
+  };
+}
+
+/** What is left of an attempt that was killed at a call: nothing, a claim whose lease has to run out, or everything. */
+function leftAt(name: CallName, when: 'before' | 'after'): 'nothing' | 'a claim' | 'ready lists' {
+  const index = CREATION_CALLS.indexOf(name) + (when === 'after' ? 1 : 0);
+  if (index <= CREATION_CALLS.indexOf('claim')) return 'nothing';
+  return index === CREATION_CALLS.length ? 'ready lists' : 'a claim';
+}
+
+const cells = CREATION_CALLS.flatMap((name) =>
+  (['before', 'after'] as const).map((when) => [when, name, leftAt(name, when)] as const),
+);
+
+test.each(cells)(
+  'killed %s: %s, it leaves %s',
+  async (when, name, left) => {
+    firestore.clear();
+    await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+    const label = 'killed';
+    const body = createLabelledBody(label);
+    const submission = parseSubmission(body);
+
+    const victim = host.process;
+    const died = once(victim, 'exit');
+    const struck = firestore.faults.inject({
+      rpc: getRpc(name),
+      match: (call) => identifyCall(label, call) === name,
+      when,
+      // A call of a process that is gone goes no further than it has come.
+      action: {
+        kind: 'call',
+        run: async () => {
+          victim.kill('SIGKILL');
+          await died;
+        },
+      },
+    });
+    if (when === 'before') {
+      firestore.faults.inject({
+        rpc: getRpc(name),
+        match: (call) => identifyCall(label, call) === name,
+        action: { kind: 'drop' },
+      });
+    }
+    await expect(host.post(body)).rejects.toThrow();
+    await died;
+    expect([struck.count, victim.signalCode]).toEqual([1, 'SIGKILL']);
+
+    host = await startHost();
+    const retry = await host.post(body);
+    const records = await checkInvariants(db, [submission]);
+    switch (left) {
+      case 'nothing':
+        expect([retry.status, retry.headers['idempotent-replayed']]).toEqual([200, undefined]);
+        break;
+      case 'ready lists':
+        expect([retry.status, retry.headers['idempotent-replayed']]).toEqual([200, 'true']);
+        break;
+      case 'a claim': {
+        expect([retry.status, Number(retry.headers['retry-after'])]).toEqual([409, 30]);
+        expect(records.get(label)?.status).toBe('processing');
+        // Either way out of it, each for half of the cells.
+        const how = when === 'before' ? 'resume' : 'release';
+        await resolveAfterLease(db, how, label);
+        const settled = await host.post(body);
+        expect([settled.status, settled.headers['idempotent-replayed']]).toEqual([
+          200,
+          how === 'resume' ? 'true' : undefined,
+        ]);
+        break;
+      }
+    }
+    const last = await host.post(body);
+    expect([last.status, last.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect((await checkInvariants(db, [submission])).get(label)?.status).toBe('completed');
+  },
+  30_000,
+);

@@ -1,0 +1,165 @@
+import type { Call } from '../../../local/firestore/index';
+import { systemClock } from '../../src/lib/clock';
+import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
+import type { ReceivedResponse } from '../support/answers';
+import { startTestService, type TestService } from '../support/service';
+import { parseSubmission } from '../support/submissions';
+import { createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
+import { checkInvariants } from './invariants';
+import { resolveAfterLease } from './settling';
+
+/**
+ * Zombies: an attempt is frozen at one of its calls until its lease has run out and somebody has settled it; then it goes
+ * on. It must change nothing, and its own caller must be told what has become of the key.
+ */
+
+const KEY = 'zombie';
+const body = createLabelledBody(KEY);
+const otherBody = createLabelledBody(KEY, { name: 'another' });
+const DIFFERS = { error: 'Idempotency key already used with a different payload' };
+const UNSETTLED = { error: 'Request is already being processed or requires review' };
+
+let service: TestService;
+let shiftMs = 0;
+
+beforeAll(async () => {
+  service = await startTestService();
+  jest.spyOn(systemClock, 'now').mockImplementation(() => Date.now() + shiftMs);
+});
+
+afterAll(() => service.close());
+
+beforeEach(async () => {
+  shiftMs = 0;
+  service.reset();
+  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+
+const post = (json: unknown = body) => service.call('addPriceLists', { json });
+const check = () => checkInvariants(service.db, [body, otherBody].map(parseSubmission));
+
+/** Posts, and freezes the attempt at a call until its lease is over; `lost` once that call took effect, its reply lost. */
+async function frozenAt(name: CallName, lost = false) {
+  const { promise: thawed, resolve: thaw } = Promise.withResolvers<undefined>();
+  const match = (call: Call) => identifyCall(KEY, call) === name;
+  const fault = { rpc: getRpc(name), match, when: lost ? 'after' : 'before' } as const;
+  const frozen = service.firestore.faults.inject({
+    ...fault,
+    action: {
+      kind: 'call',
+      run: async () => {
+        await thawed;
+      },
+    },
+  });
+  if (lost) service.firestore.faults.inject({ ...fault, action: { kind: 'error', code: 'INTERNAL' } });
+  const answer = post();
+  await frozen.fired;
+  shiftMs = LEASE_DURATION_MS + 1_000;
+  return {
+    /** Lets the attempt go on, and waits for what its caller is told. */
+    wake: (): Promise<ReceivedResponse> => {
+      thaw(undefined);
+      return answer;
+    },
+  };
+}
+
+/** Every document, with the time of its last write. */
+async function everything(): Promise<Map<string, string>> {
+  const collections = ['price_list_idempotency', 'price_list_requests', 'price_lists', 'expected_forward_costs'];
+  const read = await Promise.all([
+    ...collections.map((name) => service.db.collection(name).get()),
+    service.db.collectionGroup('products').get(),
+  ]);
+  const documents = read.flatMap(({ docs }) => docs);
+  return new Map(documents.map(({ ref, updateTime }) => [ref.path, `${updateTime.seconds}.${updateTime.nanoseconds}`]));
+}
+
+const entriesBatch = 'price entries, batch 1';
+
+describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish'] as const)('frozen at: %s', (name) => {
+  test('and met by a later post, it changes nothing', async () => {
+    const zombie = await frozenAt(name);
+    const met = await post();
+    expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNSETTLED, undefined]);
+    const before = await everything();
+
+    const told = await zombie.wake();
+    expect([told.status, told.json, told.headers['retry-after']]).toEqual([409, UNSETTLED, undefined]);
+    const after = await everything();
+    // The batch that was under way is the one thing that lands; it is of a list that stays failed.
+    const landed = [...after].filter(([path, time]) => before.get(path) !== time).map(([path]) => path);
+    expect(landed.every((path) => /^price_lists\/\w+\/products\/zombie\./.test(path))).toBe(true);
+    expect(landed).toHaveLength(name === entriesBatch ? 500 : name === 'price entries, batch 2' ? 1 : 0);
+    expect((await check()).get(KEY)?.status).toBe('requires_review');
+  });
+
+  test('and released by an operator, then claimed with another payload, it is told that the key is unsettled', async () => {
+    const zombie = await frozenAt(name);
+    await resolveAfterLease(service.db, 'release', KEY);
+    const created = await post(otherBody);
+    expect(created.status).toBe(200);
+
+    const told = await zombie.wake();
+    expect([told.status, told.json]).toEqual([409, UNSETTLED]);
+    expect((await post(otherBody)).text).toBe(created.text);
+    expect((await post()).json).toEqual(DIFFERS);
+    const record = (await check()).get(KEY);
+    expect([record?.status, record?.history.length]).toEqual(['completed', 1]);
+  });
+
+  test('and released by an operator, then claimed again, it is told what the later attempt stored', async () => {
+    const zombie = await frozenAt(name);
+    await resolveAfterLease(service.db, 'release', KEY);
+    const created = await post();
+    const told = await zombie.wake();
+    expect([told.status, told.text, told.headers['idempotent-replayed']]).toEqual([200, created.text, 'true']);
+    await check();
+  });
+
+  test('and resumed by an operator, it is told what the operator stored', async () => {
+    const zombie = await frozenAt(name);
+    await resolveAfterLease(service.db, 'resume', KEY);
+    const stored = await post();
+    expect([stored.status, stored.headers['idempotent-replayed']]).toEqual([200, 'true']);
+
+    const told = await zombie.wake();
+    expect([told.status, told.text, told.headers['idempotent-replayed']]).toEqual([200, stored.text, 'true']);
+    expect((await post()).text).toBe(stored.text);
+    await check();
+  });
+});
+
+test('a claim that landed, was told otherwise, and asks again after a release claims nothing', async () => {
+  const zombie = await frozenAt('claim', true);
+  await resolveAfterLease(service.db, 'release', KEY);
+  const before = await everything();
+  const told = await zombie.wake();
+  expect([told.status, told.json]).toEqual([409, UNSETTLED]);
+  expect(await everything()).toEqual(before);
+  await check();
+});
+
+test('a claim whose every reply is lost is found by the read that comes before giving up', async () => {
+  const read = (call: Call) => identifyCall(KEY, call)?.startsWith('read the key') === true;
+  const claim = (call: Call) => identifyCall(KEY, call) === 'claim';
+  jest.spyOn(systemClock, 'sleep').mockImplementation(() => Promise.resolve());
+  service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: claim,
+    when: 'after',
+    action: { kind: 'error', code: 'UNAVAILABLE' },
+  });
+  // The first read finds the key free, and the five that follow the claim find nothing at all.
+  service.firestore.faults.inject({
+    rpc: 'BatchGetDocuments',
+    match: read,
+    nth: 2,
+    times: 5,
+    action: { kind: 'error', code: 'ABORTED' },
+  });
+  const { status, headers } = await post();
+  expect([status, headers['idempotent-replayed']]).toEqual([200, undefined]);
+  await check();
+});
