@@ -48,5 +48,6 @@ export default tseslint.config(
     ['local/**/test/**'],
     [{ group: ['**/functions/src/**'], message: 'local/ knows nothing of the service.' }],
   ),
-  { files: ['**/*.mjs'], ...tseslint.configs.disableTypeChecked },
+  { files: ['**/*.mjs', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
+  { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
 );

@@ -1,42 +1,68 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 
 /**
- * Builds functions/dist: exactly what is uploaded by a deployment.
+ * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
  *
- *     index.cjs           the six functions and all that they import, Firebase's and Google's libraries included
- *     package.json        what is not in the bundle, each at its exact version
- *     package-lock.json   functions/package-lock.json, pruned to that: nothing here asks a registry
+ *     index.cjs           loads the function that a process serves
+ *     <function>.cjs      one file per function, with the code that it alone needs
+ *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
+ *     compile-cache.cjs   Node's compile cache: made by `gcp-build` in the cloud, turned on by index.cjs
+ *     package.json        the packages that are not bundled, with exact versions
+ *     package-lock.json   functions/package-lock.json, pruned to those packages without a registry
  *
- * Everything is in the bundle but the Functions Framework, which is the program that loads it: one file that Node reads
- * and compiles starts a fifth faster than the five hundred of node_modules (docs/deployment.md has the figures). As `.cjs` the
- * framework need not search for a package.json that tells what kind of module it is. It is not minified: that was measured to
- * gain nothing, and a stack trace stays readable.
+ * Bundles everything except the Functions Framework, which is the program that loads the functions.
  */
 
 const SOURCE = 'functions';
 const DIST = 'functions/dist';
-const BUNDLE = 'index.cjs';
+const INDEX = 'index.cjs';
+const COMPILE_CACHE = 'compile-cache.cjs';
 
-/** What production installs. */
+/** Packages that production installs. */
 const RUNTIME = ['@google-cloud/functions-framework'];
-/** What Firebase's tools demand to find declared, on the machine that deploys or emulates; production leaves it out. */
+/** Packages that Firebase's tools require in package.json when they deploy or emulate; production omits them. */
 const TOOLING = ['firebase-admin', 'firebase-functions'];
 
-/** What Firebase's tools need beside the bundle for their emulator; firebase.json keeps it out of an upload. */
+/** Files beside the bundle that Firebase's emulator needs; firebase.json excludes them from the upload. */
 const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
-const { outputFiles } = await build({
-  stdin: { contents: lazily(await readFile(`${SOURCE}/src/index.ts`, 'utf8')), resolveDir: `${SOURCE}/src` },
-  outfile: `${DIST}/${BUNDLE}`,
-  bundle: true,
-  write: false,
-  platform: 'node',
-  target: 'node24',
-  format: 'cjs',
-  external: RUNTIME,
-  logLevel: 'warning',
-});
+/** Modules that are replaced, and their exports: loading them is a large part of a cold start, and nothing here uses them. */
+const OMITTED = {
+  // firebase-functions verifies the callers of callable functions with these; no function here is callable.
+  'firebase-admin/app': ['applicationDefault', 'deleteApp', 'getApp', 'initializeApp'],
+  'firebase-admin/app-check': ['getAppCheck'],
+  'firebase-admin/auth': ['getAuth'],
+  // The SDK loads this client, which administers databases, with the client that it uses.
+  './firestore_admin_client': ['FirestoreAdminClient'],
+};
+
+const leanSdk = {
+  name: 'lean-sdk',
+  setup({ onResolve, onLoad, resolve }) {
+    const omitted = (path) => ({ path, namespace: leanSdk.name });
+    onResolve({ filter: /^\.\/firestore_admin_client$/ }, ({ path }) => omitted(path));
+    onResolve({ filter: /^firebase-admin\// }, ({ path, importer, resolveDir, kind }) => {
+      if (importer.includes('/node_modules/firebase-functions/')) return omitted(path);
+      // The ES modules of firebase-admin read each of their exports, and with that load every client.
+      return kind === 'import-statement' ? resolve(path, { kind: 'require-call', importer, resolveDir }) : undefined;
+    });
+    onLoad({ filter: /.*/, namespace: leanSdk.name }, ({ path }) => ({ contents: throwing(path, OMITTED[path]) }));
+    // V8 parses JSON faster than the same object as source.
+    onLoad({ filter: /\.json$/ }, async ({ path }) => {
+      const text = JSON.stringify(await json(path));
+      return { contents: `module.exports = JSON.parse(${JSON.stringify(text)});` };
+    });
+  },
+};
+
+/** A module whose exports throw when they are called. */
+function throwing(path, names) {
+  const message = JSON.stringify(`${path} is not bundled: see scripts/build.mjs`);
+  return names.map((name) => `export function ${name}() { throw new Error(${message}); }`).join('\n');
+}
+
+const functions = exportedFunctions(await readFile(`${SOURCE}/src/index.ts`, 'utf8'));
 
 const { name, version, description, license, engines, dependencies } = await json(`${SOURCE}/package.json`);
 const manifest = {
@@ -45,7 +71,8 @@ const manifest = {
   private: true,
   description,
   license,
-  main: BUNDLE,
+  main: INDEX,
+  scripts: { 'gcp-build': `node ${COMPILE_CACHE}` },
   engines,
   dependencies: pick(dependencies, RUNTIME),
   devDependencies: pick(dependencies, TOOLING),
@@ -53,7 +80,9 @@ const manifest = {
 const lock = prune(await json(`${SOURCE}/package-lock.json`), manifest);
 
 const files = new Map([
-  [BUNDLE, outputFiles[0].contents],
+  ...(await bundle()),
+  [INDEX, index()],
+  [COMPILE_CACHE, await readFile('scripts/compile-cache.cjs')],
   ['package.json', pretty(manifest)],
   ['package-lock.json', pretty(lock)],
 ]);
@@ -63,14 +92,47 @@ for (const file of await readdir(DIST)) {
   if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
 }
 
-/** The functions that a module exports, each loaded when it is asked for: a deployed function asks for one of the six. */
-function lazily(index) {
-  const exported = [...index.matchAll(/^export \{ (\w+) \} from '(.+)';$/gm)];
-  const getters = exported.map(([, name, file]) => `get ${name}() { return require('${file}').${name}; }`);
-  return `module.exports = { ${getters.join(',')} };`;
+/** Reads the exported functions and their modules from index.ts. */
+function exportedFunctions(source) {
+  return [...source.matchAll(/^export \{ (\w+) \} from '(.+)';$/gm)].map(([, name, module]) => ({ name, module }));
 }
 
-/** The lock file, pruned to what the manifest needs, under the manifest's own `dev` marks. */
+/** Loads each function on first access, because a process serves only one. */
+function index() {
+  const getters = functions.map(
+    ({ name }) => `  get ${name}() {\n    return require('./${name}.cjs').${name};\n  },\n`,
+  );
+  return `'use strict';\nrequire('./${COMPILE_CACHE}').enable();\nmodule.exports = {\n${getters.join('')}};\n`;
+}
+
+/** esbuild splits code into shared chunks only as ES modules, so each file is then converted to CommonJS. */
+async function bundle() {
+  const { outputFiles } = await build({
+    entryPoints: functions.map(({ name, module }) => ({ in: `${SOURCE}/src/${module}.ts`, out: name })),
+    outdir: DIST,
+    outExtension: { '.js': '.cjs' },
+    chunkNames: 'chunk-[hash]',
+    bundle: true,
+    splitting: true,
+    write: false,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    external: RUNTIME,
+    plugins: [leanSdk],
+    logLevel: 'warning',
+  });
+  return Promise.all(
+    outputFiles.map(async ({ path, text }) => {
+      // As `require`, since Node gives an `import()` of CommonJS another default export than esbuild does.
+      const supported = { 'dynamic-import': false };
+      const { code } = await transform(text, { format: 'cjs', platform: 'node', target: 'node24', supported });
+      return [path.slice(path.lastIndexOf('/') + 1), code];
+    }),
+  );
+}
+
+/** Prunes the lock file to the manifest's packages, with the manifest's own `dev` marks. */
 function prune({ lockfileVersion, requires, packages }, manifest) {
   const { name, version, license, engines, dependencies, devDependencies } = manifest;
   const runtime = reachable(packages, Object.keys(dependencies));
@@ -83,7 +145,7 @@ function prune({ lockfileVersion, requires, packages }, manifest) {
   return { name, version, lockfileVersion, requires, packages: { '': root, ...Object.fromEntries(kept) } };
 }
 
-/** The places in node_modules of the named packages and of all that they depend on, as Node finds them. */
+/** Finds the node_modules paths of the named packages and of all their dependencies, as Node resolves them. */
 function reachable(packages, names) {
   const reached = new Set();
   const reach = (name, from) => {
@@ -98,7 +160,7 @@ function reachable(packages, names) {
   return reached;
 }
 
-/** Where Node finds a package that is required from a place: in the nearest node_modules from there upwards. */
+/** Resolves a package from a folder: in the nearest node_modules on the way up. */
 function resolve(packages, name, from) {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
     const path = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
@@ -119,7 +181,7 @@ function pretty(value) {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Writes a file so that whoever reads it meanwhile, a function that is starting, finds the old one or the new one whole. */
+/** Replaces a file atomically, because a starting function may be reading it. */
 async function replace(path, contents) {
   const unfinished = `${SOURCE}/.${process.pid}.unfinished`;
   await writeFile(unfinished, contents);

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp } from 'node:fs/promises';
+import { cp, mkdtemp, readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,18 +9,23 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import firebase from '../../../firebase.json';
 
 /** What `npm run build` makes: the folder that a deployment uploads. */
 export const DEPLOY_PACKAGE = 'functions/dist';
 
 export const PROJECT = 'demo-price-lists';
 
+/** The files that a deployment uploads, without what firebase.json excludes. */
+export async function listUploadedFiles(): Promise<string[]> {
+  const excluded = new Set(firebase.functions.flatMap(({ ignore }) => ignore));
+  return (await readdir(DEPLOY_PACKAGE)).filter((file) => !excluded.has(file)).sort();
+}
+
 /** Copies the deploy package into an empty folder and installs it as production does; returns the folder. */
 export async function installDeployPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deployed-'));
-  for (const file of ['index.cjs', 'package.json', 'package-lock.json']) {
-    await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
-  }
+  for (const file of await listUploadedFiles()) await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
   await promisify(execFile)('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], {
     cwd: folder,
   });

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../local/firestore/index';
 import definitions from '../../../firestore.indexes.json';
@@ -10,6 +12,7 @@ import {
   DEPLOY_PACKAGE,
   PROJECT,
   installDeployPackage,
+  listUploadedFiles,
   startDeployedFunction,
   type DeployedFunction,
 } from './deployed';
@@ -24,24 +27,43 @@ interface Lock {
 }
 
 describe('the deploy package', () => {
-  test('is one bundle, a manifest and its lock file', async () => {
-    const uploaded = (await readdir(DEPLOY_PACKAGE)).filter(
-      (file) => file !== 'node_modules' && file !== '.secret.local',
+  test('contains one file per function, shared chunks, the compile cache script, a manifest and its lock file', async () => {
+    const uploaded = await listUploadedFiles();
+    expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
+      [
+        ...operationNames.map((name) => `${name}.cjs`),
+        'compile-cache.cjs',
+        'index.cjs',
+        'package-lock.json',
+        'package.json',
+      ].sort(),
     );
-    expect(uploaded.sort()).toEqual(['index.cjs', 'package-lock.json', 'package.json']);
   });
+
+  test.each(operationNames.filter((name) => name !== 'addPriceLists'))(
+    '%s loads neither the Firestore SDK nor the parts of firebase-admin beside it',
+    async (name) => {
+      for (const file of await listStaticImports(`${name}.cjs`)) {
+        const code = await readFile(join(DEPLOY_PACKAGE, file), 'utf8');
+        expect(code).not.toMatch(/node_modules\/(@google-cloud\/firestore|google-auth-library|firebase-admin)\//);
+      }
+    },
+  );
 
   test('names exact versions, the deploy runtime, and a bundle that knows nothing of the machine that built it', async () => {
     const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
     expect(manifest).toMatchObject({
       main: 'index.cjs',
+      scripts: { 'gcp-build': 'node compile-cache.cjs' },
       engines: { node: '24' },
       dependencies: { '@google-cloud/functions-framework': '5.0.5' },
     });
     for (const version of Object.values({ ...manifest['dependencies'], ...manifest['devDependencies'] })) {
       expect(version).toMatch(/^\d+\.\d+\.\d+$/);
     }
-    expect(await readFile(join(DEPLOY_PACKAGE, 'index.cjs'), 'utf8')).not.toContain(process.cwd());
+    for (const file of await listUploadedFiles()) {
+      expect(await readFile(join(DEPLOY_PACKAGE, file), 'utf8')).not.toContain(process.cwd());
+    }
   });
 
   test('locks every package by its content, and asks no registry by name', async () => {
@@ -134,6 +156,45 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     expect(await served.stop()).not.toBeNull();
   });
 
+  describe('the compile cache that gcp-build makes', () => {
+    let made: string;
+
+    beforeAll(async () => {
+      await promisify(execFile)('npm', ['run', 'gcp-build'], { cwd: folder });
+      [made = ''] = await readdir(join(folder, '.compile-cache'));
+    }, 60_000);
+
+    afterAll(async () => {
+      await rm(join(folder, '.compile-cache'), { recursive: true });
+    });
+
+    /** The modules of the package that a process has taken from the cache until its first response. */
+    async function readCachedModules(name: OperationName, env: Record<string, string> = {}): Promise<string[]> {
+      const debug = { NODE_DEBUG_NATIVE: 'compile_cache' };
+      const started = (served = await startDeployedFunction(folder, name, { ...emulated(), ...debug, ...env }));
+      const { status, json } = await call(name, started.port, 'new-key');
+      expect([status, json]).toEqual([200, expectedOf[name]]);
+      const prefix = `V8 code cache for CommonJS ${folder}/`;
+      const accepted = started.output.filter((line) => line.includes(prefix) && line.includes(' was accepted'));
+      return accepted.map((line) => line.slice(line.indexOf(prefix) + prefix.length, line.indexOf(' was accepted')));
+    }
+
+    test.each(operationNames)('has every module that %s loads', async (name) => {
+      const cached = await readCachedModules(name);
+      expect(cached).toEqual(expect.arrayContaining(await listStaticImports(`${name}.cjs`)));
+    });
+
+    test('is used on another processor and by another user, whose caches Node names differently', async () => {
+      const elsewhere = `${process.version}-${process.arch}-00000000-65534`;
+      await rename(join(folder, '.compile-cache', made), join(folder, '.compile-cache', elsewhere));
+      expect(await readCachedModules('getTeams')).toContain('getTeams.cjs');
+    });
+
+    test('is not needed: without a folder to link it from, modules are compiled from source', async () => {
+      expect(await readCachedModules('getTeams', { TMPDIR: join(folder, 'read-only') })).toEqual([]);
+    });
+  });
+
   test('reaches Firestore over TLS with a token of its service account, as where no emulator is set', async () => {
     const google = await startFakeGoogleCloud(firestore.port);
     served = await startDeployedFunction(folder, 'getTeams', { ...SETTINGS, ...google.environment });
@@ -144,6 +205,17 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     expect(google.requests.some((asked) => asked.includes('/service-accounts/default/token'))).toBe(true);
   });
 });
+
+/** The files of the deploy package that are loaded with one of them. */
+async function listStaticImports(file: string): Promise<string[]> {
+  const files = new Set([file]);
+  for (const each of files) {
+    const code = await readFile(join(DEPLOY_PACKAGE, each), 'utf8');
+    for (const [, imported = ''] of code.matchAll(/^(?:var \w+ = )?require\("\.\/([\w-]+\.cjs)"\);$/gm))
+      files.add(imported);
+  }
+  return [...files];
+}
 
 const place = { name: 'Nairobi', country_iso: 'KEN' };
 
