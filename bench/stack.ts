@@ -16,8 +16,8 @@ export type Variant = (typeof variants)[number];
 export const PROJECT = 'demo-price-lists';
 export const KEY = 'bench-key';
 
-/** In functions/node_modules, so that what is not bundled is found from there. */
-const BUILD = path.resolve('functions/node_modules/.cache/bench');
+/** In node_modules, so that what is not bundled is found from there. */
+const BUILD = path.resolve('node_modules/.cache/bench');
 const PERFORMANCE = 'functions/test/performance';
 
 /** The file that a variant is deployed as. */

@@ -163,7 +163,7 @@ async function coldStart({ plan, database, add, at }: Bench): Promise<void> {
 /** Milliseconds from the start of the framework's own program to the answer of its function. */
 async function startToAnswer(bundle: string, name: string, { address }: Database): Promise<number> {
   const port = await freePort();
-  const framework = 'functions/node_modules/@google-cloud/functions-framework/build/src/main.js';
+  const framework = 'node_modules/@google-cloud/functions-framework/build/src/main.js';
   const started_at = performance.now();
   const child = spawn(
     process.execPath,

@@ -9,7 +9,7 @@ import { build, transform } from 'esbuild';
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
  *     compile-cache.cjs   Node's compile cache: made by `gcp-build` in the cloud, turned on by index.cjs
  *     package.json        the packages that are not bundled, with exact versions
- *     package-lock.json   functions/package-lock.json, pruned to those packages without a registry
+ *     package-lock.json   the repository's package-lock.json, pruned to those packages without a registry
  *
  * Bundles everything except the Functions Framework, which is the program that loads the functions.
  */
@@ -64,7 +64,9 @@ function throwing(path, names) {
 
 const functions = exportedFunctions(await readFile(`${SOURCE}/src/index.ts`, 'utf8'));
 
-const { name, version, description, license, engines, dependencies } = await json(`${SOURCE}/package.json`);
+const { name, version, description, license, dependencies } = await json(`${SOURCE}/package.json`);
+/** The major version of Node, as functions run on no other; in functions/package.json npm would warn of it on an older Node. */
+const engines = { node: (await readFile('.nvmrc', 'utf8')).split('.')[0] };
 const manifest = {
   name,
   version,
@@ -77,7 +79,7 @@ const manifest = {
   dependencies: pick(dependencies, RUNTIME),
   devDependencies: pick(dependencies, TOOLING),
 };
-const lock = prune(await json(`${SOURCE}/package-lock.json`), manifest);
+const lock = prune(await json('package-lock.json'), manifest);
 
 const files = new Map([
   ...(await bundle()),
@@ -139,8 +141,10 @@ function prune({ lockfileVersion, requires, packages }, manifest) {
   const all = reachable(packages, [...Object.keys(dependencies), ...Object.keys(devDependencies)]);
   const kept = [...all].sort().map((path) => {
     const { dev, devOptional, ...entry } = packages[path];
-    return [path, runtime.has(path) ? entry : { ...entry, dev: true }];
+    return [path.replace(`${SOURCE}/`, ''), runtime.has(path) ? entry : { ...entry, dev: true }];
   });
+  if (new Set(kept.map(([path]) => path)).size < kept.length)
+    throw new Error('Two versions of a package have one place.');
   const root = { name, version, license, engines, dependencies, devDependencies };
   return { name, version, lockfileVersion, requires, packages: { '': root, ...Object.fromEntries(kept) } };
 }
@@ -156,7 +160,7 @@ function reachable(packages, names) {
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }))
       reach(name, path);
   };
-  for (const name of names) reach(name, '');
+  for (const name of names) reach(name, SOURCE);
   return reached;
 }
 

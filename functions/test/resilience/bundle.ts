@@ -33,5 +33,5 @@ export async function bundleProgram(entryPoint: string, outfile: string, replace
 /** The environment in which a bundle finds its packages wherever it lies. */
 export const bundleEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
-  NODE_PATH: [resolve('functions/node_modules'), resolve('node_modules')].join(':'),
+  NODE_PATH: resolve('node_modules'),
 });

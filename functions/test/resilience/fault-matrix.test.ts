@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Call, Code, Fault, FaultAction } from '../../../local/firestore/index';
-import { setTimeoutHandler } from '../../node_modules/@google-cloud/firestore/build/src/backoff';
+import { setTimeoutHandler } from '../../../node_modules/@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
 import { startTestService, type TestService } from '../support/service';
