@@ -127,7 +127,18 @@ const lasting: Record<string, (name: CallName, label: string) => Fault[]> = {
   },
 };
 
+/** A clock that is as fast as the pauses are short, so that a minute of tries takes a second. */
+function compressNow(): jest.SpyInstance {
+  const now = systemClock.now.bind(systemClock);
+  const start = now();
+  return jest.spyOn(systemClock, 'now').mockImplementation(() => start + (now() - start) * COMPRESSION);
+}
+
 describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
+  let clock: jest.SpyInstance;
+  beforeAll(() => (clock = compressNow()));
+  afterAll(() => clock.mockRestore());
+
   test('ends in an error, and leaves what can be settled', async () => {
     const labels = CREATION_CALLS.map((name) => name.replace(/\W+/g, '-'));
     const told = CREATION_CALLS.map(async (name, i) => {

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import { identity, getConnection, callOptions, CALL_TIMEOUTS_MS, methodPath } from './connection';
-import { runOutsideDomain } from './node-domain';
-import { encodeBytesField, encodeIntegerField } from './encoding';
 import type { CallContext } from '../call-context';
+import { systemClock } from '../clock';
+import { CALL_TIMEOUTS_MS, callOptions, getConnection, identity, methodPath, type GrpcConnection } from './connection';
+import { encodeBytesField, encodeIntegerField } from './encoding';
+import { runOutsideDomain } from './node-domain';
+import { Backoff, isTransient, type RetryOptions } from './retry';
 import { decodeDocument, decodeCursor, type QueryCursor, type StoredDocument } from './wire';
 
 /**
@@ -36,41 +37,34 @@ const MESSAGES_PER_BATCH = 128;
 /** Bytes from which on fewer are handed on: a document may have a mebibyte. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** The codes after which the library goes on with a query: deadline exceeded, resource exhausted, internal, unavailable. */
-const RESUMABLE_CODES = new Set<unknown>([4, 8, 13, 14]);
-
-const MAX_TRIES = 5;
-const FIRST_DELAY_MS = 250;
+/** Time and chance of the pauses between tries. */
+export type StreamOptions = Pick<RetryOptions, 'clock' | 'random'>;
 
 /**
- * The documents of a selection, in groups as they arrive, at the pace at which they are taken. After a transient error
- * the query goes on; after the fifth without a document in between, it fails.
+ * Streams the documents of a query in batches as they arrive, at the pace of the consumer.
  *
- * @throws the reason of the usage's signal as soon as that aborts
+ * Documents come in the order of the query, each once. After a transient error the query continues after the last
+ * document and reads at the same time as before; it fails after a minute of errors without a document.
+ *
+ * @throws the reason of the context's signal as soon as that aborts
  */
 export async function* streamQuery(
-  usage: CallContext,
-  selection: QuerySpec,
+  context: CallContext,
+  query: QuerySpec,
+  options: StreamOptions = { clock: systemClock, random: Math.random },
 ): AsyncGenerator<readonly StoredDocument[]> {
-  const { client, documentsPath, createMetadata } = await getConnection();
-  const resource = createMetadata(`parent=${encodeURIComponent(documentsPath)}`);
-  const parentBytes = Buffer.byteLength(`${documentsPath}/${selection.collection}/`);
-  let request = encodeRunQueryRequest(documentsPath, selection);
-  for (let tries = 1; ; tries += 1) {
-    usage.signal.throwIfAborted();
-    usage.callCount += 1;
-    const call = runOutsideDomain(() =>
-      client.makeServerStreamRequest(
-        methodPath('RunQuery'),
-        identity,
-        identity,
-        request,
-        resource,
-        callOptions(CALL_TIMEOUTS_MS.query),
-      ),
-    );
+  const { signal } = context;
+  const connection = await getConnection();
+  const { documentsPath } = connection;
+  const parentBytes = Buffer.byteLength(`${documentsPath}/${query.collection}/`);
+  const backoff = new Backoff({ ...options, signal });
+  let request = encodeRunQueryRequest(documentsPath, query);
+  for (;;) {
+    signal.throwIfAborted();
+    context.callCount += 1;
+    const call = startCall(connection, request);
     const cancel = () => call.cancel();
-    usage.signal.addEventListener('abort', cancel);
+    signal.addEventListener('abort', cancel);
     let last: Buffer | undefined;
     try {
       for await (const messages of readBatches(call)) {
@@ -81,23 +75,31 @@ export async function* streamQuery(
           found.push(document);
           last = message;
         }
-        usage.documentCount += found.length;
+        context.documentCount += found.length;
         if (found.length > 0) yield found;
       }
       return;
     } catch (error) {
-      usage.signal.throwIfAborted();
+      signal.throwIfAborted();
+      if (!isTransient(error)) throw error;
       if (last !== undefined) {
-        tries = 0;
-        request = encodeRunQueryRequest(documentsPath, selection, decodeCursor(last, selection.orderBy));
+        request = encodeRunQueryRequest(documentsPath, query, decodeCursor(last, query.orderBy));
+        backoff.reset();
       }
-      if (tries === MAX_TRIES || !isResumable(error)) throw error;
+      await backoff.wait(error);
     } finally {
-      usage.signal.removeEventListener('abort', cancel);
+      signal.removeEventListener('abort', cancel);
       cancel();
     }
-    await sleep(FIRST_DELAY_MS * 2 ** tries * Math.random(), undefined, { signal: usage.signal });
   }
+}
+
+function startCall({ client, documentsPath, createMetadata }: GrpcConnection, request: Buffer) {
+  const metadata = createMetadata(`parent=${encodeURIComponent(documentsPath)}`);
+  const options = callOptions(CALL_TIMEOUTS_MS.query);
+  return runOutsideDomain(() =>
+    client.makeServerStreamRequest(methodPath('RunQuery'), identity, identity, request, metadata, options),
+  );
 }
 
 /** The messages of a call in groups, read at the pace at which these are taken. @throws the call's error, after the last */
@@ -206,6 +208,3 @@ const encodeCursorValues = ({ orderByValue, name }: QueryCursor): Buffer[] => [
   ...(orderByValue === undefined ? [] : [encodeBytesField(CURSOR.values, orderByValue)]),
   encodeBytesField(CURSOR.values, encodeBytesField(VALUE.reference, name)),
 ];
-
-const isResumable = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && RESUMABLE_CODES.has(error.code);

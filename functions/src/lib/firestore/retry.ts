@@ -1,11 +1,11 @@
 import type { Clock } from '../clock';
 
 /**
- * Tries a call to Firestore again after an error that says nothing of the call itself. Only for what may be done twice:
- * reads, writes of fixed values to fixed ids, and steps of a key, which begin by reading what an earlier try left.
+ * Retries of calls to Firestore after transient errors. Only for calls that may be executed twice: reads, writes of fixed
+ * values to fixed ids, and steps of a key, which begin by reading what an earlier try left.
  */
 
-/** gRPC status codes after which the same call may succeed. */
+/** gRPC status codes after which the same call may succeed, for reads and writes. */
 const TRANSIENT_CODES = new Set<unknown>([
   1, // CANCELLED
   2, // UNKNOWN
@@ -17,63 +17,101 @@ const TRANSIENT_CODES = new Set<unknown>([
   16, // UNAUTHENTICATED, while a token is renewed
 ]);
 
-/** gRPC status codes of a step whose record is no longer the one that was read: read again, it may be taken. */
+/** gRPC status codes of a step whose record has changed since it was read: it reads the record again. */
 const CONFLICT_CODES = new Set<unknown>([
   6, // ALREADY_EXISTS
   9, // FAILED_PRECONDITION
 ]);
 
-const MAX_TRIES = 6;
+const OVERLOAD_CODES = new Set<unknown>([
+  8, // RESOURCE_EXHAUSTED
+]);
+
 const INITIAL_DELAY_MS = 250;
-/** No try starts later than this after the first. */
+/** After an overload, when a soon retry would add to it. */
+const INITIAL_OVERLOAD_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 5_000;
+
+/** Covers an outage of nearly a minute, and a connection that died silently. */
 const MAX_ELAPSED_MS = 60_000;
 
-/** What a retry depends on: time, chance, and the caller's own end. */
 export interface RetryOptions {
   clock: Clock;
   /** Uniform in [0, 1), like Math.random. */
   random: () => number;
   signal: AbortSignal;
+  /** No try starts later than this after the first; Infinity to retry until the signal aborts. Default: 60 s. */
+  maxElapsedMs?: number;
 }
 
 /**
- * The result of the call, tried up to six times within a minute, with delays that double from a quarter of a second,
- * each by chance between half of that and the whole. Ends with the signal's reason as soon as it aborts, also while a
- * try is under way: that try's effect is then unknown. A try of several calls is given the signal, to go no further.
+ * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms to 5 s.
+ *
+ * Ends with the signal's reason as soon as it aborts, even during a try, whose effect is then unknown. `fn` gets the signal,
+ * so that a try of several calls can stop between them.
  *
  * @throws the last error
  */
-export async function retry<T>(
-  call: (signal: AbortSignal) => Promise<T>,
-  { clock, random, signal }: RetryOptions,
-): Promise<T> {
-  const retryUntil = clock.now() + MAX_ELAPSED_MS;
-  for (let tries = 1; ; tries += 1) {
+export async function retry<T>(fn: (signal: AbortSignal) => Promise<T>, options: RetryOptions): Promise<T> {
+  const backoff = new Backoff(options);
+  for (;;) {
     try {
-      return await abortable(signal, call);
+      return await abortable(options.signal, fn);
     } catch (error) {
-      const delay = INITIAL_DELAY_MS * 2 ** (tries - 1) * (0.5 + random() / 2);
-      const last = tries === MAX_TRIES || clock.now() + delay > retryUntil;
-      if (last || signal.aborted || !(isTransient(error) || hasCode(CONFLICT_CODES, error))) throw error;
-      await clock.sleep(delay, signal);
+      if (!(isTransient(error) || hasCode(CONFLICT_CODES, error))) throw error;
+      await backoff.wait(error);
     }
   }
 }
 
-/** Whether the error says nothing of the call that it came of. */
+/** The pauses between the tries of one call. */
+export class Backoff {
+  #failures = 0;
+  #retryUntil = 0;
+
+  constructor(private readonly options: RetryOptions) {
+    this.reset();
+  }
+
+  /** Forgets earlier errors, after progress. */
+  reset(): void {
+    const { clock, maxElapsedMs = MAX_ELAPSED_MS } = this.options;
+    this.#failures = 0;
+    this.#retryUntil = clock.now() + maxElapsedMs;
+  }
+
+  /** Waits before the next try. @throws `error` if there is no time for one; the signal's reason when that aborts */
+  async wait(error: unknown): Promise<void> {
+    const { clock, random, signal } = this.options;
+    const initialMs = isOverload(error) ? INITIAL_OVERLOAD_DELAY_MS : INITIAL_DELAY_MS;
+    const delayMs = Math.min(initialMs * 2 ** this.#failures, MAX_DELAY_MS) * (0.5 + random() / 2);
+    this.#failures += 1;
+    signal.throwIfAborted();
+    if (clock.now() + delayMs > this.#retryUntil) throw error;
+    await clock.sleep(delayMs, signal).catch((cause: unknown) => {
+      signal.throwIfAborted();
+      throw cause;
+    });
+  }
+}
+
+/** Whether the same call may succeed later. */
 export const isTransient = (error: unknown): boolean => hasCode(TRANSIENT_CODES, error);
+
+/** Whether Firestore rejected the call because it gets too many. */
+export const isOverload = (error: unknown): boolean => hasCode(OVERLOAD_CODES, error);
 
 const hasCode = (codes: ReadonlySet<unknown>, error: unknown): boolean =>
   error instanceof Error && 'code' in error && codes.has(error.code);
 
-/** The call's result, unless the signal aborts first; the call itself is not undone by that. */
-async function abortable<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Rejects when the signal aborts first, without undoing the call. */
+async function abortable<T>(signal: AbortSignal, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);
   signal.addEventListener('abort', abort);
   try {
-    return await Promise.race([call(signal), promise]);
+    return await Promise.race([fn(signal), promise]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

@@ -7,6 +7,7 @@ import type { PriceListInfo, ProductColumns } from '../schemas/add-price-lists';
 import { parseKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { collections, fields, subcollections } from '../firestore/collections';
 import type { Database, CommitWrites } from '../firestore/database';
+import { getHashOrder } from '../firestore/spread';
 import { toMarket } from './organisation';
 
 /**
@@ -132,11 +133,17 @@ export interface EntryColumns {
   prices: Float64Array;
 }
 
-/** The entries that a list of these products has. */
-export const toEntryColumns = (kind: ListKind, products: ProductColumns): EntryColumns => ({
-  ids: products.ids,
-  prices: products[LIST_DEFINITIONS[kind].priceField],
-});
+/** Returns the entries of a list of these products, in an order that spreads each batch over the collection. */
+export function toEntryColumns(kind: ListKind, products: ProductColumns): EntryColumns {
+  const unordered = products[LIST_DEFINITIONS[kind].priceField];
+  const ids: string[] = [];
+  const prices = new Float64Array(unordered.length);
+  getHashOrder(products.ids).forEach((index, i) => {
+    ids.push(products.ids[index] ?? '');
+    prices[i] = unordered[index] ?? NaN;
+  });
+  return { ids, prices };
+}
 
 /** Writes one batch of a list's entries, at most 500 (contract, section 4.6, rule 4), in one commit. */
 export function writeEntryBatch(

@@ -7,11 +7,12 @@ import {
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
 import { v1 } from 'firebase-admin/firestore';
-import { streamQuery } from '../../../../src/lib/firestore/query';
 import { createCallContext } from '../../../../src/lib/call-context';
+import { streamQuery, type StreamOptions } from '../../../../src/lib/firestore/query';
+import { ManualClock } from '../../../support/clock';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
-/** What a query says to Firestore, heard by a server that answers as a test tells it. */
+/** The requests of a query, seen by a server whose responses the test decides. */
 
 const PROJECT = 'demo-price-lists';
 const DATABASE = `projects/${PROJECT}/databases/(default)`;
@@ -26,7 +27,7 @@ interface RunQueryRequest {
 type Call = ServerWritableStream<RunQueryRequest, object>;
 
 const calls: Call[] = [];
-let answer: (call: Call, nth: number) => void;
+let respond: (call: Call, nth: number) => void;
 let server: Server;
 
 beforeAll(async () => {
@@ -41,7 +42,7 @@ beforeAll(async () => {
   await description.close();
   server = new Server();
   server.addService({ RunQuery: service['RunQuery'] } as ServiceClientConstructor['service'], {
-    RunQuery: (call: Call) => answer(call, calls.push(call)),
+    RunQuery: (call: Call) => respond(call, calls.push(call)),
   });
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
@@ -61,19 +62,19 @@ const found = (i: number) => ({
   readTime: READ_AT,
 });
 
-const fail = (call: Call, code: status) => void call.emit('error', { code, details: 'as told' });
+const fail = (call: Call, code: status) => void call.emit('error', { code, details: 'injected' });
 
 const db = () => createCallContext(new AbortController().signal);
 
-async function read(selected = db()): Promise<string[]> {
+async function read(context = db(), options?: StreamOptions): Promise<string[]> {
   const ids: string[] = [];
   const orders = { collection: 'orders', orderBy: 'created_at', fields: ['team_id'] };
-  for await (const group of streamQuery(selected, orders)) ids.push(...group.map(({ id }) => id));
+  for await (const group of streamQuery(context, orders, options)) ids.push(...group.map(({ id }) => id));
   return ids;
 }
 
-test('says which database it is for, and how long it may take', async () => {
-  answer = (call) => {
+test('a request names its database and has a deadline', async () => {
+  respond = (call) => {
     call.write({ readTime: READ_AT });
     call.end();
   };
@@ -99,8 +100,8 @@ test('says which database it is for, and how long it may take', async () => {
   expect(left).toBeLessThanOrEqual(45_000);
 });
 
-test('goes on behind the last document, at the moment that it was read at', async () => {
-  answer = (call, nth) => {
+test('a query continues after the last document, read at the same time', async () => {
+  respond = (call, nth) => {
     call.write(found(2 * nth - 1));
     call.write(found(2 * nth));
     if (nth === 3) call.end();
@@ -127,10 +128,40 @@ test('goes on behind the last document, at the moment that it was read at', asyn
   );
 });
 
-test('gives up after five tries without a document', async () => {
-  jest.spyOn(Math, 'random').mockReturnValue(0.001);
-  answer = (call) => fail(call, status.UNAVAILABLE);
-  const selected = db();
-  await expect(read(selected)).rejects.toMatchObject({ code: status.UNAVAILABLE });
-  expect([calls.length, selected.callCount]).toEqual([5, 5]);
+/** gRPC codes of single errors before the first document, all of which are retried. */
+const TRANSIENT = [
+  status.CANCELLED,
+  status.UNKNOWN,
+  status.DEADLINE_EXCEEDED,
+  status.RESOURCE_EXHAUSTED,
+  status.ABORTED,
+  status.INTERNAL,
+  status.UNAVAILABLE,
+  status.UNAUTHENTICATED,
+];
+
+test.each(TRANSIENT)('tries again after a single error with the code %i', async (code) => {
+  respond = (call, nth) => {
+    if (nth === 1) {
+      fail(call, code);
+      return;
+    }
+    call.write(found(1));
+    call.end();
+  };
+  expect(await read()).toEqual(['order-1']);
+});
+
+test('fails after a minute of errors, counted from the last document', async () => {
+  const clock = new ManualClock(0);
+  respond = (call, nth) => {
+    if (nth === 10) call.write(found(1));
+    fail(call, status.UNAVAILABLE);
+  };
+  const context = db();
+  await expect(read(context, { clock, random: () => 0.999 })).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  const reached = clock.slept.slice(0, 9).reduce((sum, ms) => sum + ms);
+  expect(clock.now() - reached).toBeGreaterThan(52_000);
+  expect(clock.now() - reached).toBeLessThanOrEqual(60_000);
+  expect(context.callCount).toBe(calls.length);
 });

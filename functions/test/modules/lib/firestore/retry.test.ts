@@ -4,55 +4,83 @@ import { ManualClock } from '../../../support/clock';
 
 const NEVER = new AbortController().signal;
 
-/** gRPC status codes by what they say of a call: nothing, that it may be taken again, or that it failed. */
-const PASSING = [1, 2, 4, 8, 10, 13, 14, 16];
+const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const CONFLICT = [6, 9];
-const FINAL = [3, 5, 7, 11, 12, 15, undefined];
+const PERMANENT = [3, 5, 7, 11, 12, 15, undefined];
+const RESOURCE_EXHAUSTED = 8;
 
-const failure = (code: number | undefined) =>
+const createError = (code: number | undefined) =>
   Object.assign(new Error(`code ${code ?? 'none'}`), code === undefined ? {} : { code });
 
-/** Rides out failures of these codes, one a try, each of which takes a while; then succeeds. */
-async function riding(codes: readonly (number | undefined)[], more: Partial<RetryOptions> & { tryMs?: number } = {}) {
-  const { tryMs = 0, ...rest } = more;
+/** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
+async function retryFailing(
+  codes: readonly (number | undefined)[],
+  { tryMs = 0, ...options }: Partial<RetryOptions> & { tryMs?: number } = {},
+) {
   const clock = new ManualClock(1_000);
   let tries = 0;
   const call = () => {
     clock.advance(tryMs);
-    const failing = tries < codes.length;
+    const fails = tries < codes.length;
     const code = codes[tries];
     tries += 1;
-    return failing ? Promise.reject(failure(code)) : Promise.resolve('done');
+    return fails ? Promise.reject(createError(code)) : Promise.resolve('done');
   };
-  const outcome = await retry(call, { clock, random: () => 0, signal: NEVER, ...rest }).catch(
+  const outcome = await retry(call, { clock, random: () => 0, signal: NEVER, ...options }).catch(
     (error: unknown) => error,
   );
   return { outcome, tries, slept: clock.slept };
 }
 
-describe('riding out', () => {
-  test.each([...PASSING, ...CONFLICT])('tries again after the code %i', async (code) => {
-    expect(await riding([code, code])).toEqual({ outcome: 'done', tries: 3, slept: [125, 250] });
+const times = (count: number, code: number) => Array<number>(count).fill(code);
+
+describe('retry', () => {
+  test.each([...TRANSIENT, ...CONFLICT].filter((code) => code !== RESOURCE_EXHAUSTED))(
+    'tries again after the code %i',
+    async (code) => {
+      expect(await retryFailing([code, code])).toEqual({ outcome: 'done', tries: 3, slept: [125, 250] });
+    },
+  );
+
+  test('waits four times as long after RESOURCE_EXHAUSTED', async () => {
+    const codes = times(4, RESOURCE_EXHAUSTED);
+    expect(await retryFailing(codes)).toEqual({ outcome: 'done', tries: 5, slept: [500, 1_000, 2_000, 2_500] });
   });
 
-  test.each(FINAL)('believes the code %s at once', async (code) => {
-    expect(await riding([code])).toEqual({ outcome: failure(code), tries: 1, slept: [] });
+  test.each(PERMANENT)('throws an error with the code %s at once', async (code) => {
+    expect(await retryFailing([code])).toEqual({ outcome: createError(code), tries: 1, slept: [] });
   });
 
-  test('believes what is no error of Firestore', async () => {
+  test('throws an error that is not from Firestore at once', async () => {
     const call = () => Promise.reject(new TypeError('a bug'));
-    await expect(retry(call, { clock: new ManualClock(0), random: () => 0, signal: NEVER })).rejects.toThrow('a bug');
+    const options = { clock: new ManualClock(0), random: () => 0, signal: NEVER };
+    await expect(retry(call, options)).rejects.toThrow('a bug');
   });
 
-  test('gives up after six tries, with the last error', async () => {
-    const codes = [14, 14, 14, 14, 14, 13, 14];
-    expect(await riding(codes)).toEqual({ outcome: failure(13), tries: 6, slept: [125, 250, 500, 1000, 2000] });
+  test('succeeds after an outage of 55 s, with pauses of at most 5 s', async () => {
+    const { outcome, slept } = await retryFailing(times(15, 14), { random: () => 0.999 });
+    expect(outcome).toBe('done');
+    expect(slept.slice(0, 6).map(Math.round)).toEqual([250, 500, 1_000, 1_999, 3_998, 4_998]);
+    expect(Math.max(...slept)).toBeLessThanOrEqual(5_000);
+    expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(52_000);
   });
 
-  test('waits by chance between half of each delay and the whole', () =>
+  test('throws the last error when the next try would start more than 60 s after the first', async () => {
+    // Two tries of 20 s, and the third ends after a minute.
+    const { outcome, tries } = await retryFailing([14, 14, 13, 14], { tryMs: 20_000 });
+    expect([outcome, tries]).toEqual([createError(13), 3]);
+  });
+
+  test('tries until the signal aborts if no other time is set', async () => {
+    const { outcome, slept } = await retryFailing(times(500, 14), { maxElapsedMs: Infinity });
+    expect(outcome).toBe('done');
+    expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);
+  });
+
+  test('waits between half of each delay and all of it', () =>
     fc.assert(
-      fc.asyncProperty(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), async (chance) => {
-        const { slept } = await riding(Array<number>(5).fill(14), { random: () => chance });
+      fc.asyncProperty(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), async (random) => {
+        const { slept } = await retryFailing(times(5, 14), { random: () => random });
         slept.forEach((ms, i) => {
           expect(ms).toBeGreaterThanOrEqual(125 * 2 ** i);
           expect(ms).toBeLessThanOrEqual(250 * 2 ** i);
@@ -60,21 +88,28 @@ describe('riding out', () => {
       }),
     ));
 
-  test('starts no try later than a minute after the first', async () => {
-    // Three tries of 20 s and the waits between them are more than a minute.
-    expect(await riding(Array<number>(6).fill(4), { tryMs: 20_000 })).toMatchObject({ outcome: failure(4), tries: 3 });
+  test('does not call when its signal has aborted', async () => {
+    const reason = new Error('timeout');
+    const signal = AbortSignal.abort(reason);
+    expect(await retryFailing([], { signal })).toEqual({ outcome: reason, tries: 0, slept: [] });
   });
 
-  test('does not begin when its time is up', async () => {
-    const reason = new Error('time is up');
-    expect(await riding([], { signal: AbortSignal.abort(reason) })).toEqual({ outcome: reason, tries: 0, slept: [] });
-  });
-
-  test('ends while a try is under way, as soon as its time is up', async () => {
-    const timeUp = new AbortController();
+  test('rejects with the reason of the signal during a try', async () => {
+    const timeout = new AbortController();
     const call = () => new Promise<never>(() => undefined);
-    const ended = retry(call, { clock: new ManualClock(0), random: () => 0, signal: timeUp.signal });
-    timeUp.abort(new Error('time is up'));
-    await expect(ended).rejects.toThrow('time is up');
+    const ended = retry(call, { clock: new ManualClock(0), random: () => 0, signal: timeout.signal });
+    timeout.abort(new Error('timeout'));
+    await expect(ended).rejects.toThrow('timeout');
+  });
+
+  test('rejects with the reason of the signal during a pause', async () => {
+    const timeout = new AbortController();
+    const clock = new ManualClock(0);
+    jest.spyOn(clock, 'sleep').mockImplementation((_, signal) => {
+      timeout.abort(new Error('timeout'));
+      return Promise.reject(new DOMException(String(signal.aborted), 'AbortError'));
+    });
+    const call = () => Promise.reject(createError(14));
+    await expect(retry(call, { clock, random: () => 0, signal: timeout.signal })).rejects.toThrow('timeout');
   });
 });

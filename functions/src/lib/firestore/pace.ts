@@ -1,0 +1,32 @@
+import type { Clock } from '../clock';
+import { isOverload } from './retry';
+
+const INITIAL_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+/** Part of the pause that is left after a call without an overload; below the minimum it ends. */
+const RECOVERY = 0.9;
+const MIN_PAUSE_MS = 10;
+
+/**
+ * Slows down calls that Firestore rejects as too many (RESOURCE_EXHAUSTED): each such error doubles the pause before every
+ * further call, and each success shortens it by a tenth.
+ */
+export class Pace {
+  #pauseMs = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Calls `fn` after the current pause. */
+  async call<T>(fn: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (this.#pauseMs > 0) await this.clock.sleep(this.#pauseMs, signal);
+    try {
+      const result = await fn();
+      this.#pauseMs *= RECOVERY;
+      if (this.#pauseMs < MIN_PAUSE_MS) this.#pauseMs = 0;
+      return result;
+    } catch (error) {
+      if (isOverload(error)) this.#pauseMs = Math.min(Math.max(2 * this.#pauseMs, INITIAL_PAUSE_MS), MAX_PAUSE_MS);
+      throw error;
+    }
+  }
+}
