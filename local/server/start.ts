@@ -1,52 +1,66 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestoreThread, connectFirestore, type RunningFirestore } from './running-firestore';
-import { startFunctionsServer, type FunctionsServer } from './functions-server';
-import { formatStartupMessage } from './startup-message';
-import { getFirstApiKey, readConfig, StartupError, type LocalConfig } from './local-config';
 import { createReferenceRoutes } from '../reference';
 import { seedIfEmpty } from '../sample';
+import { startFunctionsServer, type FunctionsServer, type GetRoute } from './functions-server';
+import { loadFunctions } from './load-functions';
+import { getFirstApiKey, readConfig, StartupError, type LocalConfig } from './local-config';
+import { installLogFormat } from './log-format';
+import { connectFirestore, startFirestoreThread, type RunningFirestore } from './running-firestore';
+import { formatStartupMessage } from './startup-message';
 
-/** `npm start`: builds the functions, and runs them over a Firestore of their own until Ctrl-C. */
+/**
+ * `npm start` builds the functions and serves them over a Firestore of their own until Ctrl-C. `npm run dev` (`--watch`)
+ * replaces them whenever a source file is saved.
+ */
 
 const PROJECT = 'demo-price-lists';
 const BUNDLE = 'functions/dist';
 
-/** Milliseconds that requests under way at Ctrl-C have to finish. */
+/** Time for open requests to finish after Ctrl-C. */
 const GRACE_MS = 10_000;
 
-/** Milliseconds within which a second signal is the same Ctrl-C: a terminal sends it to npm too, which passes it on. */
+/** A second signal within this time is the same Ctrl-C: a terminal also sends it to npm, which passes it on. */
 const SAME_SIGNAL_MS = 500;
 
 async function main(): Promise<void> {
+  const isWatching = process.argv.includes('--watch');
   const config = readConfig(process.env);
-  const [firestore] = await Promise.all([openFirestore(config), build()]);
+  const [firestore] = await Promise.all([openFirestore(config), isWatching ? undefined : build()]);
   setEnvironment(config, firestore.address);
   const seeded = config.sampleData ? await seed() : 0;
-  const functions = await listen(config);
+  const functions = await serveFunctions(config, isWatching);
 
   stopOnSignal(async () => {
     await functions.close(GRACE_MS);
     await firestore.close();
   });
   console.log(formatStartupMessage({ config, functions, firestoreAddress: firestore.address, seeded }));
-  console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. Ctrl-C stops it.`);
+  const task = isWatching ? 'Saved files in functions/src are live at once.' : '';
+  console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. ${task} Ctrl-C stops it.`.replace('  ', ' '));
 }
 
 async function build(): Promise<void> {
   try {
     await promisify(execFile)(process.execPath, ['scripts/build.mjs']);
   } catch (error) {
-    throw new StartupError(`The functions could not be built.\n${(error as { stderr?: string }).stderr ?? ''}`);
+    throw new StartupError(describeBuildFailure((error as { stderr?: string }).stderr ?? ''));
   }
+}
+
+function describeBuildFailure(stderr: string): string {
+  const [code] = /\bE[A-Z]{3,}\b(?=: .*functions[\\/])/.exec(stderr) ?? [];
+  return code === undefined
+    ? `The functions could not be built.\n${stderr}`
+    : `The functions could not be built, because ${BUNDLE} cannot be written (${code}): use a checkout that you can write to.`;
 }
 
 async function openFirestore({ firestore }: LocalConfig): Promise<RunningFirestore> {
   return typeof firestore === 'string' ? connectFirestore(firestore) : startFirestoreThread(firestore);
 }
 
-/** What the functions and every client of Firestore in this process go by, whatever the shell had for other projects. */
+/** Sets what the functions and the Firestore clients of this process read, over the shell's values for other projects. */
 function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig, firestoreAddress: string): void {
   Object.assign(process.env, {
     GCLOUD_PROJECT: PROJECT,
@@ -55,10 +69,10 @@ function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig, 
     FIRESTORE_EMULATOR_HOST: firestoreAddress,
     API_KEY: apiKey,
     CORS_ALLOWED_ORIGINS: corsAllowedOrigins,
-    // Google's libraries would ask around whether this is one of Google's machines.
+    // Google's libraries would look for a metadata server on the network.
     METADATA_SERVER_DETECTION: 'none',
   });
-  // gRPC would take the way to an embedded Firestore, too, through the proxy that a shell is set up for.
+  // gRPC would use the shell's proxy for the embedded Firestore, too.
   if (typeof firestore === 'object') process.env['no_grpc_proxy'] = '127.0.0.1';
 }
 
@@ -71,23 +85,35 @@ async function seed(): Promise<number> {
   }
 }
 
-async function listen({ functionsPort: port, apiKey }: LocalConfig): Promise<FunctionsServer> {
-  const extraRoutes = createReferenceRoutes(getFirstApiKey(apiKey));
+async function serveFunctions(
+  { functionsPort: port, apiKey }: LocalConfig,
+  isWatching: boolean,
+): Promise<FunctionsServer> {
+  const routes = createReferenceRoutes(getFirstApiKey(apiKey));
+  const getExtraRoute: GetRoute = (path) => routes.get(path);
+  installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
   try {
-    return await startFunctionsServer({ port, project: PROJECT, bundle: BUNDLE, extraRoutes });
+    if (isWatching) {
+      const { startDevServer } = await import('./dev-server');
+      return await startDevServer({ port, project: PROJECT, getExtraRoute });
+    }
+    return await startFunctionsServer({ port, project: PROJECT, functions: loadFunctions(BUNDLE), getExtraRoute });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     throw new StartupError(`Port ${port} is taken. Stop what listens there, or choose another with FUNCTIONS_PORT.`);
   }
 }
 
-/** Stops cleanly at the first Ctrl-C or SIGTERM, and at once at the second. */
+/** Stops cleanly at the first Ctrl-C or SIGTERM, and immediately at the second. */
 function stopOnSignal(stop: () => Promise<void>): void {
   let signalledAt: number | undefined;
   const onSignal = () => {
     if (signalledAt === undefined) {
       signalledAt = performance.now();
-      setTimeout(() => console.log('Waiting for requests under way. Ctrl-C again stops at once.'), SAME_SIGNAL_MS);
+      setTimeout(
+        () => console.log('Waiting for open requests. Press Ctrl-C again to stop immediately.'),
+        SAME_SIGNAL_MS,
+      );
       stop().then(() => process.exit(0), fail);
     } else if (performance.now() - signalledAt > SAME_SIGNAL_MS) {
       process.exit(130);

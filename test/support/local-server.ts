@@ -24,6 +24,8 @@ export interface LocalServer {
   address(operation: string): string;
   /** The address of Firestore, as printed. */
   firestoreAddress: string;
+  /** Everything printed so far. */
+  output: Readonly<{ stdout: string; stderr: string }>;
   pid: number;
   /** Sends a signal to it and all that it started. */
   kill(signal: NodeJS.Signals): void;
@@ -63,11 +65,21 @@ const DEFAULTS: Environment = {
   DATA_DIR: ':memory:',
 };
 
-const NODE = [process.execPath, '--import', 'tsx', 'local/server/start.ts'];
+const START = ['--import', 'tsx', 'local/server/start.ts'];
 
-/** Starts it, and waits until it is ready. */
-export async function startLocalServer(env: Environment, command = NODE): Promise<LocalServer> {
-  const { child, output, ended } = run(env, command);
+/** The command of `npm start`. */
+const NPM_START = [process.execPath, ...START];
+
+/** The command of `npm run dev`, with options of Node before it. */
+export const toDevCommand = (...nodeOptions: string[]) => [process.execPath, ...nodeOptions, ...START, '--watch'];
+
+/**
+ * Starts a local server and waits until it is ready.
+ *
+ * @param folder the checkout to start it in; this one by default
+ */
+export async function startLocalServer(env: Environment, command = NPM_START, folder = '.'): Promise<LocalServer> {
+  const { child, output, ended } = run(env, command, folder);
   const isReady = () => /^Ready.*\n/m.test(output.stdout);
   while (!isReady()) {
     const gone = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
@@ -82,6 +94,7 @@ export async function startLocalServer(env: Environment, command = NODE): Promis
     printed,
     address: (operation) => `${origin}/${PROJECT}/us-central1/${operation}`,
     firestoreAddress,
+    output,
     pid: child.pid ?? 0,
     kill,
     ended,
@@ -93,11 +106,12 @@ export async function startLocalServer(env: Environment, command = NODE): Promis
 }
 
 /** Starts it where it is expected to end by itself. */
-export const startExpectingFailure = (env: Environment): Promise<ProcessExit> => run(env, NODE).ended;
+export const startExpectingFailure = (env: Environment, folder = '.'): Promise<ProcessExit> =>
+  run(env, NPM_START, folder).ended;
 
-function run(env: Environment, [program = '', ...args]: string[]) {
+function run(env: Environment, [program = '', ...args]: string[], cwd: string) {
   const all = { ...process.env, ...DEFAULTS, ...env };
-  const child = spawn(program, args, { env: all, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(program, args, { cwd, env: all, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   running.add(child);
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));

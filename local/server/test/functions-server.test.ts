@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadFunctions } from '../load-functions';
 import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from '../functions-server';
 import { call, cleanUp, temporaryFolder } from '../../../test/support/local-server';
 
@@ -20,7 +21,12 @@ async function host(options: Partial<FunctionsServerOptions> = {}): Promise<Func
   const bundle = temporaryFolder();
   writeFileSync(join(bundle, 'index.cjs'), BUNDLE);
   writeFileSync(join(bundle, 'package.json'), JSON.stringify({ main: 'index.cjs' }));
-  const functions = await startFunctionsServer({ port: 0, project: 'demo', bundle, ...options });
+  const functions = await startFunctionsServer({
+    port: 0,
+    project: 'demo',
+    functions: loadFunctions(bundle),
+    ...options,
+  });
   hosts.add(functions);
   return functions;
 }
@@ -69,7 +75,7 @@ test('pages answer beside the functions, and only at their own paths', async () 
   const extraRoutes = new Map([
     ['/', (_: unknown, response: { end: (text: string) => void }) => response.end('a page')],
   ]);
-  const functions = await host({ extraRoutes });
+  const functions = await host({ getExtraRoute: (path) => extraRoutes.get(path) });
   expect((await call(`${functions.origin}/?x`)).text).toBe('a page');
   expect((await call(addressOf(functions, 'echo'))).status).toBe(200);
   expect((await call(`${functions.origin}/other`)).status).toBe(404);

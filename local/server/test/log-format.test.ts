@@ -1,0 +1,50 @@
+import { stripVTControlCharacters } from 'node:util';
+import { formatLogEntry, parseLogEntry } from '../log-format';
+
+const time = new Date(2026, 10, 21, 9, 5, 7, 42);
+const getTime = () => time;
+const entry = {
+  severity: 'NOTICE',
+  message: 'getTeams responded 401',
+  event: 'request',
+  status: 401,
+  reason: 'no API key presented',
+  count: null,
+};
+
+const formatForTerminal = (fields: object) =>
+  stripVTControlCharacters(formatLogEntry({ ...entry, ...fields }, { isTerminal: true, getTime }));
+
+test('a piped line is JSON with the time in front and every field unchanged', () => {
+  const line = formatLogEntry(entry, { isTerminal: false, getTime });
+  expect(JSON.parse(line)).toEqual({ time: time.toISOString(), ...entry });
+  expect(line.startsWith('{"time":')).toBe(true);
+});
+
+test('a line on a terminal has the time of day, the severity, the message and the fields that have a value', () => {
+  expect(formatForTerminal({})).toBe(
+    '09:05:07.042 NOTICE  getTeams responded 401 event=request status=401 reason="no API key presented"',
+  );
+});
+
+test('a stack follows on its own lines', () => {
+  expect(formatForTerminal({ stack: '    at a\n    at b' })).toMatch(/presented"\n {4}at a\n {4}at b$/);
+});
+
+test('control characters of a field do not reach the terminal', () => {
+  const line = formatLogEntry({ severity: 'INFO', message: 'a\x1b[2Jb\x07\rc' }, { isTerminal: true, getTime });
+
+  expect(stripVTControlCharacters(line)).not.toMatch(/[\x00-\x1f]/);
+  expect(line).not.toContain('\x1b[2J');
+});
+
+test.each(['plain text', '{not json', '[1]', '{"message":"no severity"}', 7, undefined])(
+  '%p is no log line',
+  (text) => {
+    expect(parseLogEntry(text)).toBeUndefined();
+  },
+);
+
+test('a structured line is recognised', () => {
+  expect(parseLogEntry(JSON.stringify(entry))).toEqual(entry);
+});

@@ -1,0 +1,35 @@
+import { cpSync, existsSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { temporaryFolder } from './local-server';
+
+/** What `npm start` and `npm run dev` read of a checkout. */
+const COPIED = [
+  'package.json',
+  'tsconfig.json',
+  'firestore.indexes.json',
+  'docs/openapi.json',
+  'functions/package.json',
+  'functions/package-lock.json',
+  'package-lock.json',
+  'functions/src',
+  'local',
+  'scripts',
+];
+
+const LINKED = ['node_modules', 'functions/node_modules'];
+
+/** Copies this checkout to a temporary folder, so that a test can change its files. */
+export function createCheckout(): string {
+  const folder = temporaryFolder();
+  for (const path of COPIED) if (existsSync(path)) cpSync(path, join(folder, path), { recursive: true });
+  for (const path of LINKED) if (existsSync(path)) symlinkSync(resolve(path), join(folder, path));
+  return folder;
+}
+
+/** Replaces a text in a file, as an editor does that saves by a rename. */
+export function editFile(file: string, from: string, to: string): void {
+  const text = readFileSync(file, 'utf8');
+  if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`);
+  writeFileSync(`${file}.tmp`, text.replace(from, to));
+  renameSync(`${file}.tmp`, file);
+}
