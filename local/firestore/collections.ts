@@ -1,17 +1,25 @@
-import { fieldReader } from './codec';
+import { createFieldReader } from './codec';
 import { formatFieldPath, type FieldPath } from './paths';
-import { compareStrings, equalityKey, type Value } from './values';
+import { compareIds, toEqualityKey, type Value } from './values';
 
-/** A stored document. Its content never changes: a write puts another in its place. Times are microseconds since 1970. */
+/** A stored document. It is immutable: a write replaces it. Times are microseconds since 1970. */
 export interface StoredDoc {
   readonly collection: string;
   readonly id: string;
-  /** The fields in codec.ts's canonical form. */
+  /** The fields in the canonical form of codec.ts. */
   readonly fields: Buffer;
   readonly createTime: number;
   readonly updateTime: number;
-  /** Its row on disk, set as it is first stored; 0 when nothing is kept. */
+  /** Its row on disk, set when it is first stored; 0 in memory. */
   row: number;
+}
+
+/** A change of one document: `doc` replaces `old`. Undefined stands for no document. */
+export interface DocumentChange {
+  readonly collection: string;
+  readonly id: string;
+  readonly old: StoredDoc | undefined;
+  readonly doc: StoredDoc | undefined;
 }
 
 /** The full resource name of a document. */
@@ -19,48 +27,39 @@ export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${
 
 const LEAF_SIZE = 256;
 
-/** A run of documents in the order of their ids. Only a list of the same generation may change it. */
+/** Documents in the order of their ids, at least one. Only a collection of the same generation may change it. */
 interface Leaf {
   readonly docs: StoredDoc[];
   readonly generation: number;
 }
 
-const byId = (doc: StoredDoc, id: string): number => compareStrings(doc.id, id);
-
 /** The first index whose item does not sort before the id. */
-function lowerBound<T>(items: readonly T[], id: string, compare: (item: T, id: string) => number): number {
+function lowerBound<T>(items: readonly T[], id: string, getId: (item: T) => string): number {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compare(items[middle] as T, id) < 0) low = middle + 1;
+    if (compareIds(getId(items[middle] as T), id) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** A leaf is never empty. */
-const lastSortsBefore = (leaf: Leaf, id: string): number => compareStrings(leaf.docs.at(-1)?.id ?? '', id);
+const getId = (doc: StoredDoc): string => doc.id;
+const getLastId = (leaf: Leaf): string => leaf.docs.at(-1)?.id ?? '';
 
-function find(leaves: readonly Leaf[], id: string): StoredDoc | undefined {
-  const leaf = leaves[lowerBound(leaves, id, lastSortsBefore)];
-  const doc = leaf?.docs[lowerBound(leaf.docs, id, byId)];
+function findDoc(leaves: readonly Leaf[], id: string): StoredDoc | undefined {
+  const leaf = leaves[lowerBound(leaves, id, getLastId)];
+  const doc = leaf?.docs[lowerBound(leaf.docs, id, getId)];
   return doc?.id === id ? doc : undefined;
 }
 
-/** The documents of a collection at one moment, in the order of their ids. */
+/** The documents of a collection at one time, in the order of their ids. */
 export class Snapshot {
-  constructor(
-    private readonly leaves: readonly Leaf[],
-    readonly size: number,
-  ) {}
+  constructor(private readonly leaves: readonly Leaf[]) {}
 
-  get(id: string): StoredDoc | undefined {
-    return find(this.leaves, id);
-  }
-
-  /** The documents, a leaf at a time; backwards for the descending order. */
-  *runs(descending = false): Generator<readonly StoredDoc[]> {
+  /** Yields the documents a leaf at a time, in descending order if requested. */
+  *batches(descending = false): Generator<readonly StoredDoc[]> {
     for (const leaf of descending ? this.leaves.toReversed() : this.leaves) {
       yield descending ? leaf.docs.toReversed() : leaf.docs;
     }
@@ -68,18 +67,19 @@ export class Snapshot {
 }
 
 /** An empty collection. */
-export const EMPTY_SNAPSHOT = new Snapshot([], 0);
+export const EMPTY_SNAPSHOT = new Snapshot([]);
 
 /**
- * The documents of one collection, sorted by id in leaves of a few hundred. A snapshot shares the leaves; a leaf that a
- * snapshot may hold is copied before it changes, so that a long query reads one moment while commits go on.
+ * The documents of one collection, sorted by id in leaves of a few hundred, and its recent changes. A snapshot shares the
+ * leaves. A leaf that a snapshot may hold is copied before it changes, so a query reads one moment while commits continue.
  */
 export class Collection {
   private leaves: Leaf[] = [];
   private generation = 0;
   private count = 0;
-  private changes = 0;
   private readonly indexes = new Map<string, EqualityIndex>();
+  /** The changes of recent commits, oldest first. */
+  private history: { readonly time: number; readonly changes: DocumentChange[] }[] = [];
 
   constructor(readonly path: string) {}
 
@@ -87,36 +87,43 @@ export class Collection {
     return this.count;
   }
 
-  get(id: string): StoredDoc | undefined {
-    return find(this.leaves, id);
+  /** The latest version of a document, or the version at a time in microseconds. */
+  get(id: string, readTime = Infinity): StoredDoc | undefined {
+    for (const { changes } of this.commitsAfter(readTime)) {
+      const change = changes.find((each) => each.id === id);
+      if (change) return change.old;
+    }
+    return findDoc(this.leaves, id);
   }
 
-  snapshot(): Snapshot {
+  /** All documents, or all at a time in microseconds. */
+  snapshot(readTime = Infinity): Snapshot {
     this.generation++;
-    return new Snapshot(this.leaves.slice(), this.count);
+    const commits = this.commitsAfter(readTime);
+    if (commits.length === 0) return new Snapshot(this.leaves.slice());
+    const past = new Collection(this.path);
+    past.generation = this.generation;
+    past.leaves = this.leaves.slice();
+    for (const { changes } of commits.toReversed()) for (const { id, old } of changes) past.set(id, old);
+    return new Snapshot(past.leaves);
   }
 
-  /** Grows with every change. */
-  get version(): number {
-    return this.changes;
+  /** Applies one change of the commit at a time in microseconds. */
+  apply(change: DocumentChange, time: number): void {
+    const last = this.history.at(-1);
+    if (last?.time === time) last.changes.push(change);
+    else this.history.push({ time, changes: [change] });
+    this.count += Number(change.doc !== undefined) - Number(change.old !== undefined);
+    this.set(change.id, change.doc);
+    for (const index of this.indexes.values()) index.replace(change.old, change.doc);
   }
 
-  /** Puts a document at its id, or removes the one there. */
-  set(id: string, doc: StoredDoc | undefined): void {
-    const at = Math.min(lowerBound(this.leaves, id, lastSortsBefore), Math.max(0, this.leaves.length - 1));
-    const docs = this.ownedLeaf(at).docs;
-    const index = lowerBound(docs, id, byId);
-    const old = docs[index]?.id === id ? docs[index] : undefined;
-    if (doc) docs.splice(index, old ? 1 : 0, doc);
-    else if (old) docs.splice(index, 1);
-    this.changes++;
-    this.count += Number(doc !== undefined) - Number(old !== undefined);
-    for (const indexed of this.indexes.values()) indexed.replace(old, doc);
-    if (docs.length === 0) this.leaves.splice(at, 1);
-    else if (docs.length > LEAF_SIZE) this.split(at, docs);
+  /** Forgets the changes up to a time: earlier versions cannot be read any more. */
+  forget(time: number): void {
+    while (this.history[0] && this.history[0].time <= time) this.history.shift();
   }
 
-  /** Takes documents that are already in order and sort after all that are here: the way in from disk. */
+  /** Adds documents that are sorted and sort after all others. */
   append(docs: readonly StoredDoc[]): void {
     for (let at = 0; at < docs.length; at += LEAF_SIZE) {
       this.leaves.push({ docs: docs.slice(at, at + LEAF_SIZE), generation: this.generation });
@@ -124,22 +131,33 @@ export class Collection {
     this.count += docs.length;
   }
 
-  clear(): void {
-    this.leaves = [];
-    this.changes++;
-    this.count = 0;
-    this.indexes.clear();
-  }
-
-  /** The index of a field, which somebody has to fill: see {@link EqualityIndex.fill}. */
+  /** The index of a field. The first call builds it. */
   index(path: FieldPath): EqualityIndex {
     const key = formatFieldPath(path);
     let index = this.indexes.get(key);
-    if (!index) this.indexes.set(key, (index = new EqualityIndex(this, path)));
+    if (!index) this.indexes.set(key, (index = new EqualityIndex(path, this.snapshot())));
     return index;
   }
 
-  private ownedLeaf(at: number): Leaf {
+  private commitsAfter(time: number): typeof this.history {
+    const commits = this.history;
+    let first = commits.length;
+    while (first > 0 && (commits[first - 1]?.time ?? 0) > time) first--;
+    return commits.slice(first);
+  }
+
+  private set(id: string, doc: StoredDoc | undefined): void {
+    const at = Math.min(lowerBound(this.leaves, id, getLastId), Math.max(0, this.leaves.length - 1));
+    const docs = this.getOwnedLeaf(at).docs;
+    const index = lowerBound(docs, id, getId);
+    const exists = docs[index]?.id === id;
+    if (doc) docs.splice(index, exists ? 1 : 0, doc);
+    else if (exists) docs.splice(index, 1);
+    if (docs.length === 0) this.leaves.splice(at, 1);
+    else if (docs.length > LEAF_SIZE) this.split(at, docs);
+  }
+
+  private getOwnedLeaf(at: number): Leaf {
     const leaf = this.leaves[at];
     if (leaf?.generation === this.generation) return leaf;
     const owned = { docs: leaf?.docs.slice() ?? [], generation: this.generation };
@@ -147,79 +165,41 @@ export class Collection {
     return owned;
   }
 
-  /** In halves, or by what hangs over where ids arrive in order: then the leaves stay full. */
+  /** Splits a leaf in halves. At the end, where ids may arrive in order, the full part stays full. */
   private split(at: number, docs: StoredDoc[]): void {
     const tail = docs.splice(at === this.leaves.length - 1 ? LEAF_SIZE : LEAF_SIZE >>> 1);
     this.leaves.splice(at + 1, 0, { docs: tail, generation: this.generation });
   }
 }
 
-/**
- * Finds the documents that hold a scalar in one field, without reading the others. It lives in memory only and comes into
- * being after the first query that filters the field by equality.
- */
+/** Finds the documents with a scalar in one field, without reading the others. */
 export class EqualityIndex {
   private readonly buckets = new Map<string, Set<StoredDoc>>();
   private readonly read: (fields: Buffer) => Value | undefined;
-  private filling: Promise<void> | undefined;
-  private filled = false;
 
-  constructor(
-    private readonly collection: Collection,
-    path: FieldPath,
-  ) {
-    this.read = fieldReader(path);
+  constructor(path: FieldPath, snapshot: Snapshot) {
+    this.read = createFieldReader(path);
+    for (const docs of snapshot.batches()) for (const doc of docs) this.replace(undefined, doc);
   }
 
-  /** Reads the whole collection once, with `pause` between its leaves; commits go on meanwhile and keep it true. */
-  fill(pause: () => Promise<void> | undefined): Promise<void> {
-    this.filling ??= this.readAll(pause);
-    return this.filling;
-  }
-
-  /** Whether it can be asked yet. */
-  get ready(): boolean {
-    return this.filled;
-  }
-
-  /** The documents whose field equals a scalar with this equality key, in no order. */
+  /** The documents whose field has this equality key, in no order. */
   get(key: string): ReadonlySet<StoredDoc> {
-    return this.buckets.get(key) ?? EMPTY;
+    return this.buckets.get(key) ?? new Set();
   }
 
   replace(old: StoredDoc | undefined, doc: StoredDoc | undefined): void {
-    if (old) {
-      const key = this.keyOf(old);
-      const bucket = key === undefined ? undefined : this.buckets.get(key);
-      bucket?.delete(old);
-      if (bucket?.size === 0 && key !== undefined) this.buckets.delete(key);
-    }
-    if (doc) this.add(doc);
-  }
-
-  private async readAll(pause: () => Promise<void> | undefined): Promise<void> {
-    const { version } = this.collection;
-    for (const docs of this.collection.snapshot().runs()) {
-      await pause();
-      // A document that has been replaced since the snapshot is in the index already, or rightly not.
-      const unchanged = this.collection.version === version;
-      for (const doc of docs) if (unchanged || this.collection.get(doc.id) === doc) this.add(doc);
-    }
-    this.filled = true;
-  }
-
-  private add(doc: StoredDoc): void {
-    const key = this.keyOf(doc);
-    if (key === undefined) return;
-    const bucket = this.buckets.get(key);
-    if (bucket) bucket.add(doc);
+    const oldKey = old && this.getKey(old);
+    const bucket = oldKey === undefined ? undefined : this.buckets.get(oldKey);
+    if (old && oldKey !== undefined && bucket?.delete(old) && bucket.size === 0) this.buckets.delete(oldKey);
+    const key = doc && this.getKey(doc);
+    if (!doc || key === undefined) return;
+    const target = this.buckets.get(key);
+    if (target) target.add(doc);
     else this.buckets.set(key, new Set([doc]));
   }
 
-  private keyOf(doc: StoredDoc): string | undefined {
+  private getKey(doc: StoredDoc): string | undefined {
     const value = this.read(doc.fields);
-    return value === undefined ? undefined : equalityKey(value);
+    return value === undefined ? undefined : toEqualityKey(value);
   }
 }
-
-const EMPTY: ReadonlySet<StoredDoc> = new Set();

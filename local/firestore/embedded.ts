@@ -3,44 +3,43 @@ import { SqliteStorage } from './sqlite-storage';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
 import { Indexes, type IndexDefinitions } from './indexes';
 import { Locks } from './locks';
-import { getDatabaseName } from './paths';
-import { RPCS, decodeRequest, type Requests, type Rpc } from './schema';
-import { Service, type RpcContext } from './service';
+import { RPCS, decodeRequest, encodeResponse, type Requests, type Rpc } from './schema';
+import { Service, type RpcContext, type SendMessage } from './service';
 import { Store } from './store';
 import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
-import { startGrpcServer, type ResponseStream, type GrpcServer } from './grpc-server';
+import { startGrpcServer, type GrpcServer, type ResponseStream } from './grpc-server';
 
 /** How to start an embedded Firestore. */
 export interface FirestoreOptions {
-  /** The address to listen at; 127.0.0.1 by default. */
+  /** The address to listen on. Default 127.0.0.1. */
   readonly host?: string;
-  /** The port to listen at; 0, the default, is any that is free. */
+  /** The port to listen on. Default 0, any free one. */
   readonly port?: number;
-  /** The folder to keep the data in; `:memory:`, the default, keeps nothing. */
+  /** The folder of the data. Default `:memory:`, which keeps nothing. */
   readonly dataDir?: string;
-  /** The parsed `firestore.indexes.json`. Without it no query is refused for want of an index. */
+  /** The parsed `firestore.indexes.json`. Without it, no query needs a declared index. */
   readonly indexes?: IndexDefinitions;
-  /** Milliseconds since 1970; the clock that update times and server timestamps come from. */
+  /** The clock of update times, read times and server timestamps, in milliseconds since 1970. */
   readonly now?: () => number;
-  /** How long transactions may last; Firestore's own limits by default. */
+  /** How long transactions may last. Default: Firestore's limits. */
   readonly transactionLimits?: TransactionLimits;
 }
 
-/** A running Firestore. Point clients at it with `FIRESTORE_EMULATOR_HOST=<address>`. */
+/** A running Firestore, for clients with `FIRESTORE_EMULATOR_HOST=<address>`. */
 export interface EmbeddedFirestore {
   readonly host: string;
   readonly port: number;
-  /** `host:port`, the form of FIRESTORE_EMULATOR_HOST. */
+  /** `host:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
   /** Faults for tests. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
-  /** Calls a listener with every call that has ended, until the function that it returns is called. */
+  /** Calls a listener with every call that has ended. Returns the function that removes it. */
   observe(listener: (call: EndedCall) => void): () => void;
-  /** How many calls of each operation have arrived since the start. */
+  /** How many calls of each operation have arrived. */
   counts(): Record<Rpc, number>;
-  /** Drops all data of all databases and rolls back every open transaction. */
+  /** Deletes all data of all databases and rolls back every open transaction. */
   clear(): void;
-  /** Stops serving, cuts the connections, and closes the data folder. */
+  /** Stops the server, closes the connections and the data folder. */
   close(): Promise<void>;
 }
 
@@ -48,8 +47,9 @@ export interface EmbeddedFirestore {
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
 /**
- * Starts an embedded Firestore. Rejects with an Error whose message can be shown as it is: a taken port, a data folder that
- * is in use, damaged, or of another version.
+ * Starts an embedded Firestore.
+ *
+ * @throws Error with a message for the user: the port is taken, or the data folder is in use, damaged or of another version
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = ':memory:', now = Date.now } = options;
@@ -71,9 +71,9 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
     });
   };
 
-  let wire: GrpcServer;
+  let server: GrpcServer;
   try {
-    wire = await startGrpcServer(host, port, handle, (peer) => transactions.disconnected(peer));
+    server = await startGrpcServer(host, port, handle, (peer) => transactions.onDisconnect(peer));
   } catch (error) {
     transactions.close();
     store.close();
@@ -81,8 +81,8 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   }
   return {
     host,
-    port: wire.port,
-    address: `${host}:${wire.port}`,
+    port: server.port,
+    address: `${host}:${server.port}`,
     faults,
     observe: (listener) => {
       listeners.add(listener);
@@ -95,7 +95,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
     },
     close: async () => {
       transactions.close();
-      await wire.close();
+      await server.close();
       store.close();
     },
   };
@@ -108,74 +108,67 @@ interface IncomingCall {
   readonly sequence: number;
 }
 
-/** Serves one call, past its faults, and tells how it ended; undefined when its request could not even be read. */
+/** Handles one call with its faults. Returns how it ended; undefined if its request is invalid. */
 async function handleCall(
   service: Service,
   faults: Faults,
-  arrival: IncomingCall,
-  reply: ResponseStream,
+  incoming: IncomingCall,
+  stream: ResponseStream,
 ): Promise<EndedCall | undefined> {
   const startedAt = performance.now();
-  const context: RpcContext = { peer: arrival.peer };
+  const context: RpcContext = { peer: incoming.peer };
   let call: Call | undefined;
-  const ended = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
+  const toEndedCall = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
     call && { ...call, outcome, message, durationMs: performance.now() - startedAt };
-  // A client that gives up in the middle never learns of the transaction that the call began.
-  let answered = false;
-  reply.onCancel(() => {
-    if (!answered) service.cancel(context);
+  // A client that cancels before the end never learns of the transaction that the call began.
+  let ended = false;
+  stream.onCancel(() => {
+    if (!ended) service.cancel(context);
   });
   try {
-    call = readCall(arrival);
-    const strikes = faults.matchFaults(call);
-    await strikes.at('before');
-    await respond(service, call, context, strikes, reply);
-    await strikes.at('after');
-    answered = true;
-    reply.end();
-    return ended('OK');
+    call = decodeCall(incoming);
+    const matched = faults.matchFaults(call);
+    await matched.at('before');
+    await matched.at(0);
+    await service.respond(call.rpc, call.request, createSender(call.rpc, stream, matched), context);
+    await matched.at('after');
+    ended = true;
+    stream.end();
+    return toEndedCall('OK');
   } catch (error) {
     service.cancel(context);
     if (error instanceof NoResponse) {
-      if (error.kind === 'DROPPED') reply.destroyConnection();
-      return ended(error.kind);
+      if (error.kind === 'DROPPED') stream.destroyConnection();
+      return toEndedCall(error.kind);
     }
-    if (!(error instanceof RpcError)) console.error(`${arrival.rpc} failed:`, error);
-    const known = error instanceof RpcError ? error : new RpcError('INTERNAL', String(error));
-    if (!reply.cancelled) reply.fail(known);
-    return ended(known.code, known.message);
+    if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
+    const rpcError = error instanceof RpcError ? error : new RpcError('INTERNAL', String(error));
+    if (!stream.cancelled) stream.fail(rpcError);
+    return toEndedCall(rpcError.code, rpcError.message);
   }
 }
 
-function readCall({ rpc, bytes, sequence }: IncomingCall): Call {
+function decodeCall({ rpc, bytes, sequence }: IncomingCall): Call {
   if (bytes.length > MAX_REQUEST_BYTES) {
     throw invalid(`Request payload size exceeds the limit: ${MAX_REQUEST_BYTES} bytes.`);
   }
   const request = decodeRequest(rpc, bytes);
-  const [, project = '', , database = ''] = getDatabaseName(resourceOf(request)).split('/');
+  const [, project = '', , database = ''] = findResourceName(request).split('/');
   return { rpc, project, database, request, sequence };
 }
 
-/** Some resource name in a request: all of them are of one database. */
-function resourceOf(request: Requests[Rpc]): string {
+/** A resource name in a request. All names in it are of one database. */
+function findResourceName(request: Requests[Rpc]): string {
   if ('database' in request) return request.database;
-  if ('query' in request) return request.query.parent;
-  return 'name' in request ? request.name : request.parent;
+  return 'query' in request ? request.query.parent : request.parent;
 }
 
-async function respond(
-  service: Service,
-  call: Call,
-  context: RpcContext,
-  strikes: MatchedFaults,
-  reply: ResponseStream,
-): Promise<void> {
+function createSender(rpc: Rpc, stream: ResponseStream, matched: MatchedFaults): SendMessage {
   let sent = 0;
-  await strikes.afterMessages(sent);
-  for await (const message of service.respond(call.rpc, call.request, context)) {
-    if (reply.cancelled) throw new RpcError('CANCELLED', 'The client gave up.');
-    await reply.send(message);
+  return (message) => {
+    if (stream.cancelled) throw new RpcError('CANCELLED', 'The client cancelled the call.');
+    const drained = stream.send(encodeResponse(rpc, message));
     sent++;
-    await strikes.afterMessages(sent);
-  }
+    return drained ? drained.then(() => matched.at(sent)) : matched.at(sent);
+  };
 }

@@ -1,9 +1,9 @@
 import { status } from '@grpc/grpc-js';
 
-/** The name of a gRPC status, as Firestore's documentation writes it: `NOT_FOUND`, `ABORTED`… */
+/** The name of a gRPC status: `NOT_FOUND`, `ABORTED`… */
 export type Code = keyof typeof status;
 
-/** An answer other than OK: what a handler throws and the wire turns into a gRPC status. */
+/** A gRPC status other than OK, thrown by a handler. */
 export class RpcError extends Error {
   constructor(
     readonly code: Code,
@@ -13,11 +13,11 @@ export class RpcError extends Error {
     this.name = 'RpcError';
   }
 
-  /** The number of the code on the wire. */
+  /** The number of the status. */
   get status(): status {
     return status[this.code];
   }
 }
 
-/** The request itself is wrong, whatever the state of the database. */
+/** Creates the error for a request that is invalid in any state of the database. */
 export const invalid = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);

@@ -6,98 +6,94 @@ export interface Call<K extends Rpc = Rpc> {
   readonly rpc: K;
   readonly project: string;
   readonly database: string;
-  /** The decoded request; documents have full resource names, and maps are Maps. */
+  /** The decoded request. Documents have full resource names, and maps are Maps. */
   readonly request: Requests[K];
-  /** The place of the call among all calls to the server, from 1. */
+  /** The number of the call among all calls to the server, from 1. */
   readonly sequence: number;
 }
 
-/** A call that has ended. `DROPPED` and `SILENT` are the doing of a fault: its client was told nothing. */
+/** A call that has ended. `DROPPED` and `HUNG` come from faults: the client got no response. */
 export interface EndedCall extends Call {
-  readonly outcome: Code | 'DROPPED' | 'SILENT';
+  readonly outcome: Code | 'DROPPED' | 'HUNG';
   readonly message: string;
   readonly durationMs: number;
 }
 
-/** What happens to a call that a fault strikes. After `delay` and `call` it goes on; after the others it does not. */
+/** What a fault does to a call. The call continues after `delay` and `call` only. */
 export type FaultAction<K extends Rpc = Rpc> =
-  /** It is answered with a status. */
+  /** Returns an error. */
   | { readonly kind: 'error'; readonly code: Code; readonly message?: string }
-  /** Its connection is destroyed, with every other call on it. */
+  /** Destroys the connection, with all other calls on it. */
   | { readonly kind: 'drop' }
-  /** It waits. */
+  /** Waits. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** It is never answered. */
-  | { readonly kind: 'silence' }
-  /** A function runs, and the call waits for it: to kill a process, to look at the data, to hold the call until later. */
+  /** Never responds. */
+  | { readonly kind: 'hang' }
+  /** Runs a function and waits for it: to kill a process, inspect the data, or hold the call. */
   | { readonly kind: 'call'; readonly run: (call: Call<K>) => void | Promise<void> };
 
-/** What to do to which calls. */
+/** An action on the calls that match. */
 export interface Fault<K extends Rpc = Rpc> {
   readonly rpc: K;
-  /** Only calls for which this is true count. */
+  /** Counts only calls for which this returns true. */
   readonly match?: (call: Call<K>) => boolean;
-  /** The first call struck, counted from 1 among those that match from now on: 3 lets two pass. Default 1. */
+  /** The first affected call among those that match, from 1, the default. */
   readonly nth?: number;
-  /** How many calls are struck, one after another. Default 1. */
+  /** How many consecutive calls are affected. Default 1. */
   readonly times?: number;
-  /**
-   * Before the call does anything (the default), after all it does has been applied but not answered, or, for a streamed
-   * answer, once that many messages of it are out.
-   */
+  /** Before the call has any effect (the default), after it but before the response ends, or after so many messages. */
   readonly when?: 'before' | 'after' | { readonly messages: number };
   readonly action: FaultAction<K>;
 }
 
 /** A fault that has been injected. */
 export interface InjectedFault {
-  /** How many calls it has struck. */
+  /** How many calls it has affected. */
   readonly count: number;
-  /** Settles with the first call that it strikes, at the moment it does. */
+  /** Resolves with the first affected call, when the fault applies. */
   readonly fired: Promise<Call>;
-  /** Takes it back. */
+  /** Removes it. */
   remove(): void;
 }
 
-/** Thrown through a call that a fault leaves without an answer. */
+/** Ends a call that gets no response. */
 export class NoResponse extends Error {
-  constructor(readonly kind: 'DROPPED' | 'SILENT') {
+  constructor(readonly kind: 'DROPPED' | 'HUNG') {
     super(kind);
   }
 }
 
-interface Active {
+interface ActiveFault {
   readonly fault: Fault;
   seen: number;
   count: number;
   readonly fire: (call: Call) => void;
 }
 
-/** The faults that one call is to meet. */
+/** The faults of one call. */
 export class MatchedFaults {
   constructor(
     private readonly call: Call,
-    private readonly struck: readonly Active[],
+    private readonly faults: readonly ActiveFault[],
   ) {}
 
-  /** Lets the faults of a point strike. Throws what takes the place of the call's answer. */
-  async at(point: 'before' | 'after'): Promise<void> {
-    for (const active of this.struck)
-      if ((active.fault.when ?? 'before') === point) await applyFault(active, this.call);
-  }
-
-  /** As {@link MatchedFaults.at}, after the given number of messages; undefined when there is nothing to wait for. */
-  afterMessages(count: number): Promise<void> | undefined {
-    const due = this.struck.filter(({ fault: { when } }) => typeof when === 'object' && when.messages === count);
+  /**
+   * Applies the faults of a point: a number stands for so many sent messages. Undefined if there are none.
+   * @throws RpcError or NoResponse instead of the call's response
+   */
+  at(point: 'before' | 'after' | number): Promise<void> | undefined {
+    const due = this.faults.filter(({ fault: { when = 'before' } }) =>
+      typeof when === 'object' ? when.messages === point : when === point,
+    );
     return due.length === 0 ? undefined : applyFaults(due, this.call);
   }
 }
 
-async function applyFaults(due: readonly Active[], call: Call): Promise<void> {
+async function applyFaults(due: readonly ActiveFault[], call: Call): Promise<void> {
   for (const active of due) await applyFault(active, call);
 }
 
-async function applyFault(active: Active, call: Call): Promise<void> {
+async function applyFault(active: ActiveFault, call: Call): Promise<void> {
   const { action } = active.fault;
   active.count++;
   active.fire(call);
@@ -106,8 +102,8 @@ async function applyFault(active: Active, call: Call): Promise<void> {
       throw new RpcError(action.code, action.message ?? `injected ${action.code}`);
     case 'drop':
       throw new NoResponse('DROPPED');
-    case 'silence':
-      throw new NoResponse('SILENT');
+    case 'hang':
+      throw new NoResponse('HUNG');
     case 'delay':
       await new Promise((resolve) => setTimeout(resolve, action.ms));
       return;
@@ -116,16 +112,16 @@ async function applyFault(active: Active, call: Call): Promise<void> {
   }
 }
 
-/** Faults that tests inject. Each call is counted by every fault that matches it, in the order of arrival. */
+/** Injected faults. Every fault that matches a call counts it. */
 export class Faults {
-  private readonly active = new Set<Active>();
+  private readonly active = new Set<ActiveFault>();
 
-  /** Injects a fault, from the next call on. */
+  /** Injects a fault that applies from the next call. */
   inject<K extends Rpc>(fault: Fault<K>): InjectedFault {
     let fire: (call: Call) => void = () => undefined;
     const fired = new Promise<Call>((resolve) => (fire = resolve));
-    // A fault only ever meets calls of its own operation, which is what its types say.
-    const active: Active = { fault: fault as unknown as Fault, seen: 0, count: 0, fire };
+    // The types agree, because a fault is applied to calls of its own operation only.
+    const active: ActiveFault = { fault: fault as unknown as Fault, seen: 0, count: 0, fire };
     this.active.add(active);
     return {
       get count() {
@@ -136,21 +132,21 @@ export class Faults {
     };
   }
 
-  /** Takes back all faults. */
+  /** Removes all faults. */
   clear(): void {
     this.active.clear();
   }
 
-  /** The faults that a new call is to meet; counts the call. */
+  /** Returns the faults of a new call, and counts it. */
   matchFaults(call: Call): MatchedFaults {
-    const struck: Active[] = [];
+    const matched: ActiveFault[] = [];
     for (const active of this.active) {
       const { rpc, match, nth = 1, times = 1 } = active.fault;
       if (rpc !== call.rpc || (match && !match(call))) continue;
       active.seen++;
-      if (active.seen >= nth && active.seen < nth + times) struck.push(active);
+      if (active.seen >= nth && active.seen < nth + times) matched.push(active);
       if (active.seen >= nth + times - 1) this.active.delete(active);
     }
-    return new MatchedFaults(call, struck);
+    return new MatchedFaults(call, matched);
   }
 }

@@ -1,37 +1,25 @@
 import { createServer, type AddressInfo, type Server as SocketServer, type Socket } from 'node:net';
 import { once } from 'node:events';
-import {
-  Metadata,
-  Server,
-  ServerCredentials,
-  type ServerUnaryCall,
-  type ServerWritableStream,
-  type ServiceDefinition,
-  type UntypedServiceImplementation,
-  type sendUnaryData,
-} from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials, type ServerWritableStream, type ServiceDefinition } from '@grpc/grpc-js';
 import type { RpcError } from './errors';
 import { RPCS, type Rpc } from './schema';
 
-/** The operations whose answer is a stream. */
-const STREAMING: ReadonlySet<Rpc> = new Set<Rpc>(['BatchGetDocuments', 'RunQuery', 'RunAggregationQuery']);
-
-/** How an answer goes out: message by message, at the client's pace, then a status. */
+/** A response: messages at the client's pace, then a status. */
 export interface ResponseStream {
-  /** Sends one message; a promise when the client has to catch up first. */
+  /** Sends one message; a promise while the client has to catch up. */
   send(message: Buffer): Promise<void> | undefined;
   end(): void;
   fail(error: RpcError): void;
-  /** Destroys the connection that the call came by, with everything on it. */
+  /** Destroys the connection of the call, with all other calls on it. */
   destroyConnection(): void;
-  /** Whether the client has given up, or its connection has gone. */
+  /** Whether the client cancelled the call or its connection closed. */
   readonly cancelled: boolean;
-  /** Calls a listener when the client gives up; gRPC also says so of every call that has ended. */
+  /** Calls a listener when the client cancels. gRPC also reports calls that have ended. */
   onCancel(listener: () => void): void;
 }
 
-/** Handles one call from its raw request to the last of its reply. */
-export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, reply: ResponseStream) => void;
+/** Handles one call, from its encoded request to the end of its response. */
+export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, stream: ResponseStream) => void;
 
 /** A gRPC server of google.firestore.v1.Firestore. */
 export interface GrpcServer {
@@ -41,8 +29,10 @@ export interface GrpcServer {
 }
 
 /**
- * Starts the server. The sockets are this module's own and are handed to gRPC: so a test can have one destroyed, and the
- * end of a connection is seen at once. `onDisconnect` gets the peer of each connection that has gone.
+ * Starts the server. It accepts the sockets itself, so that a fault can destroy one and a closed one is noticed at once.
+ * Every call has a response stream: on the wire a unary response is a stream of one message.
+ *
+ * @param onDisconnect called with the peer of each closed connection
  */
 export async function startGrpcServer(
   host: string,
@@ -52,15 +42,23 @@ export async function startGrpcServer(
 ): Promise<GrpcServer> {
   const sockets = new Map<string, Socket>();
   const server = new Server({
-    // The limit on requests is Firestore's own, with Firestore's own answer; see `embedded.ts`.
+    // embedded.ts enforces Firestore's limit, with Firestore's error.
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
     'grpc-node.flow_control_window': 4 * 1024 * 1024,
   });
-  server.addService(
-    definition(),
-    implementation(handle, (peer) => sockets.get(peer)?.destroy()),
-  );
+  const toHandler =
+    (rpc: Rpc) =>
+    (call: ServerWritableStream<Buffer, Buffer>): void => {
+      const peer = call.getPeer();
+      handle(
+        rpc,
+        call.request,
+        peer,
+        createResponseStream(call, () => sockets.get(peer)?.destroy()),
+      );
+    };
+  server.addService(definition, Object.fromEntries(RPCS.map((rpc) => [rpc, toHandler(rpc)])));
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = createServer((socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
@@ -97,80 +95,47 @@ async function listen(listener: SocketServer, host: string, port: number): Promi
   }
 }
 
-const identity = (bytes: Buffer): Buffer => bytes;
+const passThrough = (bytes: Buffer): Buffer => bytes;
 
-function definition(): ServiceDefinition {
-  return Object.fromEntries(
-    RPCS.map((rpc) => [
-      rpc,
-      {
-        path: `/google.firestore.v1.Firestore/${rpc}`,
-        requestStream: false,
-        responseStream: STREAMING.has(rpc),
-        requestSerialize: identity,
-        requestDeserialize: identity,
-        responseSerialize: identity,
-        responseDeserialize: identity,
-      },
-    ]),
-  );
-}
-
-type Unary = ServerUnaryCall<Buffer, Buffer>;
-type Streaming = ServerWritableStream<Buffer, Buffer>;
-
-function implementation(handle: CallHandler, destroy: (peer: string) => void): UntypedServiceImplementation {
-  return Object.fromEntries(
-    RPCS.map((rpc) => [
-      rpc,
-      STREAMING.has(rpc)
-        ? (call: Streaming) => handle(rpc, call.request, call.getPeer(), streamReply(call, destroy))
-        : (call: Unary, callback: sendUnaryData<Buffer>) =>
-            handle(rpc, call.request, call.getPeer(), unaryReply(call, callback, destroy)),
-    ]),
-  );
-}
-
-function unaryReply(call: Unary, callback: sendUnaryData<Buffer>, destroy: (peer: string) => void): ResponseStream {
-  const peer = call.getPeer();
-  let answer: Buffer | undefined;
-  return {
-    send: (message) => {
-      answer = message;
-      return undefined;
+const definition: ServiceDefinition = Object.fromEntries(
+  RPCS.map((rpc) => [
+    rpc,
+    {
+      path: `/google.firestore.v1.Firestore/${rpc}`,
+      requestStream: false,
+      responseStream: true,
+      requestSerialize: passThrough,
+      requestDeserialize: passThrough,
+      responseSerialize: passThrough,
+      responseDeserialize: passThrough,
     },
-    end: () => callback(null, answer),
-    fail: (error) => callback({ code: error.status, details: error.message }),
-    destroyConnection: () => destroy(peer),
-    get cancelled() {
-      return call.cancelled;
-    },
-    onCancel: (listener) => call.once('cancelled', listener),
-  };
-}
+  ]),
+);
 
-function streamReply(call: Streaming, destroy: (peer: string) => void): ResponseStream {
-  const peer = call.getPeer();
+function createResponseStream(
+  call: ServerWritableStream<Buffer, Buffer>,
+  destroyConnection: () => void,
+): ResponseStream {
   return {
     send: (message) => {
       if (call.write(message)) return undefined;
       return new Promise((resolve) => {
-        const go = (): void => {
-          call.off('drain', go);
-          call.off('cancelled', go);
+        const onReady = (): void => {
+          call.off('drain', onReady);
+          call.off('cancelled', onReady);
           resolve();
         };
-        call.once('drain', go);
-        call.once('cancelled', go);
+        call.once('drain', onReady);
+        call.once('cancelled', onReady);
       });
     },
     end: () => call.end(),
     fail: (error) => {
-      // Headers first: without them the SDK takes an error for no response at all, and tries twice more by itself.
+      // Headers first: without them the SDK takes an error for a missing response and retries by itself.
       call.sendMetadata(new Metadata());
       call.emit('error', { code: error.status, details: error.message });
     },
-    destroyConnection: () => destroy(peer),
+    destroyConnection,
     get cancelled() {
       return call.cancelled;
     },

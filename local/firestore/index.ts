@@ -1,18 +1,18 @@
 /**
- * An embedded Firestore for local work and tests: a gRPC server of google.firestore.v1.Firestore that the real SDKs reach
- * through FIRESTORE_EMULATOR_HOST.
+ * An embedded Firestore for local work and tests: a gRPC server of google.firestore.v1.Firestore. The SDKs reach it through
+ * FIRESTORE_EMULATOR_HOST.
  *
- *   embedded.ts      starts everything, and leads a call through it
- *   grpc-server.ts          gRPC and connections
- *   schema.ts        the protocol's messages as plain data
- *   service.ts       the operations
- *   query.ts         what a query selects, and in which order
- *   indexes.ts       which indexes a query needs, and how many entries a document makes
- *   writes.ts        what a write makes of a document
- *   locks.ts, transactions.ts    who waits for whom, and who gives way
- *   store.ts, collections.ts, sqlite-storage.ts    the documents, in memory and on disk
- *   values.ts, codec.ts, paths.ts    Firestore's values, their bytes, and its names
- *   faults.ts        errors, lost connections and silence, for tests
+ *   embedded.ts         starts the server and handles calls
+ *   grpc-server.ts      gRPC and connections
+ *   schema.ts           requests and responses as plain data
+ *   service.ts          the operations
+ *   query.ts            what a query selects, in which order
+ *   indexes.ts          which indexes a query needs, how many entries a document has
+ *   writes.ts           the result of a write
+ *   locks.ts, transactions.ts                     locks, deadlocks, transactions
+ *   store.ts, collections.ts, sqlite-storage.ts   documents in memory and on disk
+ *   values.ts, codec.ts, paths.ts                 values, their protobuf form, resource names
+ *   faults.ts           injected errors, closed connections and hanging calls
  */
 export { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from './embedded';
 export type { Code } from './errors';

@@ -25,21 +25,21 @@ export interface IndexDefinitions {
   }[];
 }
 
-/** What every field has unless an override says otherwise. */
+/** The indexes of every field without an override. */
 const AUTOMATIC: readonly FieldIndex[] = [
   { order: 'ASCENDING', queryScope: 'COLLECTION' },
   { order: 'DESCENDING', queryScope: 'COLLECTION' },
   { arrayConfig: 'CONTAINS', queryScope: 'COLLECTION' },
 ];
 
-type Mode = 'ASCENDING' | 'DESCENDING' | 'CONTAINS';
+type IndexMode = 'ASCENDING' | 'DESCENDING' | 'CONTAINS';
 
 interface IndexField {
   readonly path: string;
-  readonly mode: Mode;
+  readonly mode: IndexMode;
 }
 
-/** What a query asks of an index: its equalities in any order, then its order exactly. */
+/** The index that a query needs: its equalities in any order, then exactly its order. */
 interface IndexRequirement {
   readonly group: string;
   readonly scope: Scope;
@@ -47,14 +47,15 @@ interface IndexRequirement {
   readonly suffix: readonly IndexField[];
 }
 
-/** The indexes of a database: which there are, which a query needs, and how many entries a document makes in them. */
+/** The indexes of a database: which ones a query needs, and how many entries a document has in them. */
 export class Indexes {
   constructor(private readonly definitions: IndexDefinitions) {}
 
   /**
-   * Refuses a query that no declared index serves. Equalities are served by merging indexes that share the order; an
-   * order must stand in the index as it is, directions included.
-   * https://firebase.google.com/docs/firestore/query-data/index-overview
+   * Rejects a query that no declared index serves. Indexes with the same order are merged for equalities. An order must be
+   * in the index as it is, with its directions. https://firebase.google.com/docs/firestore/query-data/index-overview
+   *
+   * @throws RpcError FAILED_PRECONDITION with the index to declare
    */
   assertIndexed(
     group: string | undefined,
@@ -63,43 +64,43 @@ export class Indexes {
     orders: readonly Order[],
     aggregated: readonly FieldPath[],
   ): void {
-    // A query over all collections is served by the documents' names alone.
+    // The documents' names serve a query over all collections.
     if (group === undefined) return;
-    for (const conjunction of disjunctions(filter)) {
-      const demand = toIndexRequirement(group, scope, conjunction, orders, aggregated);
-      if (!this.serves(demand)) throw missing(demand);
+    for (const conjunction of toDisjunctions(filter)) {
+      const requirement = toIndexRequirement(group, scope, conjunction, orders, aggregated);
+      if (!this.serves(requirement)) throw createMissingIndexError(requirement);
     }
   }
 
   /**
-   * The number of index entries of a document: one in each index of each field, each field of each map, and each distinct
-   * element of each array, and one in each composite index whose fields it has.
+   * Counts the index entries of a document: one per index of each field, of each field of a map, and of each distinct
+   * element of an array, and one per composite index whose fields it has.
    */
   countEntries(group: string, fields: MapValue): number {
     let count = 0;
     const visit = (map: MapValue, parents: FieldPath): void => {
       for (const [key, value] of map) {
         const path = [...parents, key];
-        for (const index of this.fieldIndexes(group, path)) {
+        for (const index of this.getFieldIndexes(group, path)) {
           if (index.order) count++;
-          else if (Array.isArray(value)) count += distinct(value);
+          else if (Array.isArray(value)) count += countDistinct(value);
         }
         if (value instanceof Map) visit(value, path);
       }
     };
     visit(fields, []);
-    for (const composite of this.composites(group)) {
+    for (const composite of this.getComposites(group)) {
       const values = composite.fields.map(({ path }) => getPath(fields, parseFieldPath(path)));
       if (values.includes(undefined)) continue;
       count += composite.fields.reduce((product, { mode }, i) => {
         const value = values[i];
-        return mode === 'CONTAINS' && Array.isArray(value) ? product * distinct(value) : product;
+        return mode === 'CONTAINS' && Array.isArray(value) ? product * countDistinct(value) : product;
       }, 1);
     }
     return count;
   }
 
-  private composites(group: string): { scope: Scope; fields: IndexField[] }[] {
+  private getComposites(group: string): { scope: Scope; fields: IndexField[] }[] {
     return (this.definitions.indexes ?? [])
       .filter((index) => index.collectionGroup === group)
       .map((index) => ({
@@ -111,8 +112,8 @@ export class Indexes {
       }));
   }
 
-  /** The single-field indexes of a field: of the override for it or the nearest map around it, then of `*`. */
-  private fieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
+  /** The single-field indexes of a field: of its override, of the nearest map around it, or of `*`. */
+  private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;
     for (let length = path.length; length > 0; length--) {
@@ -128,13 +129,13 @@ export class Indexes {
     return overrides.find((override) => override.fieldPath === '*' && isDefault(override, group))?.indexes ?? AUTOMATIC;
   }
 
-  private serves(demand: IndexRequirement): boolean {
-    const { equalities, suffix } = demand;
+  private serves(requirement: IndexRequirement): boolean {
+    const { equalities, suffix } = requirement;
     if (equalities.length === 0 && suffix.every(({ path }) => path === '__name__')) return true;
     const covered = new Set<string>();
     let found = false;
-    for (const fields of this.candidates(demand)) {
-      const prefix = prefixBefore(suffix, fields);
+    for (const fields of this.getCandidates(requirement)) {
+      const prefix = getPrefix(suffix, fields);
       const fits = prefix?.every(({ path, mode }) =>
         equalities.some((equality) => equality.path === path && equality.contains === (mode === 'CONTAINS')),
       );
@@ -145,15 +146,15 @@ export class Indexes {
     return found && equalities.every(({ path }) => covered.has(path));
   }
 
-  /** Every index that might serve, each ending in its order of names. */
-  private candidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
+  /** All indexes that might serve, each with its order of names at the end. */
+  private getCandidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
     const paths = new Set([...equalities, ...suffix].map(({ path }) => path).filter((path) => path !== '__name__'));
     const single = [...paths].flatMap((path) =>
-      this.fieldIndexes(group, parseFieldPath(path))
+      this.getFieldIndexes(group, parseFieldPath(path))
         .filter((index) => (index.queryScope ?? 'COLLECTION') === scope)
         .map((index) => [{ path, mode: index.arrayConfig ?? index.order ?? 'ASCENDING' } satisfies IndexField]),
     );
-    const composite = this.composites(group)
+    const composite = this.getComposites(group)
       .filter((index) => index.scope === scope)
       .map((index) => index.fields);
     return [...single, ...composite].map((fields) => {
@@ -167,13 +168,13 @@ export class Indexes {
 const isDefault = (override: { readonly collectionGroup: string }, group: string): boolean =>
   override.collectionGroup === group || override.collectionGroup === '__default__';
 
-const distinct = (items: readonly Value[]): number => {
+const countDistinct = (items: readonly Value[]): number => {
   const sorted = [...items].sort(compareValues);
   return sorted.filter((item, i) => i === 0 || compareValues(item, sorted[i - 1] as Value) !== 0).length;
 };
 
-/** What stands before the suffix in an index that ends in it. */
-function prefixBefore(suffix: readonly IndexField[], fields: readonly IndexField[]): IndexField[] | undefined {
+/** The fields before the suffix in an index that ends with it. */
+function getPrefix(suffix: readonly IndexField[], fields: readonly IndexField[]): IndexField[] | undefined {
   const start = fields.length - suffix.length;
   if (start < 0) return undefined;
   const ends = suffix.every(
@@ -182,26 +183,26 @@ function prefixBefore(suffix: readonly IndexField[], fields: readonly IndexField
   return ends ? fields.slice(0, start) : undefined;
 }
 
-/** A filter that is not made of others. */
+/** A filter on one field. */
 export type Term = Extract<Filter, { kind: 'field' | 'unary' }>;
 
-/** The filter as an OR of ANDs. The values of an `in` are left together: each makes the same demand. */
-function disjunctions(filter: Filter | undefined): Term[][] {
+/** The filter as an OR of ANDs. The values of an `in` stay together: all need the same index. */
+function toDisjunctions(filter: Filter | undefined): Term[][] {
   if (!filter) return [[]];
   switch (filter.kind) {
     case 'field':
     case 'unary':
       return [[filter]];
     case 'or':
-      return filter.filters.flatMap(disjunctions);
+      return filter.filters.flatMap(toDisjunctions);
     case 'and':
       return filter.filters
-        .map(disjunctions)
+        .map(toDisjunctions)
         .reduce((left, right) => left.flatMap((a) => right.map((b) => [...a, ...b])), [[]]);
   }
 }
 
-/** Whether a term fixes the value of its field, so that the field needs no place in the order. */
+/** Whether a term fixes the value of its field, so that the order needs no term for it. */
 export function isEquality(term: Term): boolean {
   if (term.kind === 'unary') return term.op === 'isNull' || term.op === 'isNaN';
   return ['==', 'in', 'array-contains', 'array-contains-any'].includes(term.op);
@@ -236,7 +237,7 @@ function toIndexRequirement(
   return { group, scope, equalities, suffix: [...fields, ...names] };
 }
 
-function missing({ group, scope, equalities, suffix }: IndexRequirement): RpcError {
+function createMissingIndexError({ group, scope, equalities, suffix }: IndexRequirement): RpcError {
   const fields = [
     ...equalities.map(({ path, contains }) => `${path} ${contains ? 'CONTAINS' : 'ASCENDING'}`),
     ...suffix.filter(({ path }) => path !== '__name__').map(({ path, mode }) => `${path} ${mode}`),

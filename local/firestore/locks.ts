@@ -1,102 +1,102 @@
 import { RpcError } from './errors';
-import type { DocumentChange } from './sqlite-storage';
+import type { DocumentChange } from './collections';
 import type { PreparedQuery } from './query';
 
 /*
- * Reader and writer locks, as Firestore's server SDKs meet them: a transaction shares what it reads and has what it writes
- * to itself, until it ends. https://firebase.google.com/docs/firestore/transaction-data-contention
+ * Reader and writer locks. A transaction shares what it reads and owns what it writes, until it ends.
+ * https://firebase.google.com/docs/firestore/transaction-data-contention
  *
- * - A document is locked by its name, existing or not. A query locks its range: a commit waits for the others whose
- *   queries match a document as it was or as it would become, so that no phantom comes up.
- * - Who holds nothing yet waits in line, first come first served. Who holds something passes the line and waits for
- *   holders only; so every cycle of waiting is one of holders, and is found when it closes.
- * - Of a cycle the youngest is aborted. A transaction that is tried again keeps its first age, so it cannot lose forever.
- * - In a collection that a cycle was about, reads lock exclusively too for a while: transactions that read a document
- *   and then write it pass one after another, instead of aborting each other and coming back a second later.
+ * - A document is locked by its name, whether it exists or not. A query locks its range: a commit waits for other owners
+ *   whose queries match a document before or after the change, so no phantom appears.
+ * - An owner without locks waits in a first-come queue. An owner with locks passes the queue and waits for other owners
+ *   only. So every cycle consists of owners with locks, and is found when it closes.
+ * - The youngest owner of a cycle is aborted. A retried transaction keeps its first age, so it cannot lose forever.
+ * - In a collection where a cycle occurred, reads lock exclusively for a while. Transactions that read a document and then
+ *   write it then run one after another.
  */
 
-/** Whoever holds locks: a transaction, or one write outside of any. */
+/** The owner of locks: a transaction, or a single write outside of any. */
 export class LockOwner {
-  /** Documents held. */
+  /** Names of locked documents. */
   readonly held = new Set<string>();
-  /** Queries whose ranges are held. */
+  /** Queries whose ranges are locked. */
   readonly ranges = new Set<PreparedQuery>();
   readonly waits = new Set<Wait>();
-  /** Set once its locks are given up; it gets no others. */
+  /** Set when its locks are released; it gets no others. */
   ended = false;
 
-  /** `age` orders owners by their start; the one with the greatest loses first. */
+  /** @param age orders owners by their start; the greatest is aborted first */
   constructor(readonly age: number) {}
 }
 
-type Mode = 'shared' | 'exclusive';
+type LockMode = 'shared' | 'exclusive';
 
-/** What an owner asks for: documents, a query's range, or that nobody's range is in the way of its changes. */
+/** A request for documents, for a query's range, or for changes without conflicting ranges. */
 interface LockRequest {
   readonly keys: readonly string[];
-  readonly mode: Mode;
+  readonly mode: LockMode;
   readonly range?: PreparedQuery;
   readonly changes?: readonly DocumentChange[];
 }
 
 interface Wait {
   readonly owner: LockOwner;
-  readonly claim: LockRequest;
+  readonly request: LockRequest;
   readonly grant: () => void;
-  readonly refuse: (error: RpcError) => void;
+  readonly reject: (error: RpcError) => void;
 }
 
-/** How long a wait lasts before it is given up. */
+/** The longest wait for a lock. */
 const WAIT_MS = 20_000;
-/** How long reads in something contended lock exclusively. */
+/** How long reads lock exclusively after a cycle. */
 const CONTENDED_MS = 10_000;
 
-const tooMuchContention = (): RpcError =>
+const createContentionError = (): RpcError =>
   new RpcError('ABORTED', 'Too much contention on these documents. Please try again.');
 
-/** What Firestore answers for a transaction that is over, however it ended; the SDK knows to start over. */
+/** Firestore's error for a transaction that has ended. The SDK then starts over. */
 export const transactionEndedError = (): RpcError =>
   new RpcError('INVALID_ARGUMENT', 'The referenced transaction has expired or is no longer valid.');
 
-/** The locks of a server. Resource names are full, so databases never meet. */
+/** The locks of a server. Full resource names keep databases apart. */
 export class Locks {
-  private readonly holders = new Map<string, Map<LockOwner, Mode>>();
+  private readonly holders = new Map<string, Map<LockOwner, LockMode>>();
   private readonly rangeHolders = new Set<LockOwner>();
-  private readonly line = new Set<Wait>();
+  private readonly waiting = new Set<Wait>();
   private readonly contended = new Map<string, number>();
 
   /** Locks documents for reading. */
   async read(owner: LockOwner, names: readonly string[]): Promise<void> {
-    const contended = names.filter((name) => this.isContended(collectionOf(name)));
-    if (contended.length > 0) await this.claim(owner, { keys: contended, mode: 'exclusive' });
-    await this.claim(owner, { keys: names, mode: 'shared' });
+    const contended = names.filter((name) => this.isContended(getCollectionName(name)));
+    if (contended.length > 0) await this.acquire(owner, { keys: contended, mode: 'exclusive' });
+    await this.acquire(owner, { keys: names, mode: 'shared' });
   }
 
-  /** Locks documents for writing: all at once, or none until all are free. */
+  /** Locks documents for writing, all at once. */
   write(owner: LockOwner, names: readonly string[]): Promise<void> {
-    return this.claim(owner, { keys: names, mode: 'exclusive' });
+    return this.acquire(owner, { keys: names, mode: 'exclusive' });
   }
 
-  /** Locks what a query reads: its range, and nothing that is not in it. */
+  /** Locks the range of a query. */
   async readRange(owner: LockOwner, query: PreparedQuery): Promise<void> {
-    const key = rangeKey(query);
-    await this.claim(owner, { keys: this.isContended(key) ? [key] : [], mode: 'exclusive', range: query });
+    const key = toRangeKey(query);
+    await this.acquire(owner, { keys: this.isContended(key) ? [key] : [], mode: 'exclusive', range: query });
   }
 
-  /** Whether others hold ranges that the changes would reach into. */
+  /** Whether the changes conflict with ranges of other owners. */
   conflictsWithRanges(owner: LockOwner, changes: readonly DocumentChange[]): boolean {
-    return this.disturbed(owner, changes).length > 0;
+    return this.getRangeConflicts(owner, changes).length > 0;
   }
 
-  /** Waits until no other holds a range that the changes reach into. */
+  /** Waits until the changes conflict with no range of another owner. */
   untilUndisturbed(owner: LockOwner, changes: readonly DocumentChange[]): Promise<void> {
-    return this.claim(owner, { keys: [], mode: 'shared', changes });
+    return this.acquire(owner, { keys: [], mode: 'shared', changes });
   }
 
-  /** Gives up all that an owner holds and waits for, for good. */
+  /** Releases all locks of an owner and ends its waits. */
   release(owner: LockOwner): void {
     owner.ended = true;
-    for (const wait of owner.waits) wait.refuse(transactionEndedError());
+    for (const wait of owner.waits) wait.reject(transactionEndedError());
     for (const key of owner.held) {
       const holders = this.holders.get(key);
       holders?.delete(owner);
@@ -108,23 +108,23 @@ export class Locks {
     this.grantWaiting();
   }
 
-  private async claim(owner: LockOwner, claim: LockRequest): Promise<void> {
+  private async acquire(owner: LockOwner, request: LockRequest): Promise<void> {
     if (owner.ended) throw transactionEndedError();
-    const inLine = holdsNothing(owner) && this.waiting().blocks(claim);
-    if (!inLine && this.blockers(owner, claim).length === 0) this.take(owner, claim);
-    else await this.wait(owner, claim);
+    const mustQueue = hasNoLocks(owner) && this.createQueue().blocks(request);
+    if (!mustQueue && this.getBlockers(owner, request).length === 0) this.grant(owner, request);
+    else await this.wait(owner, request);
   }
 
-  private waiting(): WaitQueue {
-    const line = new WaitQueue();
-    for (const { claim } of this.line) line.add(claim);
-    return line;
+  private createQueue(): WaitQueue {
+    const queue = new WaitQueue();
+    for (const { request } of this.waiting) queue.add(request);
+    return queue;
   }
 
-  private take(owner: LockOwner, { keys, mode, range }: LockRequest): void {
+  private grant(owner: LockOwner, { keys, mode, range }: LockRequest): void {
     for (const key of keys) {
       let holders = this.holders.get(key);
-      if (!holders) this.holders.set(key, (holders = new Map<LockOwner, Mode>()));
+      if (!holders) this.holders.set(key, (holders = new Map<LockOwner, LockMode>()));
       if (holders.get(owner) !== 'exclusive') holders.set(owner, mode);
       owner.held.add(key);
     }
@@ -133,73 +133,73 @@ export class Locks {
     this.rangeHolders.add(owner);
   }
 
-  /** The holders that stand in the way of a claim. */
-  private blockers(owner: LockOwner, { keys, mode, changes = [] }: LockRequest): LockOwner[] {
-    const against: LockOwner[] = [];
+  /** The owners that block a request. */
+  private getBlockers(owner: LockOwner, { keys, mode, changes = [] }: LockRequest): LockOwner[] {
+    const blockers: LockOwner[] = [];
     for (const key of keys) {
       for (const [other, held] of this.holders.get(key) ?? []) {
-        if (other !== owner && (mode === 'exclusive' || held === 'exclusive')) against.push(other);
+        if (other !== owner && (mode === 'exclusive' || held === 'exclusive')) blockers.push(other);
       }
     }
-    return against.concat(this.disturbed(owner, changes));
+    return blockers.concat(this.getRangeConflicts(owner, changes));
   }
 
-  private disturbed(owner: LockOwner, changes: readonly DocumentChange[]): LockOwner[] {
+  private getRangeConflicts(owner: LockOwner, changes: readonly DocumentChange[]): LockOwner[] {
     return [...this.rangeHolders].filter(
-      (other) => other !== owner && [...other.ranges].some((query) => reach(changes, query)),
+      (other) => other !== owner && [...other.ranges].some((query) => affectsRange(changes, query)),
     );
   }
 
-  private wait(owner: LockOwner, claim: LockRequest): Promise<void> {
+  private wait(owner: LockOwner, request: LockRequest): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
-        this.line.delete(wait);
+        this.waiting.delete(wait);
         owner.waits.delete(wait);
       };
       const wait: Wait = {
         owner,
-        claim,
+        request,
         grant: () => {
           end();
-          this.take(owner, claim);
+          this.grant(owner, request);
           resolve();
         },
-        refuse: (error) => {
+        reject: (error) => {
           end();
           reject(error);
         },
       };
       const timer = setTimeout(() => this.abort(owner), WAIT_MS);
-      this.line.add(wait);
+      this.waiting.add(wait);
       owner.waits.add(wait);
       this.breakCycles(owner);
     });
   }
 
-  /** Lets those through for whom the way is free, in the order of their coming. */
+  /** Grants all requests that nothing blocks any more, in the order of arrival. */
   private grantWaiting(): void {
     const ahead = new WaitQueue();
-    for (const wait of [...this.line]) {
-      const behind = holdsNothing(wait.owner) && ahead.blocks(wait.claim);
-      if (!behind && this.blockers(wait.owner, wait.claim).length === 0) wait.grant();
-      else ahead.add(wait.claim);
+    for (const wait of [...this.waiting]) {
+      const mustQueue = hasNoLocks(wait.owner) && ahead.blocks(wait.request);
+      if (!mustQueue && this.getBlockers(wait.owner, wait.request).length === 0) wait.grant();
+      else ahead.add(wait.request);
     }
   }
 
-  /** Aborts the youngest of each cycle that an owner's new wait has closed. */
+  /** Aborts the youngest owner of each cycle that an owner's new wait has closed. */
   private breakCycles(owner: LockOwner): void {
-    for (let cycle = this.cycleFrom(owner); cycle; cycle = this.cycleFrom(owner)) {
+    for (let cycle = this.findCycle(owner); cycle; cycle = this.findCycle(owner)) {
       for (const member of cycle) this.markContended(member);
       this.abort(cycle.reduce((youngest, member) => (member.age > youngest.age ? member : youngest)));
     }
   }
 
-  private cycleFrom(start: LockOwner): LockOwner[] | undefined {
+  private findCycle(start: LockOwner): LockOwner[] | undefined {
     const seen = new Set<LockOwner>();
     const walk = (owner: LockOwner, path: readonly LockOwner[]): LockOwner[] | undefined => {
       for (const wait of owner.waits) {
-        for (const blocker of this.blockers(owner, wait.claim)) {
+        for (const blocker of this.getBlockers(owner, wait.request)) {
           if (blocker === start) return [...path, owner];
           if (seen.has(blocker)) continue;
           seen.add(blocker);
@@ -215,9 +215,9 @@ export class Locks {
   private markContended(owner: LockOwner): void {
     const until = performance.now() + CONTENDED_MS;
     for (const wait of owner.waits) {
-      for (const key of wait.claim.keys) this.contended.set(collectionOf(key), until);
-      for (const other of this.disturbed(owner, wait.claim.changes ?? [])) {
-        for (const query of other.ranges) this.contended.set(rangeKey(query), until);
+      for (const key of wait.request.keys) this.contended.set(getCollectionName(key), until);
+      for (const other of this.getRangeConflicts(owner, wait.request.changes ?? [])) {
+        for (const query of other.ranges) this.contended.set(toRangeKey(query), until);
       }
     }
   }
@@ -231,17 +231,17 @@ export class Locks {
   }
 
   private abort(owner: LockOwner): void {
-    for (const wait of owner.waits) wait.refuse(tooMuchContention());
+    for (const wait of owner.waits) wait.reject(createContentionError());
     this.release(owner);
   }
 }
 
-const collectionOf = (name: string): string => name.slice(0, name.lastIndexOf('/'));
+const getCollectionName = (name: string): string => name.slice(0, name.lastIndexOf('/'));
 
-const rangeKey = ({ source }: PreparedQuery): string => `range of ${source.parent}/${source.collectionId ?? '*'}`;
+const toRangeKey = ({ source }: PreparedQuery): string => `range of ${source.parent}/${source.collectionId ?? '*'}`;
 
-/** Whether one of the changes takes a document into a query's range, out of it, or changes it there. */
-function reach(changes: readonly DocumentChange[], query: PreparedQuery): boolean {
+/** Whether a change moves a document into a query's range, out of it, or changes it there. */
+function affectsRange(changes: readonly DocumentChange[], query: PreparedQuery): boolean {
   return changes.some(
     ({ collection, old, doc }) =>
       query.covers(collection) &&
@@ -249,11 +249,11 @@ function reach(changes: readonly DocumentChange[], query: PreparedQuery): boolea
   );
 }
 
-const holdsNothing = (owner: LockOwner): boolean => owner.held.size === 0 && owner.ranges.size === 0;
+const hasNoLocks = (owner: LockOwner): boolean => owner.held.size === 0 && owner.ranges.size === 0;
 
-/** The claims of those who wait, as far as a later one has to stand behind them. */
+/** The waiting requests that a later one must not pass. */
 class WaitQueue {
-  private readonly keys = new Map<string, Mode>();
+  private readonly keys = new Map<string, LockMode>();
   private readonly changes: DocumentChange[] = [];
 
   add({ keys, mode, changes = [] }: LockRequest): void {
@@ -262,8 +262,8 @@ class WaitQueue {
   }
 
   blocks({ keys, mode, range }: LockRequest): boolean {
-    const behind = (key: string): boolean =>
+    const isQueued = (key: string): boolean =>
       this.keys.has(key) && (mode === 'exclusive' || this.keys.get(key) === 'exclusive');
-    return keys.some(behind) || (range !== undefined && reach(this.changes, range));
+    return keys.some(isQueued) || (range !== undefined && affectsRange(this.changes, range));
   }
 }

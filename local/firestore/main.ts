@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { startFirestore, type IndexDefinitions } from './index';
 
 /*
- * The embedded Firestore as a process of its own: node --import tsx local/firestore/main.ts
+ * Runs the embedded Firestore as a process: node --import tsx local/firestore/main.ts
  *
- * FIRESTORE_PORT (8080; 0 is any), DATA_DIR (.local-data; `:memory:` keeps nothing), INDEXES (the path of a
- * firestore.indexes.json; without it no query is refused for want of an index).
+ * FIRESTORE_PORT (default 8080; 0 is any free port), DATA_DIR (default .local-data; `:memory:` keeps nothing), INDEXES (path
+ * of a firestore.indexes.json; without it, no query needs a declared index).
  */
 async function main(): Promise<void> {
   const { FIRESTORE_PORT = '8080', DATA_DIR = '.local-data', INDEXES } = process.env;

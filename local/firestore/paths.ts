@@ -1,7 +1,7 @@
 import { invalid } from './errors';
-import { compareStrings } from './values';
+import { compareStrings, parseNumericId } from './values';
 
-/** The steps of a field path, outermost first; `['__name__']` is the document's own name. */
+/** The steps of a field path, outermost first. `['__name__']` is the document's name. */
 export type FieldPath = readonly string[];
 
 /** The field path that stands for the document's name. */
@@ -10,7 +10,7 @@ export const NAME: FieldPath = ['__name__'];
 /** Whether a field path is the document's name. */
 export const isName = (path: FieldPath): boolean => path.length === 1 && path[0] === '__name__';
 
-/** A document's resource name in two halves: the collection's resource name, and the id within it. */
+/** A document's resource name, with the resource name of its collection and its id. */
 export interface DocumentPath {
   readonly name: string;
   readonly collection: string;
@@ -19,43 +19,46 @@ export interface DocumentPath {
 
 const MAX_ID_BYTES = 1500;
 
-function checkId(id: string): void {
+function assertValidId(id: string, isDocument: boolean): void {
   if (id === '' || id === '.' || id === '..') throw invalid(`Resource id "${id}" is invalid.`);
-  if (/^__.*__$/s.test(id)) throw invalid(`Resource id "${id}" is invalid because it is reserved.`);
+  // Only documents may have numeric ids, such as `__id7__`.
+  if (/^__.*__$/s.test(id) && !(isDocument && parseNumericId(id) !== undefined)) {
+    throw invalid(`Resource id "${id}" is invalid because it is reserved.`);
+  }
   if (Buffer.byteLength(id) > MAX_ID_BYTES) {
     throw invalid(`Resource id "${id.slice(0, 40)}…" is longer than ${MAX_ID_BYTES} bytes.`);
   }
 }
 
-/** The ids below `…/documents` in a resource name, each checked against Firestore's rules for ids. */
-function idsOf(name: string): string[] {
+/** Returns the number of ids below `…/documents` in a resource name, after checking each of them. */
+function countIds(name: string): number {
   const [projects, project, databases, database, documents, ...ids] = name.split('/');
   if (projects !== 'projects' || databases !== 'databases' || documents !== 'documents' || !project || !database) {
     throw invalid(`Resource name "${name.slice(0, 200)}" is not below projects/*/databases/*/documents.`);
   }
-  ids.forEach(checkId);
-  return ids;
+  for (const [i, id] of ids.entries()) assertValidId(id, i % 2 === 1);
+  return ids.length;
 }
 
-/** Reads the resource name of a document. */
-export function documentPath(name: string): DocumentPath {
-  const ids = idsOf(name);
-  if (ids.length === 0 || ids.length % 2 === 1) throw invalid(`Document name "${name}" has an odd number of ids.`);
+/** Parses the resource name of a document. */
+export function parseDocumentPath(name: string): DocumentPath {
+  const count = countIds(name);
+  if (count === 0 || count % 2 === 1) throw invalid(`Document name "${name}" has an odd number of ids.`);
   const slash = name.lastIndexOf('/');
   return { name, collection: name.slice(0, slash), id: name.slice(slash + 1) };
 }
 
-/** Reads the parent of a query or a listing: `…/documents`, or a document (which need not exist). */
-export function parentPath(name: string): string {
-  if (idsOf(name).length % 2 === 1) throw invalid(`Parent "${name}" is a collection, not a document.`);
+/** Checks the parent of a query or a listing: `…/documents`, or a document, which need not exist. */
+export function parseParentPath(name: string): string {
+  if (countIds(name) % 2 === 1) throw invalid(`Parent "${name}" is a collection, not a document.`);
   return name;
 }
 
-/** Checks a collection id that came apart from its parent. */
-export function collectionPath(parent: string, collectionId: string): string {
+/** Returns the resource name of a collection. */
+export function parseCollectionPath(parent: string, collectionId: string): string {
   if (collectionId.includes('/')) throw invalid(`Collection id "${collectionId}" is invalid.`);
-  checkId(collectionId);
-  return `${parentPath(parent)}/${collectionId}`;
+  assertValidId(collectionId, false);
+  return `${parseParentPath(parent)}/${collectionId}`;
 }
 
 /** `projects/*\/databases/*` of any resource name. */

@@ -1,35 +1,53 @@
-import { fieldReader } from './codec';
-import { getResourceName, type StoredDoc, type EqualityIndex } from './collections';
+import { createFieldReader } from './codec';
+import { getResourceName, type Snapshot, type StoredDoc } from './collections';
 import { invalid } from './errors';
 import { isEquality, type Term } from './indexes';
-import { NAME, compareFieldPaths, getDatabaseName, formatFieldPath, isName, parentPath, type FieldPath } from './paths';
+import {
+  NAME,
+  compareFieldPaths,
+  formatFieldPath,
+  getDatabaseName,
+  isName,
+  parseParentPath,
+  type FieldPath,
+} from './paths';
 import type { Cursor, Filter, Operator, Order, StructuredQuery } from './schema';
-import { sortInSlices, timeSlices } from './slices';
-import type { SnapshotView, Store } from './store';
-import { Reference, compareNames, compareValues, equalValues, equalityKey, typeOrder, type Value } from './values';
+import type { Store } from './store';
+import {
+  Reference,
+  compareIds,
+  compareNames,
+  compareValues,
+  equalValues,
+  toEqualityKey,
+  getTypeOrder,
+  type Value,
+} from './values';
 
-/** A query ready to run: checked, with the implicit terms of its order, and compiled. */
+/** A valid query, with the implicit terms of its order, compiled. */
 export interface PreparedQuery {
   readonly source: StructuredQuery;
   readonly orders: readonly Order[];
-  /** Whether a document, wherever it stands, is in the query's range before offset and limit. */
+  /** Whether a document of a covered collection is in the result, before offset and limit. */
   readonly matches: (doc: StoredDoc) => boolean;
-  /** Whether documents of a collection can be. */
+  /** Whether the query reads a collection. */
   readonly covers: (collection: string) => boolean;
 }
 
 const MAX_DISJUNCTIONS = 30;
 
-/** Checks and compiles a query. */
+/** Validates and compiles a query. */
 export function prepareQuery(source: StructuredQuery): PreparedQuery {
-  parentPath(source.parent);
+  parseParentPath(source.parent);
   if (source.collectionId === undefined && !source.allDescendants) throw invalid('The query names no collection.');
-  if (source.filter && disjunctionCount(source.filter) > MAX_DISJUNCTIONS) {
+  if (source.filter && countDisjunctions(source.filter) > MAX_DISJUNCTIONS) {
     throw invalid(`Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`);
   }
   if (source.offset < 0 || (source.limit ?? 0) < 0) throw invalid('offset and limit must not be negative.');
-  const orders = fullOrder(source);
-  const required = orders.filter(({ path }) => !isName(path) && !isRequired(path, source.filter)).map(fieldOf);
+  const orders = completeOrder(source);
+  const required = orders
+    .filter(({ path }) => !isName(path) && !isRequired(path, source.filter))
+    .map(({ path }) => createValueReader(path));
   const start = source.startAt && compileCursor(source.startAt, orders);
   const end = source.endAt && compileCursor(source.endAt, orders);
   const filter = source.filter && compileFilter(source.filter, getDatabaseName(source.parent));
@@ -38,37 +56,35 @@ export function prepareQuery(source: StructuredQuery): PreparedQuery {
     orders,
     matches: (doc) =>
       (!filter || filter(doc)) &&
-      // A document without one of the fields has no place in the order.
+      // A document without one of the fields has no position in the order.
       required.every((read) => read(doc) !== undefined) &&
       (!start || start(doc) >= 0) &&
       (!end || end(doc) < 0),
-    covers: coverage(source),
+    covers: createCoverage(source),
   };
 }
 
-const fieldOf = ({ path }: Order): ((doc: StoredDoc) => Value | undefined) => createValueReader(path);
-
-/** Whether a filter by itself lets through only documents that have a field. */
+/** Whether a filter matches only documents that have a field. */
 function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   if (filter?.kind === 'and') return filter.filters.some((part) => isRequired(path, part));
   const term = filter?.kind === 'field' || filter?.kind === 'unary' ? filter : undefined;
   return term !== undefined && compareFieldPaths(term.path, path) === 0;
 }
 
-function coverage({ parent, collectionId, allDescendants }: StructuredQuery): (collection: string) => boolean {
+function createCoverage({ parent, collectionId, allDescendants }: StructuredQuery): (collection: string) => boolean {
   if (!allDescendants) return (collection) => collection === `${parent}/${collectionId}`;
   const suffix = collectionId === undefined ? '' : `/${collectionId}`;
   return (collection) => collection.startsWith(`${parent}/`) && collection.endsWith(suffix);
 }
 
-/** The collections that a query reads; they have to be loaded before it runs. */
+/** The collections that a query reads. */
 export function getQueryCollections({ source }: PreparedQuery, store: Store): string[] {
   if (!source.allDescendants) return [`${source.parent}/${source.collectionId}`];
   return store.descendantCollections(source.parent, source.collectionId);
 }
 
-/** How many conjunctions a filter expands to, each value of an `in` making one. */
-function disjunctionCount(filter: Filter): number {
+/** The number of conjunctions that a filter expands to. Each value of an `in` is one. */
+function countDisjunctions(filter: Filter): number {
   switch (filter.kind) {
     case 'unary':
       return 1;
@@ -81,22 +97,22 @@ function disjunctionCount(filter: Filter): number {
       if (filter.value.length > 10) throw invalid("'not-in' supports up to 10 comparison values.");
       return 1;
     case 'or':
-      return filter.filters.reduce((sum, part) => sum + disjunctionCount(part), 0);
+      return filter.filters.reduce((sum, part) => sum + countDisjunctions(part), 0);
     case 'and':
-      return filter.filters.reduce((product, part) => product * disjunctionCount(part), 1);
+      return filter.filters.reduce((product, part) => product * countDisjunctions(part), 1);
   }
 }
 
 /**
- * The order that Firestore follows: the terms given, then the other fields of inequalities by name, then the document's
- * name; implicit terms take the direction of the last one given.
+ * Completes the order: the given terms, then the other fields of inequalities by name, then the document's name. Implicit
+ * terms have the direction of the last given one.
  * https://firebase.google.com/docs/firestore/query-data/multiple-range-fields
  */
-function fullOrder({ orderBy, filter }: StructuredQuery): Order[] {
+function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
   const orders = [...orderBy];
   const descending = orderBy.at(-1)?.descending ?? false;
   const ordered = new Set(orders.map(({ path }) => formatFieldPath(path)));
-  for (const path of [...inequalityPaths(filter), NAME]) {
+  for (const path of [...getInequalityPaths(filter), NAME]) {
     const text = formatFieldPath(path);
     if (ordered.has(text)) continue;
     ordered.add(text);
@@ -105,17 +121,17 @@ function fullOrder({ orderBy, filter }: StructuredQuery): Order[] {
   return orders;
 }
 
-function inequalityPaths(filter: Filter | undefined): FieldPath[] {
-  const terms = (part: Filter): Term[] =>
-    part.kind === 'field' || part.kind === 'unary' ? [part] : part.filters.flatMap(terms);
-  const inequalities = filter ? terms(filter).filter((term) => !isEquality(term) && !isName(term.path)) : [];
+function getInequalityPaths(filter: Filter | undefined): FieldPath[] {
+  const getTerms = (part: Filter): Term[] =>
+    part.kind === 'field' || part.kind === 'unary' ? [part] : part.filters.flatMap(getTerms);
+  const inequalities = filter ? getTerms(filter).filter((term) => !isEquality(term) && !isName(term.path)) : [];
   return inequalities.map(({ path }) => path).sort(compareFieldPaths);
 }
 
-/** Reads a field, or the name, of a stored document. */
+/** Creates a reader of a field, or of the name, of a stored document. */
 export function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | undefined {
   if (isName(path)) return (doc) => new Reference(getResourceName(doc));
-  const read = fieldReader(path);
+  const read = createFieldReader(path);
   return (doc) => read(doc.fields);
 }
 
@@ -147,8 +163,8 @@ function compileFilter(filter: Filter, database: string): (doc: StoredDoc) => bo
     }
     case 'field': {
       const read = createValueReader(filter.path);
-      if (isName(filter.path)) checkNames(filter.value, database);
-      const test = comparison(filter.op, filter.value);
+      if (isName(filter.path)) assertNames(filter.value, database);
+      const test = createComparison(filter.op, filter.value);
       return (doc) => {
         const value = read(doc);
         return value !== undefined && test(value);
@@ -157,8 +173,8 @@ function compileFilter(filter: Filter, database: string): (doc: StoredDoc) => bo
   }
 }
 
-/** A document's name compares with references to documents of the same database only. */
-function checkNames(value: Value, database: string): void {
+/** A document's name is compared with references to documents of the same database. */
+function assertNames(value: Value, database: string): void {
   for (const item of Array.isArray(value) ? value : [value]) {
     if (!(item instanceof Reference) || getDatabaseName(item.name) !== database) {
       throw invalid('__key__ filter value must be a Key');
@@ -166,41 +182,51 @@ function checkNames(value: Value, database: string): void {
   }
 }
 
-/** The test of an operator on a value that is there. A field of null satisfies neither `!=` nor `not-in`. */
-function comparison(op: Operator, operand: Value): (value: Value) => boolean {
+/** Null and NaN satisfy no operator but `!=` and `not-in`; clients look for them with unary filters. */
+const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
+
+/**
+ * Creates the test of an operator on the value of a field that exists. A range holds values of the operand's type only.
+ * Null satisfies neither `!=` nor `not-in`.
+ */
+function createComparison(op: Operator, operand: Value): (value: Value) => boolean {
   const operands = Array.isArray(operand) ? operand : [];
-  const type = typeOrder(operand);
-  // A range holds values of the operand's type only.
-  const range =
+  const type = getTypeOrder(operand);
+  const inRange =
     (test: (order: number) => boolean) =>
     (value: Value): boolean =>
-      typeOrder(value) === type && test(compareValues(value, operand));
-  const among = (value: Value): boolean => operands.some((item) => equalValues(item, value));
+      isComparable(operand) &&
+      isComparable(value) &&
+      getTypeOrder(value) === type &&
+      test(compareValues(value, operand));
+  const equals = (value: Value): boolean => isComparable(value) && equalValues(value, operand);
+  const equalsAny = (value: Value): boolean => isComparable(value) && operands.some((item) => equalValues(item, value));
   switch (op) {
     case '<':
-      return range((order) => order < 0);
+      return inRange((order) => order < 0);
     case '<=':
-      return range((order) => order <= 0);
+      return inRange((order) => order <= 0);
     case '>':
-      return range((order) => order > 0);
+      return inRange((order) => order > 0);
     case '>=':
-      return range((order) => order >= 0);
+      return inRange((order) => order >= 0);
     case '==':
-      return (value) => equalValues(value, operand);
+      return equals;
     case '!=':
       return (value) => value !== null && !equalValues(value, operand);
     case 'in':
-      return among;
+      return equalsAny;
     case 'not-in':
-      return operands.includes(null) ? () => false : (value) => value !== null && !among(value);
+      return (value) =>
+        value !== null && !operands.includes(null) && !operands.some((item) => equalValues(item, value));
     case 'array-contains':
-      return (value) => Array.isArray(value) && value.some((item) => equalValues(item, operand));
+      return (value) => Array.isArray(value) && value.some(equals);
     case 'array-contains-any':
-      return (value) => Array.isArray(value) && value.some(among);
+      return (value) => Array.isArray(value) && value.some(equalsAny);
   }
 }
 
-/** The side of a cursor that a document is on: negative before it, positive after it, never 0. */
+/** Compiles a cursor to the position of a document relative to it: negative before, positive after. */
 function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (doc: StoredDoc) => number {
   if (values.length > orders.length) throw invalid('The cursor has more values than the order has terms.');
   const terms = orders.slice(0, values.length).map(({ path, descending }, i) => {
@@ -217,144 +243,124 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
   };
 }
 
-/**
- * Runs a query over one moment, and yields its documents in batches. The collections must have been loaded. Their order
- * may not matter to the caller; to an offset or a limit it does.
- */
-export async function* runQuery(
+/** Which documents a query reads, and whether their order matters. */
+export interface QueryRun {
+  /** In microseconds since 1970; undefined reads the latest versions. */
+  readonly readTime: number | undefined;
+  /** False if the caller accepts any order. */
+  readonly ordered: boolean;
+}
+
+/** Runs a query on the documents as they are when it is called. Returns its results in batches. */
+export function runQuery(query: PreparedQuery, store: Store, run: QueryRun): Iterable<readonly StoredDoc[]> {
+  const { offset, limit = Infinity } = query.source;
+  if (limit === 0) return [];
+  const collections = getQueryCollections(query, store);
+  const [first] = query.orders;
+  const byName = first !== undefined && isName(first.path);
+  const { batches, sorted } = findCandidates(query, collections, store, run, byName && first.descending);
+  const inOrder =
+    (byName && collections.length === 1 && sorted) || (!run.ordered && offset === 0 && limit === Infinity);
+  return slice(inOrder ? filterBatches(query, batches) : sortBatches(query, batches), offset, limit);
+}
+
+function* filterBatches(
   query: PreparedQuery,
-  store: Store,
-  view?: SnapshotView,
-  ordered = true,
-): AsyncGenerator<readonly StoredDoc[]> {
-  let skip = query.source.offset;
-  let left = query.source.limit ?? Infinity;
-  if (left === 0) return;
-  const anyOrder = !ordered && skip === 0 && left === Infinity;
-  for await (const docs of inOrder(query, store, view, anyOrder)) {
-    const skipped = Math.min(skip, docs.length);
-    skip -= skipped;
-    const batch = docs.slice(skipped, skipped + left);
+  batches: Iterable<readonly StoredDoc[]>,
+): Generator<readonly StoredDoc[]> {
+  for (const docs of batches) yield docs.filter(query.matches);
+}
+
+/** How many documents more than needed are collected before they are sorted and cut. */
+const SORT_BUFFER = 2000;
+
+function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc[]>): Generator<readonly StoredDoc[]> {
+  const kept = query.source.offset + (query.source.limit ?? Infinity);
+  let found: StoredDoc[] = [];
+  for (const docs of batches) {
+    for (const doc of docs) if (query.matches(doc)) found.push(doc);
+    // With a limit, sorting now and then costs less than sorting all.
+    if (found.length > 2 * kept + SORT_BUFFER) found = sortDocs(found, query.orders).slice(0, kept);
+  }
+  yield sortDocs(found, query.orders);
+}
+
+function* slice(
+  batches: Iterable<readonly StoredDoc[]>,
+  offset: number,
+  limit: number,
+): Generator<readonly StoredDoc[]> {
+  let toSkip = offset;
+  let left = limit;
+  for (const docs of batches) {
+    const batch = docs.slice(toSkip, toSkip + left);
+    toSkip = Math.max(0, toSkip - docs.length);
     left -= batch.length;
     if (batch.length > 0) yield batch;
     if (left === 0) return;
   }
 }
 
-async function* inOrder(
-  query: PreparedQuery,
-  store: Store,
-  view: SnapshotView | undefined,
-  anyOrder: boolean,
-): AsyncGenerator<readonly StoredDoc[]> {
-  const pause = timeSlices();
-  const collections = getQueryCollections(query, store);
-  const [first] = query.orders;
-  const byName = first !== undefined && isName(first.path);
-  const descending = byName && first.descending;
-  const candidates = candidatesOf(query, collections, store, view, descending);
-  // One collection, read from end to end, is in the order of names already: it can go out while it is read.
-  const sorted = anyOrder || (byName && collections.length === 1 && candidates.sorted);
-  // With a limit only the first so many have to be kept; sorting them anew now and then costs less than sorting all.
-  const keep = query.source.offset + (query.source.limit ?? Infinity);
-  let found: StoredDoc[] = [];
-  for (const docs of candidates.runs) {
-    await pause();
-    const matching = docs.filter(query.matches);
-    if (!sorted) for (const doc of matching) found.push(doc);
-    else if (matching.length > 0) yield matching;
-    if (found.length > 2 * keep + PRUNE) found = (await sortDocs(found, query.orders, pause)).slice(0, keep);
-  }
-  if (!sorted) yield await sortDocs(found, query.orders, pause);
-  for (const index of candidates.wanted) void index.fill(timeSlices());
-}
-
+/** Documents that may match. `sorted` if the batches of one collection are in the order of names. */
 interface Candidates {
-  readonly runs: Iterable<readonly StoredDoc[]>;
+  readonly batches: Iterable<readonly StoredDoc[]>;
   readonly sorted: boolean;
-  /** Indexes that would have helped and are not filled yet: this query is faster without, the next one with them. */
-  readonly wanted: readonly EqualityIndex[];
 }
 
-/** The documents to look at: those with one of the query's equalities where an index knows them, otherwise all. */
-function candidatesOf(
+/** Below this size a scan costs less than an index. */
+const MIN_INDEXED_DOCS = 500;
+
+/** Finds the documents with the rarest of the query's equalities, or all documents where no index applies. */
+function findCandidates(
   query: PreparedQuery,
   paths: readonly string[],
   store: Store,
-  view: SnapshotView | undefined,
+  { readTime }: QueryRun,
   descending: boolean,
 ): Candidates {
-  const [path] = paths;
-  const collection = path !== undefined && paths.length === 1 && !view ? store.collection(path) : undefined;
-  const indexed = collection && collection.size >= MIN_INDEXED ? requiredEqualities(query.source.filter) : [];
-  const equalities = indexed.flatMap(({ path, key }) => (collection ? [{ index: collection.index(path), key }] : []));
-  const buckets = equalities.filter(({ index }) => index.ready).map(({ index, key }) => index.get(key));
-  const wanted = equalities.map(({ index }) => index).filter((index) => !index.ready);
-  if (buckets.length > 0) {
-    const smallest = buckets.reduce((best, bucket) => (bucket.size < best.size ? bucket : best));
-    return { runs: chunks(Array.from(smallest)), sorted: false, wanted };
+  const [path = ''] = paths;
+  const collection = paths.length === 1 && readTime === undefined ? store.collection(path) : undefined;
+  if (collection && collection.size >= MIN_INDEXED_DOCS) {
+    const matches = getRequiredEqualities(query.source.filter).map(({ path, key }) => collection.index(path).get(key));
+    const [fewest] = matches.sort((a, b) => a.size - b.size);
+    if (fewest) return { batches: [[...fewest]], sorted: false };
   }
-  const snapshots = paths.map((each) => store.snapshot(each, view));
-  return { runs: runsOf(snapshots, descending), sorted: true, wanted };
+  const snapshots = paths.map((each) => store.snapshot(each, readTime));
+  return { batches: readBatches(snapshots, descending), sorted: true };
 }
 
-const PRUNE = 2000;
-
-/** Below this a scan costs less than an index. */
-const MIN_INDEXED = 500;
-
-function* runsOf(
-  snapshots: readonly ReturnType<Store['snapshot']>[],
-  descending: boolean,
-): Generator<readonly StoredDoc[]> {
-  for (const snapshot of snapshots) yield* snapshot.runs(descending);
-}
-
-function* chunks(docs: readonly StoredDoc[]): Generator<readonly StoredDoc[]> {
-  for (let at = 0; at < docs.length; at += 256) yield docs.slice(at, at + 256);
+function* readBatches(snapshots: readonly Snapshot[], descending: boolean): Generator<readonly StoredDoc[]> {
+  for (const snapshot of snapshots) yield* snapshot.batches(descending);
 }
 
 /** The equalities with a scalar that every document of the result satisfies. */
-function requiredEqualities(filter: Filter | undefined): { path: FieldPath; key: string }[] {
+function getRequiredEqualities(filter: Filter | undefined): { path: FieldPath; key: string }[] {
   if (!filter) return [];
-  if (filter.kind === 'and') return filter.filters.flatMap(requiredEqualities);
+  if (filter.kind === 'and') return filter.filters.flatMap(getRequiredEqualities);
   if (filter.kind !== 'field' || filter.op !== '==' || isName(filter.path)) return [];
-  const key = equalityKey(filter.value);
+  const key = toEqualityKey(filter.value);
   return key === undefined ? [] : [{ path: filter.path, key }];
 }
 
-async function sortDocs(
-  docs: readonly StoredDoc[],
-  orders: readonly Order[],
-  pause: () => Promise<void> | undefined,
-): Promise<StoredDoc[]> {
+function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredDoc[] {
   const terms = orders.map(({ path, descending }) => ({
-    // Names compare without being put together.
+    // Names are compared without being concatenated.
     read: isName(path) ? undefined : createValueReader(path),
     sign: descending ? -1 : 1,
   }));
-  interface Entry {
-    readonly doc: StoredDoc;
-    readonly keys: readonly Value[];
-  }
-  const entries: Entry[] = [];
-  for (const doc of docs) {
-    if (entries.length % 256 === 0) await pause();
-    entries.push({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) });
-  }
-  const compare = (a: Entry, b: Entry): number => {
+  const entries = docs.map((doc) => ({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) }));
+  entries.sort((a, b) => {
     for (let i = 0; i < terms.length; i++) {
       const order = terms[i]?.read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
       if (order !== 0) return order * (terms[i]?.sign ?? 1);
     }
     return 0;
-  };
-  return (await sortInSlices(entries, compare, pause)).map(({ doc }) => doc);
+  });
+  return entries.map(({ doc }) => doc);
 }
 
-/** Documents in the order of their names. */
+/** Compares documents by their names. */
 function compareDocs(a: StoredDoc, b: StoredDoc): number {
-  return a.collection === b.collection
-    ? compareNames(a.id, b.id)
-    : compareNames(getResourceName(a), getResourceName(b));
+  if (a.collection === b.collection) return compareIds(a.id, b.id);
+  return compareNames(getResourceName(a), getResourceName(b));
 }

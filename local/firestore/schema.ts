@@ -1,28 +1,13 @@
-import protos from '@google-cloud/firestore/build/protos/v1.json';
-import protobuf from 'protobufjs';
-import { decodeArray, decodeDocument, decodeValue } from './codec';
-import { invalid } from './errors';
+import type protobuf from 'protobufjs';
+import { decodeDocument, root, toNumber, type Message } from './codec';
+import { RpcError, invalid } from './errors';
 import { parseFieldPath, type FieldPath } from './paths';
-import { Timestamp, type MapValue, type Value } from './values';
+import type { MapValue, Timestamp, Value } from './values';
 
 /*
- * The messages of google.firestore.v1, from the definitions that @google-cloud/firestore ships. In them `Value`,
- * `ArrayValue` and `Document` become plain bytes, which have the same wire form: the envelope is protobufjs's work,
- * the contents are codec.ts's. What comes out is plain data with the choices of the protocol as unions.
+ * Requests and responses of google.firestore.v1. Requests are decoded to plain data, with the choices of the protocol as
+ * unions.
  */
-
-/** The operations that are served; the others answer UNIMPLEMENTED. */
-export type Rpc =
-  | 'GetDocument'
-  | 'ListDocuments'
-  | 'BatchGetDocuments'
-  | 'BeginTransaction'
-  | 'Commit'
-  | 'Rollback'
-  | 'RunQuery'
-  | 'RunAggregationQuery'
-  | 'ListCollectionIds'
-  | 'BatchWrite';
 
 /** A condition on the stored document under which a write applies. */
 export type Precondition = { readonly exists: boolean } | { readonly updateTime: Timestamp };
@@ -30,7 +15,7 @@ export type Precondition = { readonly exists: boolean } | { readonly updateTime:
 /** One transform of a field, applied after the fields of its write. */
 export type Transform = { readonly path: FieldPath } & (
   | { readonly kind: 'serverTimestamp' }
-  | { readonly kind: 'increment' | 'maximum' | 'minimum'; readonly operand: Value }
+  | { readonly kind: 'increment'; readonly operand: Value }
   | { readonly kind: 'arrayUnion' | 'arrayRemove'; readonly elements: Value[] }
 );
 
@@ -45,13 +30,22 @@ export type Write =
       readonly transforms: readonly Transform[];
       readonly precondition: Precondition | undefined;
     }
-  | { readonly kind: 'delete' | 'verify'; readonly name: string; readonly precondition: Precondition | undefined };
+  | { readonly kind: 'delete'; readonly name: string; readonly precondition: Precondition | undefined };
 
-/** What a read takes place in. */
+/** How a new transaction is to run. `readTime` is in microseconds since 1970. */
+export interface TransactionOptions {
+  readonly readOnly: boolean;
+  readonly readTime: number | undefined;
+  /** The transaction that this one retries. */
+  readonly retryOf: string | undefined;
+}
+
+/** Which version of the documents a read returns. `readTime` is in microseconds since 1970. */
 export type Consistency =
   | { readonly kind: 'latest' }
+  | { readonly kind: 'readTime'; readonly readTime: number }
   | { readonly kind: 'transaction'; readonly id: string }
-  | { readonly kind: 'newTransaction'; readonly readOnly: boolean; readonly retryOf: string | undefined };
+  | { readonly kind: 'newTransaction'; readonly options: TransactionOptions };
 
 /** A filter of a query. */
 export type Filter =
@@ -59,11 +53,11 @@ export type Filter =
   | { readonly kind: 'unary'; readonly path: FieldPath; readonly op: UnaryOperator }
   | { readonly kind: 'field'; readonly path: FieldPath; readonly op: Operator; readonly value: Value };
 
-/** The operators that compare a field with a value. */
+/** Operators that compare a field with a value. */
 export type Operator =
   '<' | '<=' | '>' | '>=' | '==' | '!=' | 'array-contains' | 'in' | 'array-contains-any' | 'not-in';
 
-/** The operators that look at a field alone. */
+/** Operators without an operand. */
 export type UnaryOperator = 'isNaN' | 'isNull' | 'isNotNaN' | 'isNotNull';
 
 /** One term of an order. */
@@ -72,16 +66,16 @@ export interface Order {
   readonly descending: boolean;
 }
 
-/** A point in an order, just before or just after the documents with these values. */
+/** A position in an order, directly before or after the documents with these values. */
 export interface Cursor {
   readonly values: readonly Value[];
   readonly before: boolean;
 }
 
-/** A query as it was sent: without the implicit terms of its order. `parent` is a resource name. */
+/** A query as sent, without the implicit terms of its order. `parent` is a resource name. */
 export interface StructuredQuery {
   readonly parent: string;
-  /** Undefined asks for documents of every collection. */
+  /** Undefined selects documents of every collection. */
   readonly collectionId: string | undefined;
   readonly allDescendants: boolean;
   readonly filter: Filter | undefined;
@@ -93,7 +87,7 @@ export interface StructuredQuery {
   readonly select: readonly FieldPath[] | undefined;
 }
 
-/** One figure of an aggregation. */
+/** One aggregation of an aggregation query. */
 export type Aggregation = { readonly alias: string } & (
   | { readonly kind: 'count'; readonly upTo: number | undefined }
   | { readonly kind: 'sum' | 'avg'; readonly path: FieldPath }
@@ -103,7 +97,6 @@ type Mask = readonly FieldPath[] | undefined;
 
 /** The decoded requests, by operation. */
 export interface Requests {
-  GetDocument: { name: string; mask: Mask; consistency: Consistency };
   ListDocuments: {
     parent: string;
     collectionId: string;
@@ -114,7 +107,7 @@ export interface Requests {
     consistency: Consistency;
   };
   BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
-  BeginTransaction: { database: string; readOnly: boolean; retryOf: string | undefined };
+  BeginTransaction: { database: string; options: TransactionOptions };
   Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };
   Rollback: { database: string; transaction: string };
   RunQuery: { query: StructuredQuery; consistency: Consistency };
@@ -127,135 +120,90 @@ export interface Requests {
   BatchWrite: { database: string; writes: readonly Write[] };
 }
 
-const root = protobuf.Root.fromJSON(withOpaqueContents(protos));
-
-/** Replaces the messages that codec.ts reads by bytes, and adds `verify`, which the shipped definitions leave out. */
-function withOpaqueContents(definitions: object): protobuf.INamespace {
-  const opaque = new Set(['Value', 'ArrayValue', 'Document']);
-  const patched = JSON.parse(
-    JSON.stringify(definitions, (key, value: unknown) =>
-      key === 'type' && typeof value === 'string' && opaque.has(value) ? 'bytes' : value,
-    ),
-  ) as Definitions;
-  const { Write } = patched.nested.google.nested.firestore.nested.v1.nested;
-  Write.oneofs.operation.oneof.push('verify');
-  Write.fields['verify'] = { type: 'string', id: 5 };
-  return patched;
-}
-
-type Nested<K extends string, T> = protobuf.INamespace & { nested: Record<K, T> };
-type Definitions = Nested<'google', Nested<'firestore', Nested<'v1', Nested<'Write', WriteType>>>>;
-
-interface WriteType extends protobuf.IType {
-  oneofs: { operation: { oneof: string[] } };
-  fields: Record<string, protobuf.IField>;
-}
-
-const service = root.lookupService('google.firestore.v1.Firestore');
-
-/** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [] or null. */
-type Message = Record<string, unknown>;
+/** The operations that are served. Others return UNIMPLEMENTED. */
+export type Rpc = keyof Requests;
 
 const message = (value: unknown): Message | undefined => (value ?? undefined) as Message | undefined;
 const list = (value: unknown): Message[] => value as Message[];
 const text = (value: unknown): string => value as string;
-const bytes = (value: unknown): Uint8Array => value as Uint8Array;
-const integer = (value: unknown): number => Number(String(value));
 const has = (value: Message, key: string): boolean => Object.hasOwn(value, key);
 
-const readTimestamp = (value: Message): Timestamp =>
-  new Timestamp(integer(value['seconds']), integer(value['nanos']) - (integer(value['nanos']) % 1000));
+/** A time in microseconds since 1970, if there is one. */
+const readMicros = (value: unknown): number | undefined => (value as Timestamp | null)?.micros;
 
 const readMask = (value: unknown): Mask => {
   const mask = message(value);
   return mask && (mask['fieldPaths'] as string[]).map(parseFieldPath);
 };
 
-const transactionId = (value: unknown): string => Buffer.from(bytes(value)).toString('base64');
+/** A transaction id as text; an empty one stands for none. */
+const readTransactionId = (value: unknown): string | undefined =>
+  Buffer.from(value as Uint8Array).toString('base64') || undefined;
 
-/** The bytes that stand for a transaction id on the wire. */
-export const transactionBytes = (id: string): Buffer => Buffer.from(id, 'base64');
+/** The bytes of a transaction id on the wire. */
+export const encodeTransactionId = (id: string): Buffer => Buffer.from(id, 'base64');
 
 function readConsistency(value: Message): Consistency {
   const start = message(value['newTransaction']);
-  if (start) return { kind: 'newTransaction', ...readOptions(start) };
-  if (has(value, 'transaction') && bytes(value['transaction']).length > 0) {
-    return { kind: 'transaction', id: transactionId(value['transaction']) };
-  }
-  // A read time is taken as now: no past version of a document is kept.
-  return { kind: 'latest' };
+  if (start) return { kind: 'newTransaction', options: readOptions(start) };
+  const id = has(value, 'transaction') ? readTransactionId(value['transaction']) : undefined;
+  if (id !== undefined) return { kind: 'transaction', id };
+  const readTime = readMicros(value['readTime']);
+  return readTime === undefined ? { kind: 'latest' } : { kind: 'readTime', readTime };
 }
 
-function readOptions(options: Message | undefined): { readOnly: boolean; retryOf: string | undefined } {
-  const retry = message(options?.['readWrite'])?.['retryTransaction'];
-  const retryOf = retry && bytes(retry).length > 0 ? transactionId(retry) : undefined;
-  return { readOnly: Boolean(message(options?.['readOnly'])), retryOf };
+function readOptions(options: Message | undefined): TransactionOptions {
+  const readOnly = message(options?.['readOnly']);
+  const retryOf = message(options?.['readWrite'])?.['retryTransaction'];
+  return {
+    readOnly: readOnly !== undefined,
+    readTime: readMicros(readOnly?.['readTime']),
+    retryOf: retryOf ? readTransactionId(retryOf) : undefined,
+  };
 }
 
 function readPrecondition(value: unknown): Precondition | undefined {
   const precondition = message(value);
   if (!precondition) return undefined;
   if (has(precondition, 'exists')) return { exists: Boolean(precondition['exists']) };
-  const updateTime = message(precondition['updateTime']);
-  return updateTime && { updateTime: readTimestamp(updateTime) };
+  const updateTime = precondition['updateTime'] as Timestamp | null;
+  return updateTime ? { updateTime } : undefined;
 }
 
 function readTransform(value: Message): Transform {
   const path = parseFieldPath(text(value['fieldPath']));
-  const operand = (key: string): Value => decodeValue(bytes(value[key]));
-  const elements = (key: string): Value[] => decodeArray(bytes(value[key]));
   if (has(value, 'setToServerValue')) return { path, kind: 'serverTimestamp' };
-  if (has(value, 'increment')) return { path, kind: 'increment', operand: operand('increment') };
-  if (has(value, 'maximum')) return { path, kind: 'maximum', operand: operand('maximum') };
-  if (has(value, 'minimum')) return { path, kind: 'minimum', operand: operand('minimum') };
+  if (has(value, 'increment')) return { path, kind: 'increment', operand: value['increment'] as Value };
   if (has(value, 'appendMissingElements')) {
-    return { path, kind: 'arrayUnion', elements: elements('appendMissingElements') };
+    return { path, kind: 'arrayUnion', elements: value['appendMissingElements'] as Value[] };
   }
-  if (has(value, 'removeAllFromArray')) return { path, kind: 'arrayRemove', elements: elements('removeAllFromArray') };
-  throw invalid('A field transform has no type.');
+  if (has(value, 'removeAllFromArray')) {
+    return { path, kind: 'arrayRemove', elements: value['removeAllFromArray'] as Value[] };
+  }
+  throw invalid('A field transform has no type that is supported.');
 }
 
 function readWrite(value: Message): Write {
   const precondition = readPrecondition(value['currentDocument']);
-  if (has(value, 'update')) {
-    return {
-      kind: 'update',
-      ...decodeDocument(bytes(value['update'])),
-      mask: readMask(value['updateMask']),
-      transforms: list(value['updateTransforms']).map(readTransform),
-      precondition,
-    };
-  }
   if (has(value, 'delete')) return { kind: 'delete', name: text(value['delete']), precondition };
-  if (has(value, 'verify')) return { kind: 'verify', name: text(value['verify']), precondition };
-  const transform = message(value['transform']);
-  if (!transform) throw invalid('A write has no operation.');
-  // The older form of a transform: a write that changes no field of its own.
-  const transforms = list(transform['fieldTransforms']).map(readTransform);
-  return { kind: 'update', name: text(transform['document']), fields: new Map(), mask: [], transforms, precondition };
+  if (!has(value, 'update')) throw invalid('A write has no operation that is supported.');
+  return {
+    kind: 'update',
+    ...decodeDocument(value['update'] as Uint8Array),
+    mask: readMask(value['updateMask']),
+    transforms: list(value['updateTransforms']).map(readTransform),
+    precondition,
+  };
 }
 
-const OPERATORS: readonly (Operator | undefined)[] = [
-  undefined,
-  '<',
-  '<=',
-  '>',
-  '>=',
-  '==',
-  '!=',
-  'array-contains',
-  'in',
-  'array-contains-any',
-  'not-in',
+/** By their numbers in the protocol, from 1. */
+const OPERATORS: readonly Operator[] = [
+  ...(['<', '<=', '>', '>=', '==', '!='] as const),
+  ...(['array-contains', 'in', 'array-contains-any', 'not-in'] as const),
 ];
-const UNARY_OPERATORS: readonly (UnaryOperator | undefined)[] = [
-  undefined,
-  undefined,
-  'isNaN',
-  'isNull',
-  'isNotNaN',
-  'isNotNull',
-];
+
+/** By their numbers in the protocol, from 2. */
+const UNARY_OPERATORS: readonly UnaryOperator[] = ['isNaN', 'isNull', 'isNotNaN', 'isNotNull'];
 
 const readField = (value: unknown): FieldPath => parseFieldPath(text(message(value)?.['fieldPath'] ?? ''));
 
@@ -267,27 +215,28 @@ function readFilter(value: Message): Filter {
   }
   const unary = message(value['unaryFilter']);
   if (unary) {
-    const op = UNARY_OPERATORS[unary['op'] as number];
+    const op = UNARY_OPERATORS[(unary['op'] as number) - 2];
     if (!op) throw invalid('A unary filter has no operator.');
     return { kind: 'unary', path: readField(unary['field']), op };
   }
   const field = message(value['fieldFilter']);
-  const op = OPERATORS[(field?.['op'] ?? 0) as number];
+  const op = OPERATORS[((field?.['op'] ?? 0) as number) - 1];
   if (!field || !op) throw invalid('A filter has no operator.');
-  return { kind: 'field', path: readField(field['field']), op, value: decodeValue(bytes(field['value'])) };
+  if (!has(field, 'value')) throw invalid('A filter has no value.');
+  return { kind: 'field', path: readField(field['field']), op, value: field['value'] as Value };
 }
 
 function readCursor(value: unknown): Cursor | undefined {
   const cursor = message(value);
-  return cursor && { values: (cursor['values'] as Uint8Array[]).map(decodeValue), before: Boolean(cursor['before']) };
+  return cursor && { values: cursor['values'] as Value[], before: Boolean(cursor['before']) };
 }
 
 function readQuery(parent: unknown, value: unknown): StructuredQuery {
   const query = message(value);
   if (!query) throw invalid('The query is missing.');
   const from = list(query['from']);
-  if (from.length > 1) throw invalid('A query reads from one collection.');
-  if (message(query['findNearest'])) throw invalid('Vector queries are not served here.');
+  if (from.length > 1) throw invalid('A query reads from one collection only.');
+  if (message(query['findNearest'])) throw invalid('Vector queries are not supported.');
   const limit = message(query['limit']);
   const where = message(query['where']);
   const select = message(query['select']);
@@ -302,10 +251,20 @@ function readQuery(parent: unknown, value: unknown): StructuredQuery {
     })),
     startAt: readCursor(query['startAt']),
     endAt: readCursor(query['endAt']),
-    offset: integer(query['offset']),
-    limit: limit && integer(limit['value']),
+    offset: toNumber(query['offset']),
+    limit: limit && toNumber(limit['value']),
     select: select && list(select['fields']).map((field) => parseFieldPath(text(field['fieldPath']))),
   };
+}
+
+/** https://firebase.google.com/docs/firestore/quotas: aggregations in one query. */
+const MAX_AGGREGATIONS = 5;
+
+function readAggregations(values: readonly Message[]): Aggregation[] {
+  if (values.length <= MAX_AGGREGATIONS) return values.map(readAggregation);
+  throw invalid(
+    `The maximum number of aggregations allowed in an aggregation query is ${MAX_AGGREGATIONS}. Received: ${values.length}`,
+  );
 }
 
 function readAggregation(value: Message, index: number): Aggregation {
@@ -313,24 +272,19 @@ function readAggregation(value: Message, index: number): Aggregation {
   const count = message(value['count']);
   if (count) {
     const upTo = message(count['upTo']);
-    return { alias, kind: 'count', upTo: upTo && integer(upTo['value']) };
+    return { alias, kind: 'count', upTo: upTo && toNumber(upTo['value']) };
   }
   const kind = message(value['sum']) ? 'sum' : 'avg';
-  const figure = message(value[kind]);
-  if (!figure) throw invalid('An aggregation has no operator.');
-  return { alias, kind, path: readField(figure['field']) };
+  const operand = message(value[kind]);
+  if (!operand) throw invalid('An aggregation has no operator.');
+  return { alias, kind, path: readField(operand['field']) };
 }
 
 const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
-  GetDocument: (value) => ({
-    name: text(value['name']),
-    mask: readMask(value['mask']),
-    consistency: readConsistency(value),
-  }),
   ListDocuments: (value) => ({
     parent: text(value['parent']),
     collectionId: text(value['collectionId']),
-    pageSize: integer(value['pageSize']),
+    pageSize: toNumber(value['pageSize']),
     pageToken: text(value['pageToken']),
     mask: readMask(value['mask']),
     showMissing: Boolean(value['showMissing']),
@@ -344,14 +298,17 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
   }),
   BeginTransaction: (value) => ({
     database: text(value['database']),
-    ...readOptions(message(value['options'])),
+    options: readOptions(message(value['options'])),
   }),
   Commit: (value) => ({
     database: text(value['database']),
     writes: list(value['writes']).map(readWrite),
-    transaction: bytes(value['transaction']).length > 0 ? transactionId(value['transaction']) : undefined,
+    transaction: readTransactionId(value['transaction']),
   }),
-  Rollback: (value) => ({ database: text(value['database']), transaction: transactionId(value['transaction']) }),
+  Rollback: (value) => ({
+    database: text(value['database']),
+    transaction: readTransactionId(value['transaction']) ?? '',
+  }),
   RunQuery: (value) => ({
     query: readQuery(value['parent'], value['structuredQuery']),
     consistency: readConsistency(value),
@@ -360,13 +317,13 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
     const query = message(value['structuredAggregationQuery']);
     return {
       query: readQuery(value['parent'], query?.['structuredQuery']),
-      aggregations: list(query?.['aggregations'] ?? []).map(readAggregation),
+      aggregations: readAggregations(list(query?.['aggregations'] ?? [])),
       consistency: readConsistency(value),
     };
   },
   ListCollectionIds: (value) => ({
     parent: text(value['parent']),
-    pageSize: integer(value['pageSize']),
+    pageSize: toNumber(value['pageSize']),
     pageToken: text(value['pageToken']),
   }),
   BatchWrite: (value) => ({ database: text(value['database']), writes: list(value['writes']).map(readWrite) }),
@@ -375,34 +332,24 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
 /** All operations that are served. */
 export const RPCS = Object.keys(readers) as readonly Rpc[];
 
-const types = new Map(
-  RPCS.map((rpc) => {
-    const method = service.methods[rpc];
-    method?.resolve();
-    if (!method?.resolvedRequestType || !method.resolvedResponseType) throw new Error(`no definition of ${rpc}`);
-    return [rpc, { request: method.resolvedRequestType, response: method.resolvedResponseType }] as const;
-  }),
-);
+const service = root.lookupService('google.firestore.v1.Firestore');
 
-const typesOf = (rpc: Rpc): { request: protobuf.Type; response: protobuf.Type } => {
-  const found = types.get(rpc);
-  if (!found) throw new Error(`no definition of ${rpc}`);
-  return found;
-};
+function getMethod(rpc: Rpc): { requestType: protobuf.Type; responseType: protobuf.Type } {
+  const method = service.methods[rpc];
+  method?.resolve();
+  if (!method?.resolvedRequestType || !method.resolvedResponseType) throw new Error(`${rpc} is not defined.`);
+  return { requestType: method.resolvedRequestType, responseType: method.resolvedResponseType };
+}
 
-/** Decodes a request; one that cannot be is INVALID_ARGUMENT. */
+/** @throws RpcError INVALID_ARGUMENT for bytes that are not a valid request */
 export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K] {
-  let decoded: Message;
   try {
-    decoded = typesOf(rpc).request.decode(bytes) as unknown as Message;
+    return readers[rpc](getMethod(rpc).requestType.decode(bytes) as unknown as Message);
   } catch (error) {
-    throw invalid(`Malformed ${rpc} request: ${String(error)}`);
+    throw error instanceof RpcError ? error : invalid(`Malformed ${rpc} request: ${String(error)}`);
   }
-  return readers[rpc](decoded);
 }
 
-/** Encodes a response. Documents and values in it are bytes already; a Timestamp has the form of its message. */
-export function encodeResponse(rpc: Rpc, response: object): Buffer {
-  const { response: type } = typesOf(rpc);
-  return type.encode(response).finish() as Buffer;
-}
+/** Encodes a response, in which documents are encoded already and values are plain. */
+export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
+  getMethod(rpc).responseType.encode(response).finish() as Buffer;

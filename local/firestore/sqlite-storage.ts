@@ -1,15 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { StoredDoc } from './collections';
-
-/** What a commit changes: a document to put at a place, or none to empty it. */
-export interface DocumentChange {
-  readonly collection: string;
-  readonly id: string;
-  readonly old: StoredDoc | undefined;
-  readonly doc: StoredDoc | undefined;
-}
+import type { DocumentChange, StoredDoc } from './collections';
 
 /** `PRAGMA application_id` and `user_version`: what marks a file as ours, and the version of its tables. */
 const APPLICATION_ID = 0x66697265;
@@ -27,31 +19,29 @@ const TABLES = `
 `;
 
 /**
- * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: once it returns,
- * the death of this process cannot lose it, and a commit that was under way leaves nothing. (The death of the machine can
- * lose the last commits but not mix them up: the log is flushed to the medium at checkpoints only.)
+ * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log, which is flushed
+ * before the commit returns: neither a crash nor a loss of power loses it, and an interrupted commit leaves nothing.
  *
- * Rows are found by their number, which each document in memory knows: an index by id would make a commit of new documents
- * with random ids write a page for nearly every one of them.
- *
- * SQLite's own exclusive lock keeps a second server out; the operating system drops it with the process that held it.
+ * Rows are found by number, which each document in memory knows. An index by id would write a page for nearly every new
+ * document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
  */
 export class SqliteStorage {
   private readonly keys = new Map<string, number>();
-  /** The collections that the transaction under way has added. */
+  /** The collections that the current transaction has added. */
   private readonly added: string[] = [];
   private readonly statements;
 
-  private constructor(private readonly database: DatabaseSync) {
+  private constructor(
+    private readonly database: DatabaseSync,
+    private readonly folder: string,
+  ) {
     this.statements = {
       addCollection: database.prepare('INSERT INTO collections (path) VALUES (?)'),
       add: database.prepare('INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?)'),
       put: database.prepare('UPDATE documents SET create_time = ?, update_time = ?, fields = ? WHERE row = ?'),
       remove: database.prepare('DELETE FROM documents WHERE row = ?'),
       tick: database.prepare('UPDATE clock SET last_time = ?'),
-      page: database.prepare(
-        'SELECT row, id, create_time, update_time, fields FROM documents WHERE collection = ? AND row > ? ORDER BY row LIMIT ?',
-      ),
+      read: database.prepare('SELECT row, id, create_time, update_time, fields FROM documents WHERE collection = ?'),
       any: database.prepare('SELECT 1 FROM documents WHERE collection = ? LIMIT 1'),
     };
     for (const row of database.prepare('SELECT key, path FROM collections').all()) {
@@ -59,22 +49,24 @@ export class SqliteStorage {
     }
   }
 
-  /** Opens the data folder, making it if need be. Throws an Error that says what is wrong with it and what to do. */
+  /**
+   * Opens the data folder and creates it if necessary.
+   * @throws Error whose message names DATA_DIR, the reason and the way out
+   */
   static open(folder: string): SqliteStorage {
-    mkdirSync(folder, { recursive: true });
-    const file = join(folder, 'firestore.sqlite');
     let database: DatabaseSync | undefined;
     try {
-      database = new DatabaseSync(file);
-      prepare(database);
-      return new SqliteStorage(database);
+      mkdirSync(folder, { recursive: true });
+      database = new DatabaseSync(join(folder, 'firestore.sqlite'));
+      prepareDatabase(database);
+      return new SqliteStorage(database, folder);
     } catch (error) {
       database?.close();
-      throw explain(error, folder);
+      throw toStorageError(error, folder);
     }
   }
 
-  /** The resource names of all collections that ever held a document. */
+  /** The resource names of all collections that ever had a document. */
   get collections(): Iterable<string> {
     return this.keys.keys();
   }
@@ -89,24 +81,28 @@ export class SqliteStorage {
     return key !== undefined && this.statements.any.get(key) !== undefined;
   }
 
-  /** The documents of a collection in the order of their rows, those after one row, at most `limit`. */
-  page(collection: string, after: number, limit: number): StoredDoc[] {
+  /** All documents of a collection, in no order. */
+  readCollection(collection: string): StoredDoc[] {
     const key = this.keys.get(collection);
     if (key === undefined) return [];
-    return this.statements.page.all(key, after, limit).map((row) => ({
-      collection,
-      id: row['id'] as string,
-      // A copy into Node's shared pool: a buffer of its own for each row would cost more than the row.
-      fields: Buffer.from(row['fields'] as Uint8Array),
-      createTime: row['create_time'] as number,
-      updateTime: row['update_time'] as number,
-      row: row['row'] as number,
-    }));
+    try {
+      return Array.from(this.statements.read.iterate(key), (row) => ({
+        collection,
+        id: row['id'] as string,
+        // A copy in Node's shared pool: a separate buffer for each row would take more memory than the row.
+        fields: Buffer.from(row['fields'] as Uint8Array),
+        createTime: row['create_time'] as number,
+        updateTime: row['update_time'] as number,
+        row: row['row'] as number,
+      }));
+    } catch (error) {
+      throw toStorageError(error, this.folder);
+    }
   }
 
   /** Makes the changes of one commit durable, all or none. */
   commit(changes: readonly DocumentChange[], time: number): void {
-    this.atomically(() => {
+    this.runInTransaction(() => {
       for (const { collection, id, old, doc } of changes) {
         if (!doc) {
           this.statements.remove.run(old?.row ?? 0);
@@ -114,7 +110,7 @@ export class SqliteStorage {
           doc.row = old.row;
           this.statements.put.run(doc.createTime, doc.updateTime, doc.fields, doc.row);
         } else {
-          const key = this.keyOf(collection);
+          const key = this.getCollectionKey(collection);
           const added = this.statements.add.run(key, id, doc.createTime, doc.updateTime, doc.fields);
           doc.row = Number(added.lastInsertRowid);
         }
@@ -124,7 +120,7 @@ export class SqliteStorage {
   }
 
   clear(): void {
-    this.atomically(() => this.database.exec('DELETE FROM documents; DELETE FROM collections'));
+    this.runInTransaction(() => this.database.exec('DELETE FROM documents; DELETE FROM collections'));
     this.keys.clear();
   }
 
@@ -132,7 +128,7 @@ export class SqliteStorage {
     this.database.close();
   }
 
-  private keyOf(collection: string): number {
+  private getCollectionKey(collection: string): number {
     const known = this.keys.get(collection);
     if (known !== undefined) return known;
     const key = Number(this.statements.addCollection.run(collection).lastInsertRowid);
@@ -141,7 +137,7 @@ export class SqliteStorage {
     return key;
   }
 
-  private atomically(work: () => void): void {
+  private runInTransaction(work: () => void): void {
     this.added.length = 0;
     this.database.exec('BEGIN');
     try {
@@ -155,39 +151,39 @@ export class SqliteStorage {
   }
 }
 
-function prepare(database: DatabaseSync): void {
-  // The log is folded into the file every 16 MB rather than every 4: each time, the medium makes a commit wait.
-  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+function prepareDatabase(database: DatabaseSync): void {
+  // The log is copied into the file every 16 MB, not every 4: a commit waits while it is copied.
+  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 4000`);
   // The first write takes the lock, and the exclusive mode keeps it until the file is closed.
   database.exec('BEGIN EXCLUSIVE');
-  const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-  const empty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
-  if (empty) {
+  const readPragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+  const version = readPragma('user_version');
+  if (database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) {
     database.exec(`${TABLES} PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
-  } else if (pragma('application_id') !== APPLICATION_ID) {
+  } else if (readPragma('application_id') !== APPLICATION_ID) {
     throw new Error('its firestore.sqlite belongs to another program');
-  } else if (pragma('user_version') !== VERSION) {
-    throw new Error(`its data has version ${pragma('user_version')}, and this server reads version ${VERSION}`);
+  } else if (version !== VERSION) {
+    const age = version > VERSION ? 'a newer' : 'another';
+    throw new Error(`it was written by ${age} version (format ${version}; this version reads format ${VERSION})`);
   }
   database.exec('COMMIT');
 }
 
-/** SQLite's primary result codes that have a meaning to whoever started the server. */
-const BUSY = 5;
-const CORRUPT = 11;
-const NOT_A_DATABASE = 26;
+/** SQLite's primary result codes with a cause that the user can resolve. */
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOT_A_DATABASE = 26;
 
-function explain(error: unknown, folder: string): Error {
+function toStorageError(error: unknown, folder: string): Error {
   const code = (error as { errcode?: number }).errcode;
   const primary = code === undefined ? undefined : code & 0xff;
-  const remedy = 'Move the folder away, or choose another, to start with an empty database.';
-  if (primary === BUSY) {
-    return new Error(`The data folder ${folder} is in use by another server. Stop that one, or choose another folder.`);
+  const { message: reason } = error as Error;
+  let message = `cannot be used, because ${reason}: move it away, or set DATA_DIR to another folder, to start empty.`;
+  if (primary === SQLITE_BUSY) {
+    message = 'is in use by another server: stop that server, or set DATA_DIR to another folder.';
+  } else if (primary === SQLITE_CORRUPT || primary === SQLITE_NOT_A_DATABASE) {
+    message = `is damaged (${reason}): move it away, or set DATA_DIR to another folder, to start empty.`;
   }
-  if (primary === CORRUPT || primary === NOT_A_DATABASE) {
-    return new Error(`The data folder ${folder} is damaged: ${(error as Error).message}. ${remedy}`, { cause: error });
-  }
-  const reason = error instanceof Error ? error.message : String(error);
-  return new Error(`The data folder ${folder} cannot be used: ${reason}. ${remedy}`, { cause: error });
+  return new Error(`DATA_DIR ${folder} ${message}`, { cause: error });
 }

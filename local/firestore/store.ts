@@ -1,82 +1,87 @@
-import { Collection, EMPTY_SNAPSHOT, type StoredDoc, type Snapshot } from './collections';
-import type { DocumentChange, SqliteStorage } from './sqlite-storage';
-import { sortInSlices, timeSlices } from './slices';
-import { compareStrings } from './values';
+import { Collection, EMPTY_SNAPSHOT, type DocumentChange, type Snapshot, type StoredDoc } from './collections';
+import { RpcError, invalid } from './errors';
 import { getCollectionGroup, type DocumentPath } from './paths';
+import type { SqliteStorage } from './sqlite-storage';
+import { compareIds } from './values';
 
-/** How many documents are read from disk before others are due a turn. */
-const PAGE = 1000;
+/** How long earlier versions can be read: longer than a transaction or a query of the service may take. */
+const RETENTION_MICROS = 10 * 60 * 1e6;
+/** An upper bound of the memory that earlier versions take; the oldest go first. */
+const RETENTION_BYTES = 256 * 1024 * 1024;
+/** What one change takes besides the fields of the version that it replaced, in bytes. */
+const CHANGE_BYTES = 100;
 
-/** All collections at one moment: what a read-only transaction reads. */
-export class SnapshotView {
-  private readonly saved = new Map<string, Snapshot>();
-
-  /** Keeps a collection as it is, before a commit changes it; a later change finds it kept already. */
-  keep(collection: Collection): void {
-    if (!this.saved.has(collection.path)) this.saved.set(collection.path, collection.snapshot());
-  }
-
-  get(path: string): Snapshot | undefined {
-    return this.saved.get(path);
-  }
+/** The changes of one commit to one collection, as long as they are kept. */
+interface RetainedCommit {
+  readonly time: number;
+  readonly collection: Collection;
+  bytes: number;
 }
 
 /**
- * The documents of every database: in memory, read from disk one collection at a time as they are first needed. Only
- * {@link Store.load} waits; everything else happens at once, so that what runs between two awaits sees one state.
+ * The documents of every database, in memory. A collection is loaded from disk when it is first used. All methods are
+ * synchronous, so code between two awaits sees one state. Times are microseconds since 1970.
  */
 export class Store {
   private readonly collections = new Map<string, Collection>();
-  private readonly unloaded = new Set<string>();
-  private readonly loading = new Map<string, Promise<void>>();
-  private readonly views = new Set<SnapshotView>();
-  private lastTime = 0;
+  private readonly unloaded: Set<string>;
+  private readonly retained = new Set<RetainedCommit>();
+  private retainedBytes = 0;
+  /** The last time that was assigned to a commit or returned as a read time. */
+  private lastTime: number;
+  /** The earliest time that can be read. */
+  private firstReadTime: number;
 
   constructor(
-    private readonly disk: SqliteStorage | undefined,
+    private readonly storage: SqliteStorage | undefined,
     private readonly now: () => number,
   ) {
-    for (const path of disk?.collections ?? []) this.unloaded.add(path);
-    this.lastTime = disk?.lastTime ?? 0;
+    this.unloaded = new Set(storage?.collections);
+    this.lastTime = storage?.lastTime ?? 0;
+    this.firstReadTime = this.lastTime;
   }
 
-  /** The time of a commit: now, but later than any commit before it. Microseconds since 1970. */
+  /** The time of the next commit: after all earlier commits and after all read times. */
   nextTime(): number {
     return Math.max(Math.floor(this.now() * 1000), this.lastTime + 1);
   }
 
-  /** The time of a read: not before the last commit. */
+  /** The time of a read of the latest versions: not before the last commit, and before the next one. */
   readTime(): number {
-    return Math.max(Math.floor(this.now() * 1000), this.lastTime);
+    return (this.lastTime = Math.max(Math.floor(this.now() * 1000), this.lastTime));
   }
 
-  /** Brings collections into memory. A large one comes in pages, and others are served in between. */
-  async load(paths: Iterable<string>): Promise<void> {
-    for (const path of paths) {
-      if (!this.unloaded.has(path)) continue;
-      let loading = this.loading.get(path);
-      if (!loading) this.loading.set(path, (loading = this.read(path)));
-      await loading;
+  /** @throws RpcError if the versions at a time cannot be read */
+  assertReadable(readTime: number): void {
+    if (readTime > this.readTime()) throw invalid("The requested 'read_time' cannot be in the future.");
+    this.dropExpired();
+    if (readTime < this.firstReadTime) {
+      throw new RpcError('FAILED_PRECONDITION', 'The requested snapshot version is too old.');
     }
   }
 
-  /** The document at a place. Its collection must have been loaded. */
-  get({ collection, id }: DocumentPath, view?: SnapshotView): StoredDoc | undefined {
-    const past = view?.get(collection);
-    return past ? past.get(id) : this.collections.get(collection)?.get(id);
+  /** The latest version of a document, or the version at a time. */
+  get({ collection, id }: DocumentPath, readTime?: number): StoredDoc | undefined {
+    return this.collection(collection)?.get(id, readTime);
   }
 
-  /** A loaded collection as it is now. */
+  /** A collection, unless no document was ever in it. */
   collection(path: string): Collection | undefined {
+    if (this.unloaded.has(path)) {
+      const loaded = new Collection(path);
+      loaded.append(this.storage?.readCollection(path).sort((a, b) => compareIds(a.id, b.id)) ?? []);
+      this.collections.set(path, loaded);
+      this.unloaded.delete(path);
+    }
     return this.collections.get(path);
   }
 
-  /** The documents of a loaded collection, now or in a view of the past. */
-  snapshot(path: string, view?: SnapshotView): Snapshot {
-    return view?.get(path) ?? this.collections.get(path)?.snapshot() ?? EMPTY_SNAPSHOT;
+  /** The latest documents of a collection, or those at a time. */
+  snapshot(path: string, readTime?: number): Snapshot {
+    return this.collection(path)?.snapshot(readTime) ?? EMPTY_SNAPSHOT;
   }
 
-  /** The collections that hold documents somewhere below a resource name; of one collection group, if it is given. */
+  /** The collections below a resource name, all or those of one collection group. Some may be empty. */
   descendantCollections(parent: string, group?: string): string[] {
     const prefix = `${parent}/`;
     const matches = (path: string): boolean =>
@@ -84,62 +89,54 @@ export class Store {
     return [...this.collections.keys(), ...this.unloaded].filter(matches);
   }
 
-  /** Whether a collection holds a document; it need not be loaded. */
+  /** Whether a collection has documents now. Does not load it. */
   hasDocuments(path: string): boolean {
-    if (this.unloaded.has(path)) return this.disk?.hasDocuments(path) ?? false;
+    if (this.unloaded.has(path)) return this.storage?.hasDocuments(path) ?? false;
     return (this.collections.get(path)?.size ?? 0) > 0;
   }
 
-  /** Applies the changes of one commit, on disk and then in memory. Their collections must have been loaded. */
+  /** Applies the changes of one commit, on disk and then in memory. */
   apply(changes: readonly DocumentChange[], time: number): void {
-    this.disk?.commit(changes, time);
+    this.storage?.commit(changes, time);
     this.lastTime = time;
-    for (const { collection: path, id, doc } of changes) {
-      let collection = this.collections.get(path);
-      if (!collection) this.collections.set(path, (collection = new Collection(path)));
-      for (const view of this.views) view.keep(collection);
-      collection.set(id, doc);
+    const commits = new Map<Collection, RetainedCommit>();
+    for (const change of changes) {
+      const collection = this.collection(change.collection) ?? new Collection(change.collection);
+      this.collections.set(change.collection, collection);
+      collection.apply(change, time);
+      const commit = commits.get(collection) ?? { time, collection, bytes: 0 };
+      commit.bytes += CHANGE_BYTES + (change.old?.fields.length ?? 0);
+      commits.set(collection, commit);
     }
+    for (const commit of commits.values()) {
+      this.retained.add(commit);
+      this.retainedBytes += commit.bytes;
+    }
+    this.dropExpired();
   }
 
-  /** A view that stays as everything is now, until it is closed. */
-  openView(): SnapshotView {
-    const view = new SnapshotView();
-    this.views.add(view);
-    return view;
-  }
-
-  closeView(view: SnapshotView): void {
-    this.views.delete(view);
-  }
-
-  /** Drops every document of every database. */
+  /** Deletes every document of every database. */
   clear(): void {
-    this.disk?.clear();
+    this.storage?.clear();
     this.unloaded.clear();
-    this.loading.clear();
-    for (const collection of this.collections.values()) collection.clear();
+    this.collections.clear();
+    this.retained.clear();
+    this.retainedBytes = 0;
+    this.firstReadTime = this.lastTime;
   }
 
   close(): void {
-    this.disk?.close();
+    this.storage?.close();
   }
 
-  private async read(path: string): Promise<void> {
-    const pause = timeSlices();
-    const docs: StoredDoc[] = [];
-    for (let more = true; more;) {
-      const page = this.disk?.page(path, docs.at(-1)?.row ?? 0, PAGE) ?? [];
-      for (const doc of page) docs.push(doc);
-      more = page.length === PAGE;
-      await pause();
+  /** Forgets the versions that are older than {@link RETENTION_MICROS}, or too many. */
+  private dropExpired(): void {
+    for (const commit of this.retained) {
+      if (commit.time > this.lastTime - RETENTION_MICROS && this.retainedBytes <= RETENTION_BYTES) return;
+      commit.collection.forget(commit.time);
+      this.firstReadTime = commit.time;
+      this.retained.delete(commit);
+      this.retainedBytes -= commit.bytes;
     }
-    const collection = new Collection(path);
-    collection.append(await sortInSlices(docs, (a, b) => compareStrings(a.id, b.id), pause));
-    // The server was cleared meanwhile: what was read does not exist any more.
-    if (!this.unloaded.has(path)) return;
-    this.collections.set(path, collection);
-    this.unloaded.delete(path);
-    this.loading.delete(path);
   }
 }

@@ -1,27 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
-import type { SnapshotView, Store } from './store';
+import type { TransactionOptions } from './schema';
+import type { Store } from './store';
 
 /** An open transaction. */
 export interface Transaction {
   readonly id: string;
   readonly database: string;
-  /** The connection it was last used by. */
+  /** The connection that last used it. */
   peer: string;
   readonly owner: LockOwner;
-  /** What a read-only transaction reads; undefined for one that may write. */
-  readonly view: SnapshotView | undefined;
+  /** When a read-only transaction reads, in microseconds since 1970; undefined for one that may write. */
+  readonly readTime: number | undefined;
   readonly startedAt: number;
-  /** Requests that are being served; while there are any it is not idle. */
+  /** How many requests are in progress; it is not idle meanwhile. */
   active: number;
   lastUsedAt: number;
-  /** Set when its connection has gone. */
+  /** Set when its connection has closed. */
   orphaned: boolean;
-  /** Set once its commit is under way; a second one comes too late, as after the end. */
+  /** Set when its commit begins; a second commit fails as if the transaction had ended. */
   committing: boolean;
 }
 
-/** How long a transaction may last, and how long it may be idle. https://firebase.google.com/docs/firestore/quotas */
+/** How long a transaction may last, and be idle, in milliseconds. https://firebase.google.com/docs/firestore/quotas */
 export interface TransactionLimits {
   readonly totalMs: number;
   readonly idleMs: number;
@@ -31,19 +32,19 @@ export interface TransactionLimits {
 export const FIRESTORE_LIMITS: TransactionLimits = { totalMs: 270_000, idleMs: 60_000 };
 
 /**
- * How long a transaction outlives its connection. A client that has died holds up the others no longer than this; one whose
- * pool has merely closed an idle connection comes back by another within milliseconds.
+ * How long a transaction outlives its connection. Other clients wait at most this long for the locks of a client that has
+ * ended. A client that only closed an idle connection returns on another one within milliseconds.
  */
 const ORPHAN_MS = 2000;
 const SWEEP_MS = 500;
 
-/** How many transactions that have ended are remembered. */
-const REMEMBERED = 10_000;
+/** How many ended transactions are remembered. */
+const MAX_ENDED = 10_000;
 
 /** The open transactions of a server. */
 export class Transactions {
   private readonly open = new Map<string, Transaction>();
-  private readonly past = new Map<string, { readonly age: number; readonly committed: boolean }>();
+  private readonly ended = new Map<string, { readonly age: number; readonly committed: boolean }>();
   private readonly prefix = randomBytes(6);
   private readonly sweeper: NodeJS.Timeout;
   private count = 0;
@@ -57,19 +58,20 @@ export class Transactions {
     this.sweeper.unref();
   }
 
-  /** Starts a transaction. As the retry of another it inherits that one's age, and so its place before younger ones. */
-  begin(database: string, peer: string, readOnly: boolean, retryOf: string | undefined): Transaction {
+  /** Starts a transaction. A retry inherits the age of the first try, and so its priority over younger ones. */
+  begin(database: string, peer: string, { readOnly, readTime, retryOf }: TransactionOptions): Transaction {
+    if (readTime !== undefined) this.store.assertReadable(readTime);
     const number = ++this.count;
     const id = Buffer.alloc(12);
     this.prefix.copy(id);
     id.writeUIntBE(number, 6, 6);
-    const age = (retryOf === undefined ? undefined : this.past.get(retryOf)?.age) ?? number;
+    const age = (retryOf === undefined ? undefined : this.ended.get(retryOf)?.age) ?? number;
     const transaction: Transaction = {
       id: id.toString('base64'),
       database,
       peer,
       owner: new LockOwner(age),
-      view: readOnly ? this.store.openView() : undefined,
+      readTime: readOnly ? (readTime ?? this.store.readTime()) : undefined,
       startedAt: performance.now(),
       active: 0,
       lastUsedAt: performance.now(),
@@ -80,7 +82,7 @@ export class Transactions {
     return transaction;
   }
 
-  /** The open transaction with an id. One that has ended, or never was, is INVALID_ARGUMENT, as the SDK expects. */
+  /** @throws RpcError INVALID_ARGUMENT, as the SDK expects, if the transaction has ended or never existed */
   get(id: string, database: string, peer: string): Transaction {
     const transaction = this.open.get(id);
     if (transaction?.database !== database || transaction.owner.ended || transaction.committing)
@@ -90,27 +92,24 @@ export class Transactions {
     return transaction;
   }
 
-  /** Ends a transaction and gives up its locks; nothing is applied in it any more. */
+  /** Ends a transaction and releases its locks. Nothing is applied in it afterwards. */
   end(transaction: Transaction, how: 'committed' | 'rolled back'): void {
     if (!this.open.delete(transaction.id)) return;
-    if (transaction.view) this.store.closeView(transaction.view);
     this.locks.release(transaction.owner);
-    this.past.set(transaction.id, { age: transaction.owner.age, committed: how === 'committed' });
-    for (const id of this.past.keys()) {
-      if (this.past.size <= REMEMBERED) break;
-      this.past.delete(id);
-    }
+    this.ended.set(transaction.id, { age: transaction.owner.age, committed: how === 'committed' });
+    const [oldest] = this.ended.keys();
+    if (this.ended.size > MAX_ENDED && oldest !== undefined) this.ended.delete(oldest);
   }
 
-  /** Rolls back at a client's request. One that was aborted already is fine; one that was committed or unknown is not. */
+  /** Rolls back at a client's request. An aborted transaction is accepted; a committed or unknown one is not. */
   rollBack(id: string, database: string): void {
     const transaction = this.open.get(id);
     if (transaction?.database === database) this.end(transaction, 'rolled back');
-    else if (this.past.get(id)?.committed !== false) throw transactionEndedError();
+    else if (this.ended.get(id)?.committed !== false) throw transactionEndedError();
   }
 
-  /** Tells of a connection that has gone: its transactions are rolled back unless they turn up by another soon. */
-  disconnected(peer: string): void {
+  /** Marks the transactions of a closed connection: they are rolled back unless another connection uses them soon. */
+  onDisconnect(peer: string): void {
     for (const transaction of this.open.values()) {
       if (transaction.peer !== peer) continue;
       transaction.orphaned = true;
@@ -118,7 +117,7 @@ export class Transactions {
     }
   }
 
-  /** Rolls back everything that is open. */
+  /** Rolls back all open transactions. */
   clear(): void {
     for (const transaction of this.open.values()) this.end(transaction, 'rolled back');
   }

@@ -16,7 +16,7 @@ export class Timestamp {
   ) {}
 
   /** From microseconds since 1970, which a double holds exactly until the year 2255. */
-  static ofMicros(micros: number): Timestamp {
+  static fromMicros(micros: number): Timestamp {
     const seconds = Math.floor(micros / 1e6);
     return new Timestamp(seconds, (micros - seconds * 1e6) * 1000);
   }
@@ -32,7 +32,7 @@ export class Reference {
   constructor(readonly name: string) {}
 }
 
-/** A point on the globe, in degrees. */
+/** A geographical point, in degrees. */
 export class GeoPoint {
   constructor(
     readonly latitude: number,
@@ -44,8 +44,8 @@ export class GeoPoint {
 export const isNumber = (value: Value | undefined): value is bigint | number =>
   typeof value === 'number' || typeof value === 'bigint';
 
-/** The place of a value's type in the order over all types; integers and doubles share one. */
-export function typeOrder(value: Value): number {
+/** The position of a value's type in the order of types. Integers and doubles share one. */
+export function getTypeOrder(value: Value): number {
   if (value === null) return 0;
   if (typeof value === 'boolean') return 1;
   if (isNumber(value)) return 2;
@@ -58,56 +58,52 @@ export function typeOrder(value: Value): number {
 }
 
 /**
- * UTF-8 byte order of two strings, without encoding them: code units agree with it except where a surrogate pair meets
- * a character from U+E000 up.
+ * Compares two strings by their UTF-8 bytes, without encoding them. Code units have the same order, except that surrogates
+ * sort after U+E000 to U+FFFF.
  */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const left = a.charCodeAt(i);
     const right = b.charCodeAt(i);
-    if (left === right) continue;
-    return rank(left) - rank(right);
+    if (left !== right) return toUtf8Order(left) - toUtf8Order(right);
   }
   return a.length - b.length;
 }
 
-const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
+const toUtf8Order = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
-/** As {@link compareStrings}, for resource names: a slash sorts before everything, so that they compare id by id. */
+const NUMERIC_ID = /^__id(-?\d{1,19})__$/;
+
+/** The number of an id such as `__id7__`, which Datastore assigns; undefined for other ids. */
+export function parseNumericId(id: string): bigint | undefined {
+  const digits = NUMERIC_ID.exec(id)?.[1];
+  const number = digits === undefined ? undefined : BigInt(digits);
+  return number !== undefined && BigInt.asIntN(64, number) === number ? number : undefined;
+}
+
+/** Firestore's order of ids: numeric ids by number, then the others by their UTF-8 bytes. */
+export function compareIds(a: string, b: string): number {
+  if (!a.startsWith('__id') && !b.startsWith('__id')) return compareStrings(a, b);
+  const [left, right] = [parseNumericId(a), parseNumericId(b)];
+  if (left !== undefined && right !== undefined && left !== right) return left < right ? -1 : 1;
+  return Number(left === undefined) - Number(right === undefined) || compareStrings(a, b);
+}
+
+/** Compares resource names id by id. */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const left = a.charCodeAt(i);
-    const right = b.charCodeAt(i);
-    if (left === right) continue;
-    return (left === SLASH ? -1 : rank(left)) - (right === SLASH ? -1 : rank(right));
+  let start = 0;
+  for (let i = 0; i < length && a.charCodeAt(i) === b.charCodeAt(i); i++) {
+    if (a.charCodeAt(i) === SLASH) start = i + 1;
   }
-  return a.length - b.length;
+  const firstId = (name: string): string => name.slice(start).split('/', 1)[0] ?? '';
+  return compareIds(firstId(a), firstId(b)) || a.length - b.length;
 }
 
 const SLASH = 0x2f;
-const NUMERIC_ID = /^__id(-?\d+)__$/;
 
-/**
- * As {@link compareNames}, for names in values: ids of the form `__id7__` are numbers and sort before all others. No
- * document here can have one, but the SDK's recursiveDelete asks for all documents after the least of them.
- */
-function compareReferences(a: string, b: string): number {
-  if (!a.includes('/__id') && !b.includes('/__id')) return compareNames(a, b);
-  const right = b.split('/');
-  for (const [i, id] of a.split('/').entries()) {
-    const other = right[i];
-    if (other === undefined) return 1;
-    const [left, number] = [NUMERIC_ID.exec(id)?.[1], NUMERIC_ID.exec(other)?.[1]];
-    if (left !== undefined && number !== undefined && left !== number) return BigInt(left) < BigInt(number) ? -1 : 1;
-    const order = Number(left === undefined) - Number(number === undefined) || compareStrings(id, other);
-    if (order !== 0) return order;
-  }
-  return a.length - b.length;
-}
-
-/** JavaScript compares a bigint with a number exactly; only NaN, the least number here, needs a hand. */
+/** JavaScript compares a bigint with a number exactly. NaN is the least number here. */
 function compareNumbers(a: bigint | number, b: bigint | number): number {
   if (a < b) return -1;
   if (a > b) return 1;
@@ -122,10 +118,10 @@ function compareArrays(a: readonly Value[], b: readonly Value[]): number {
   return a.length - b.length;
 }
 
-/** Maps compare by their entries in the order of their keys: key, then value, then the number of entries. */
+/** Compares maps by their entries in the order of their keys, then by their number. */
 function compareMaps(a: MapValue, b: MapValue): number {
-  const right = [...b].sort(byKey);
-  for (const [i, [key, value]] of [...a].sort(byKey).entries()) {
+  const right = [...b].sort(compareByKey);
+  for (const [i, [key, value]] of [...a].sort(compareByKey).entries()) {
     const other = right[i];
     if (!other) return 1;
     const order = compareStrings(key, other[0]) || compareValues(value, other[1]);
@@ -134,29 +130,29 @@ function compareMaps(a: MapValue, b: MapValue): number {
   return a.size - b.size;
 }
 
-/** Orders the entries of a map by key. */
-export const byKey = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
+/** Compares two entries of a map by key. */
+export const compareByKey = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
   compareStrings(a[0], b[0]);
 
-/** Firestore's order over values of all types; 0 is the equality of `==`, where 1 equals 1.0 and NaN equals NaN. */
+/** Firestore's order of all values. 1 equals 1.0, and NaN equals NaN. */
 export function compareValues(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   if (a instanceof Timestamp && b instanceof Timestamp) return a.seconds - b.seconds || a.nanos - b.nanos;
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
-  if (a instanceof Reference && b instanceof Reference) return compareReferences(a.name, b.name);
+  if (a instanceof Reference && b instanceof Reference) return compareNames(a.name, b.name);
   if (a instanceof GeoPoint && b instanceof GeoPoint) return a.latitude - b.latitude || a.longitude - b.longitude;
   if (Array.isArray(a) && Array.isArray(b)) return compareArrays(a, b);
   if (a instanceof Map && b instanceof Map) return compareMaps(a, b);
-  return typeOrder(a) - typeOrder(b);
+  return getTypeOrder(a) - getTypeOrder(b);
 }
 
-/** Equality as queries and array transforms see it. */
+/** Equality in the order of all values. */
 export const equalValues = (a: Value, b: Value): boolean => compareValues(a, b) === 0;
 
-/** A string that two scalar values share exactly when they are equal; undefined for values that are not scalar. */
-export function equalityKey(value: Value): string | undefined {
+/** A string that two scalars share exactly when they are equal; undefined for other values. */
+export function toEqualityKey(value: Value): string | undefined {
   if (typeof value === 'string') return `s${value}`;
   if (typeof value === 'boolean') return value ? 'true' : 'false';
   if (typeof value === 'bigint') return `n${value.toString()}`;
@@ -164,65 +160,65 @@ export function equalityKey(value: Value): string | undefined {
   return value instanceof Reference ? `r${value.name}` : undefined;
 }
 
-/** A copy that shares no map and no array with its original. */
+/** Copies a map with all maps and arrays in it. */
 export function cloneMap(map: MapValue): MapValue {
   const clone = (value: Value): Value =>
     value instanceof Map ? cloneMap(value) : Array.isArray(value) ? value.map(clone) : value;
   return new Map(Array.from(map, ([key, value]) => [key, clone(value)]));
 }
 
-/** The value at a path of steps, or undefined where there is none. */
+/** The value at a path, if there is one. */
 export function getPath(map: MapValue, path: readonly string[]): Value | undefined {
   let value: Value | undefined = map;
   for (const step of path) value = value instanceof Map ? value.get(step) : undefined;
   return value;
 }
 
-/** Sets the value at a path in place, making the maps on the way, or removes it when the value is undefined. */
+/** Sets the value at a path in place and creates the maps on the way; undefined removes it. */
 export function setPath(map: MapValue, path: readonly string[], value: Value | undefined): void {
   const last = path.at(-1);
   if (last === undefined) return;
-  let at = map;
+  let parent = map;
   for (const step of path.slice(0, -1)) {
-    let next = at.get(step);
+    let next = parent.get(step);
     if (!(next instanceof Map)) {
       if (value === undefined) return;
       next = new Map();
-      at.set(step, next);
+      parent.set(step, next);
     }
-    at = next;
+    parent = next;
   }
-  if (value === undefined) at.delete(last);
-  else at.set(last, value);
+  if (value === undefined) parent.delete(last);
+  else parent.set(last, value);
 }
 
-const stringSize = (text: string): number => Buffer.byteLength(text) + 1;
+const getStringSize = (text: string): number => Buffer.byteLength(text) + 1;
 
-/** The stored size of a document's name: each id below `…/documents` as a string, and 16 bytes. */
-export function nameSize(name: string): number {
+/** The stored size of a document's name in bytes: each id below `…/documents` as a string, and 16. */
+export function getNameSize(name: string): number {
   return (
     16 +
     name
       .split('/')
       .slice(5)
-      .reduce((sum, id) => sum + stringSize(id), 0)
+      .reduce((sum, id) => sum + getStringSize(id), 0)
   );
 }
 
-/** The stored size of a map's entries. https://firebase.google.com/docs/firestore/storage-size */
-export function fieldsSize(map: MapValue): number {
+/** The stored size of a map's entries in bytes. https://firebase.google.com/docs/firestore/storage-size */
+export function getFieldsSize(map: MapValue): number {
   let size = 0;
-  for (const [key, value] of map) size += stringSize(key) + valueSize(value);
+  for (const [key, value] of map) size += getStringSize(key) + getValueSize(value);
   return size;
 }
 
-function valueSize(value: Value): number {
+function getValueSize(value: Value): number {
   if (value === null || typeof value === 'boolean') return 1;
   if (isNumber(value) || value instanceof Timestamp) return 8;
-  if (typeof value === 'string') return stringSize(value);
+  if (typeof value === 'string') return getStringSize(value);
   if (value instanceof Uint8Array) return value.length;
-  if (value instanceof Reference) return nameSize(value.name);
+  if (value instanceof Reference) return getNameSize(value.name);
   if (value instanceof GeoPoint) return 16;
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + valueSize(item), 0);
-  return 32 + fieldsSize(value);
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + getValueSize(item), 0);
+  return 32 + getFieldsSize(value);
 }

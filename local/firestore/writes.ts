@@ -7,12 +7,11 @@ import type { Precondition, Transform, Write } from './schema';
 import {
   Timestamp,
   cloneMap,
-  compareValues,
   equalValues,
-  fieldsSize,
+  getFieldsSize,
   getPath,
   isNumber,
-  nameSize,
+  getNameSize,
   setPath,
   type MapValue,
   type Value,
@@ -24,17 +23,18 @@ const MAX_INDEX_ENTRIES = 40_000;
 const MAX_DEPTH = 20;
 const MAX_FIELD_NAME_BYTES = 1500;
 
-/** What a write makes of a document, and what its client is told. */
+/** The document after a write, and what the client gets. */
 export interface WriteResult {
-  /** The document from now on; the same object as before when the write changed nothing, undefined when there is none. */
+  /** The new version; the same object as before if nothing changed, undefined if it does not exist. */
   readonly doc: StoredDoc | undefined;
   readonly updateTime: number | undefined;
   readonly transformResults: readonly Value[];
 }
 
 /**
- * Applies one write to the document as it stands, at a time in microseconds. Changes nothing itself.
- * Throws the status that Firestore answers: a failed precondition, a limit, an operand of the wrong type.
+ * Computes the result of one write at a time in microseconds. Stores nothing.
+ *
+ * @throws RpcError for a failed precondition, an exceeded limit, or an operand of the wrong type
  */
 export function applyWrite(
   write: Write,
@@ -43,19 +43,17 @@ export function applyWrite(
   time: number,
   indexes: Indexes,
 ): WriteResult {
-  checkPrecondition(write, current);
+  assertPrecondition(write, current);
   switch (write.kind) {
-    case 'verify':
-      return { doc: current, updateTime: current?.updateTime, transformResults: [] };
     case 'delete':
       return { doc: undefined, updateTime: undefined, transformResults: [] };
     case 'update': {
-      const fields = mergedFields(write, current);
+      const fields = mergeFields(write, current);
       const transformResults = write.transforms.map((transform) => applyTransform(fields, transform, time));
       const bytes = encodeFields(fields);
-      // A write that leaves the document as it was leaves its update time too.
+      // A write that changes nothing keeps the update time.
       const unchanged = current && bytes.equals(current.fields);
-      if (!unchanged) checkLimits(path, fields, bytes, indexes);
+      if (!unchanged) assertLimits(path, fields, bytes, indexes);
       const doc = unchanged
         ? current
         : {
@@ -71,17 +69,17 @@ export function applyWrite(
   }
 }
 
-function checkPrecondition({ precondition, name }: Write, current: StoredDoc | undefined): void {
+function assertPrecondition({ precondition, name }: Write, current: StoredDoc | undefined): void {
   if (!precondition) return;
   if ('exists' in precondition) {
     if (precondition.exists && !current) throw new RpcError('NOT_FOUND', `No document to update: ${name}`);
     if (!precondition.exists && current) throw new RpcError('ALREADY_EXISTS', `Document already exists: ${name}`);
     return;
   }
-  checkUpdateTime(precondition, current);
+  assertUpdateTime(precondition, current);
 }
 
-function checkUpdateTime({ updateTime }: Extract<Precondition, { updateTime: Timestamp }>, current?: StoredDoc): void {
+function assertUpdateTime({ updateTime }: Extract<Precondition, { updateTime: Timestamp }>, current?: StoredDoc): void {
   const stored = current?.updateTime ?? 0;
   if (stored === updateTime.micros) return;
   throw new RpcError(
@@ -90,7 +88,7 @@ function checkUpdateTime({ updateTime }: Extract<Precondition, { updateTime: Tim
   );
 }
 
-function mergedFields(write: Extract<Write, { kind: 'update' }>, current: StoredDoc | undefined): MapValue {
+function mergeFields(write: Extract<Write, { kind: 'update' }>, current: StoredDoc | undefined): MapValue {
   const { mask, fields } = write;
   if (!mask) return write.transforms.length > 0 ? cloneMap(fields) : fields;
   const merged = decodeFields(current?.fields ?? NO_FIELDS);
@@ -99,31 +97,29 @@ function mergedFields(write: Extract<Write, { kind: 'update' }>, current: Stored
   return merged;
 }
 
-/** Applies a transform in place and returns its result, which the client receives. */
+/** Applies a transform in place. Returns its result for the client. */
 function applyTransform(fields: MapValue, transform: Transform, time: number): Value {
   const stored = getPath(fields, transform.path);
-  const { value, result } = transformed(stored, transform, time);
+  const { value, result } = transformValue(stored, transform, time);
   setPath(fields, transform.path, value);
   return result;
 }
 
-function transformed(stored: Value | undefined, transform: Transform, time: number): { value: Value; result: Value } {
+function transformValue(
+  stored: Value | undefined,
+  transform: Transform,
+  time: number,
+): { value: Value; result: Value } {
   switch (transform.kind) {
     case 'serverTimestamp': {
       // The request time has millisecond precision.
-      const value = Timestamp.ofMicros(time - (time % 1000));
+      const value = Timestamp.fromMicros(time - (time % 1000));
       return { value, result: value };
     }
     case 'increment': {
-      const operand = numeric(transform.operand);
-      const value = isNumber(stored) ? add(stored, operand) : operand;
-      return { value, result: value };
-    }
-    case 'maximum':
-    case 'minimum': {
-      const operand = numeric(transform.operand);
-      const sign = transform.kind === 'maximum' ? 1 : -1;
-      const value = isNumber(stored) ? extreme(stored, operand, sign) : operand;
+      const { operand } = transform;
+      if (!isNumber(operand)) throw invalid('The operand of an increment is not a number.');
+      const value = isNumber(stored) ? addNumbers(stored, operand) : operand;
       return { value, result: value };
     }
     case 'arrayUnion': {
@@ -141,38 +137,27 @@ function transformed(stored: Value | undefined, transform: Transform, time: numb
   }
 }
 
-function numeric(value: Value): bigint | number {
-  if (!isNumber(value)) throw invalid('The operand of a numeric transform is not a number.');
-  return value;
-}
-
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 
-/** Integers add up to an integer that stops at the ends of 64 bits; anything else adds as doubles. */
-export function add(a: bigint | number, b: bigint | number): bigint | number {
+/** Adds integers, limited to 64 bits, as an integer; anything else as doubles. */
+function addNumbers(a: bigint | number, b: bigint | number): bigint | number {
   if (typeof a !== 'bigint' || typeof b !== 'bigint') return Number(a) + Number(b);
   const sum = a + b;
   return sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum;
 }
 
-/** Equal numbers keep the stored one and its type; with NaN on either side the result is NaN. */
-function extreme(stored: bigint | number, operand: bigint | number, sign: 1 | -1): bigint | number {
-  if (Number.isNaN(stored) || Number.isNaN(operand)) return NaN;
-  return compareValues(operand, stored) * sign > 0 ? operand : stored;
-}
-
-function checkLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
-  checkMap(fields, 1);
-  const size = nameSize(path.name) + fieldsSize(fields) + 32;
+function assertLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
+  assertMap(fields, 1);
+  const size = getNameSize(path.name) + getFieldsSize(fields) + 32;
   if (size > MAX_DOCUMENT_BYTES) {
-    const figure = (value: number): string => value.toLocaleString('en-US');
+    const format = (value: number): string => value.toLocaleString('en-US');
     throw invalid(
-      `Document "${path.name}" cannot be written because its size (${figure(size)} bytes) exceeds the maximum allowed ` +
-        `size of ${figure(MAX_DOCUMENT_BYTES)} bytes.`,
+      `Document "${path.name}" cannot be written because its size (${format(size)} bytes) exceeds the maximum allowed ` +
+        `size of ${format(MAX_DOCUMENT_BYTES)} bytes.`,
     );
   }
-  // A field takes nine bytes or more and an element four: small documents need no count.
+  // A field takes at least nine bytes and an element four, so small documents need no count.
   if (
     bytes.length > MAX_INDEX_ENTRIES / 4 &&
     indexes.countEntries(getCollectionGroup(path.collection), fields) > MAX_INDEX_ENTRIES
@@ -181,14 +166,14 @@ function checkLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexe
   }
 }
 
-function checkMap(map: MapValue, depth: number): void {
+function assertMap(map: MapValue, depth: number): void {
   for (const [key, value] of map) {
-    checkFieldName(key);
-    checkNesting(value, depth);
+    assertFieldName(key);
+    assertNesting(value, depth);
   }
 }
 
-function checkFieldName(key: string): void {
+function assertFieldName(key: string): void {
   if (key === '') throw invalid('Document fields must not be empty.');
   if (/^__.*__$/s.test(key)) throw invalid(`Document fields cannot begin and end with "__": ${key}`);
   if (key.length > MAX_FIELD_NAME_BYTES / 3 && Buffer.byteLength(key) > MAX_FIELD_NAME_BYTES) {
@@ -196,21 +181,21 @@ function checkFieldName(key: string): void {
   }
 }
 
-function checkNesting(value: Value, depth: number): void {
+function assertNesting(value: Value, depth: number): void {
   if (!(value instanceof Map) && !Array.isArray(value)) return;
   if (depth > MAX_DEPTH) throw invalid(`A value is nested deeper than ${MAX_DEPTH} levels.`);
   if (value instanceof Map) {
-    checkMap(value, depth + 1);
+    assertMap(value, depth + 1);
     return;
   }
   for (const item of value) {
     if (Array.isArray(item)) throw invalid('Cannot convert an array value in an array value.');
-    checkNesting(item, depth + 1);
+    assertNesting(item, depth + 1);
   }
 }
 
-/** Keeps only the named fields of a document, as a read with a mask or a projection does. */
-export function project(fields: Buffer, paths: readonly FieldPath[]): Buffer {
+/** Keeps only the named fields, for a read with a mask or a projection. */
+export function projectFields(fields: Buffer, paths: readonly FieldPath[]): Buffer {
   if (paths.length === 0) return NO_FIELDS;
   const all = decodeFields(fields);
   const kept: MapValue = new Map();

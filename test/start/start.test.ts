@@ -84,9 +84,7 @@ describe('with free ports and all else as it comes', () => {
   test('a second one on the same data is refused in one line', async () => {
     const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: dataDir });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(
-      /^Firestore cannot start \(.*DATA_DIR.*\): The data folder .* is in use by another server\..*\n$/,
-    );
+    expect(stderr).toMatch(/^Firestore cannot start \(.*DATA_DIR.*\): DATA_DIR .* is in use by another server: .*\n$/);
   });
 
   test.each([
@@ -202,7 +200,7 @@ test('a damaged data folder is refused in one line that says what to do', async 
   const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: dataDir });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^Firestore cannot start \(.*DATA_DIR.*\): The data folder .* is damaged: .* Move the folder away, or choose another.*\n$/,
+    /^Firestore cannot start \(.*DATA_DIR.*\): DATA_DIR .* is damaged \(.*\): move it away, or set DATA_DIR to another folder.*\n$/,
   );
 });
 

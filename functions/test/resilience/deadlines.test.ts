@@ -55,7 +55,7 @@ const calls: Record<string, Tried> = {
 test.each(Object.entries(calls))('a silent %s fails within its deadline', async (_, { rpc, call, deadlineMs }) => {
   await commits['commit of entries']?.call();
   await db.getAll(db.doc('a/b'));
-  embedded.faults.inject({ rpc, times: 100, action: { kind: 'silence' } });
+  embedded.faults.inject({ rpc, times: 100, action: { kind: 'hang' } });
   const started_at = performance.now();
   await expect(call()).rejects.toMatchObject({ code: 4 });
   const tookMs = performance.now() - started_at;
@@ -66,7 +66,7 @@ test.each(Object.entries(calls))('a silent %s fails within its deadline', async 
 
 test.each(Object.entries(commits))('a silent %s is not sent again', async (_, { call }) => {
   const before = embedded.counts().Commit;
-  embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'silence' } });
+  embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'hang' } });
   await expect(call()).rejects.toMatchObject({ code: 4 });
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   embedded.faults.clear();

@@ -32,7 +32,7 @@ const codes: Code[] = [
 const faults: Record<string, FaultAction> = {
   ...Object.fromEntries(codes.map((code) => [code, { kind: 'error', code }])),
   'dropped connection': { kind: 'drop' },
-  silence: { kind: 'silence' },
+  silence: { kind: 'hang' },
 };
 const points = ['before', 'after'] as const;
 

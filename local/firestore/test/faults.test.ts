@@ -115,7 +115,7 @@ describe('faults', () => {
   it('never answer, whether or not the work is done, until the client gives up', async () => {
     const db = bench.client();
     const database = databaseName(db);
-    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'silence' } });
+    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'hang' } });
     const writes = [{ update: { name: `${database}/documents/a/1`, fields: {} } }];
     const commit = bench.raw().commit({ database, writes }, { timeout: 300 });
     expect(await rejection(commit)).toMatchObject({ code: DEADLINE_EXCEEDED });

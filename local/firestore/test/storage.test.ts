@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore } from '..';
+import { SqliteStorage } from '../sqlite-storage';
 import { rawClient, rejection, startFirestoreTestServer } from './support';
 
 let folder: string;
@@ -61,7 +62,7 @@ describe('the data folder', () => {
     await second.close();
   });
 
-  it('loads a large collection while others are served, and loses nothing that is written meanwhile', async () => {
+  it('loads a large collection when it is first used, and loses nothing that is written meanwhile', async () => {
     const first = await startFirestoreTestServer({ dataDir: folder });
     const db = first.client('large');
     for (let at = 0; at < 6000; at += 1000) {
@@ -116,34 +117,77 @@ describe('the data folder', () => {
   });
 
   it('belongs to one server: a second says so and stops', async () => {
+    const inUse = `DATA_DIR ${folder} is in use by another server: stop that server, or set DATA_DIR to another folder.`;
     const first = await startFirestore({ dataDir: folder });
-    const second = await rejection(startFirestore({ dataDir: folder }));
-    expect(second.message).toBe(
-      `The data folder ${folder} is in use by another server. Stop that one, or choose another folder.`,
-    );
-    const { child, output } = await spawnServer();
-    expect(output).toContain('is in use by another server');
-    expect(child.exitCode ?? (await exited(child))).toBe(1);
-    await first.close();
+    try {
+      expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(inUse);
+      const { child, output } = await spawnServer();
+      expect(output.trim()).toBe(inUse);
+      expect(child.exitCode ?? (await exited(child))).toBe(1);
+    } finally {
+      await first.close();
+    }
   });
 
-  it('is refused with a reason when it is damaged, of another version, or not ours', async () => {
+  it('is rejected with the reason and the way out if it is damaged, of another version, or of another program', async () => {
     const file = join(folder, 'firestore.sqlite');
-    writeFileSync(file, 'this is not a database, whatever its name says'.repeat(100));
-    expect((await rejection(startFirestore({ dataDir: folder }))).message).toMatch(
-      /is damaged: .*Move the folder away/,
+    const wayOut = 'move it away, or set DATA_DIR to another folder, to start empty.';
+    writeFileSync(file, 'this is not a database, in spite of its name'.repeat(100));
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
+      `DATA_DIR ${folder} is damaged (file is not a database): ${wayOut}`,
     );
     rmSync(file);
     await (await startFirestore({ dataDir: folder })).close();
     const database = new DatabaseSync(file);
     database.exec('PRAGMA user_version = 99');
     database.close();
-    expect((await rejection(startFirestore({ dataDir: folder }))).message).toMatch(/version 99, .* reads version 1/);
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
+      `DATA_DIR ${folder} cannot be used, because it was written by a newer version (format 99; this version reads ` +
+        `format 1): ${wayOut}`,
+    );
     rmSync(file);
     const other = new DatabaseSync(file);
-    other.exec('CREATE TABLE somebody (x)');
+    other.exec('CREATE TABLE other (x)');
     other.close();
-    expect((await rejection(startFirestore({ dataDir: folder }))).message).toMatch(/belongs to another program/);
+    expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
+      `DATA_DIR ${folder} cannot be used, because its firestore.sqlite belongs to another program: ${wayOut}`,
+    );
+    rmSync(file);
+    writeFileSync(join(folder, 'a file'), '');
+    const noFolder = join(folder, 'a file');
+    expect((await rejection(startFirestore({ dataDir: noFolder }))).message).toMatch(
+      new RegExp(`^DATA_DIR ${noFolder} cannot be used, because .*${wayOut}$`),
+    );
+  });
+
+  it('that is damaged where it is not read at the start fails the reads of it, with the same message', async () => {
+    const first = await startFirestoreTestServer({ dataDir: folder });
+    const batch = first.client('damaged').batch();
+    for (let i = 0; i < 400; i++) batch.set(first.client('damaged').doc(`c/${i}`), { text: 'x'.repeat(1000) });
+    await batch.commit();
+    await first.close();
+    const file = join(folder, 'firestore.sqlite');
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0x5a, 16 * 4096));
+    const log = jest.spyOn(console, 'error').mockImplementation();
+    const second = await startFirestoreTestServer({ dataDir: folder });
+    try {
+      expect((await rejection(second.client('damaged').collection('c').get())).message).toContain(
+        `DATA_DIR ${folder} is damaged`,
+      );
+      expect(log).toHaveBeenCalled();
+    } finally {
+      log.mockRestore();
+      await second.close();
+    }
+  });
+
+  it('is flushed to the medium by every commit', () => {
+    const storage = SqliteStorage.open(folder);
+    const database = Reflect.get(storage, 'database') as DatabaseSync;
+    // 2 is FULL: https://sqlite.org/pragma.html#pragma_synchronous
+    expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
+    storage.close();
   });
 });
 

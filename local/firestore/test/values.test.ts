@@ -1,17 +1,19 @@
 import fc from 'fast-check';
-import { decodeFields, decodeValue, encodeFields, encodeValue, fieldReader } from '../codec';
+import { createFieldReader, decodeFields, encodeFields } from '../codec';
+import { RPCS, decodeRequest } from '../schema';
 import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../paths';
 import {
   GeoPoint,
   Reference,
   Timestamp,
+  compareIds,
   compareNames,
   compareStrings,
   compareValues,
   equalValues,
-  equalityKey,
-  fieldsSize,
-  nameSize,
+  toEqualityKey,
+  getFieldsSize,
+  getNameSize,
   type MapValue,
   type Value,
 } from '../values';
@@ -121,10 +123,17 @@ describe('values', () => {
     );
   });
 
+  it('orders numeric ids by number, before all others', () => {
+    const ordered = ['__id-12__', '__id-2__', '__id0__', '__id7__', '__id10__', '', '10', '9', '__idx__', 'a'];
+    expect([...ordered].reverse().sort(compareIds)).toEqual(ordered);
+    const names = ordered.map((id) => `projects/p/databases/d/documents/a/${id}`);
+    expect([...names].reverse().sort(compareNames)).toEqual(names);
+  });
+
   it('gives equal scalars one equality key, and others different ones', () => {
     fc.assert(
       fc.property(scalar, scalar, (a, b) => {
-        const [left, right] = [equalityKey(a), equalityKey(b)];
+        const [left, right] = [toEqualityKey(a), toEqualityKey(b)];
         if (left !== undefined && right !== undefined) expect(left === right).toBe(equalValues(a, b));
       }),
       { numRuns: 1000 },
@@ -133,31 +142,35 @@ describe('values', () => {
 
   // https://firebase.google.com/docs/firestore/storage-size: the two examples of the page
   it('measures documents as documented', () => {
-    expect(nameSize('projects/p/databases/d/documents/users/jeff/tasks/my_task_id')).toBe(44);
+    expect(getNameSize('projects/p/databases/d/documents/users/jeff/tasks/my_task_id')).toBe(44);
     const fields: MapValue = new Map<string, Value>([
       ['type', 'Personal'],
       ['done', false],
       ['priority', 1n],
       ['description', 'Learn Cloud Firestore'],
     ]);
-    expect(44 + fieldsSize(fields) + 32).toBe(147);
+    expect(44 + getFieldsSize(fields) + 32).toBe(147);
   });
 });
 
-describe('codec', () => {
-  it('reads back what it wrote', () => {
-    fc.assert(fc.property(value, (original) => expect(decodeValue(encodeValue(original))).toEqual(original)));
-    // As text, a lone surrogate has no UTF-8 and becomes U+FFFD on the way out of the client.
+describe('stored fields', () => {
+  it('are read as they were written, all or one at a time', () => {
     fc.assert(
       fc.property(map, (original) => {
-        const decoded = decodeFields(encodeFields(original));
-        expect(new Map(decoded)).toEqual(original);
-        for (const [key, field] of original) expect(fieldReader([key])(encodeFields(original))).toEqual(field);
+        const bytes = encodeFields(original);
+        expect(decodeFields(bytes)).toEqual(original);
+        for (const [key, field] of original) {
+          expect(createFieldReader([key])(bytes)).toEqual(field);
+          if (!(field instanceof Map)) continue;
+          for (const [inner, deep] of field) expect(createFieldReader([key, inner])(bytes)).toEqual(deep);
+        }
+        expect(createFieldReader(['no such field'])(bytes)).toBeUndefined();
       }),
+      { numRuns: 500 },
     );
   });
 
-  it('has one form for one set of fields', () => {
+  it('have the same bytes in every order of their keys', () => {
     fc.assert(
       fc.property(map, (original) => {
         const reversed = new Map([...original].reverse());
@@ -166,16 +179,37 @@ describe('codec', () => {
     );
   });
 
-  it('refuses bytes that are no message', () => {
+  it('keep keys that JavaScript objects treat specially', () => {
+    const original: MapValue = new Map<string, Value>([
+      ['10', 1n],
+      ['9', new Map<string, Value>([['__proto__', 'x']])],
+      ['__proto__', new Map<string, Value>([['01', null]])],
+      ['constructor', true],
+      ['', ''],
+    ]);
+    expect(decodeFields(encodeFields(original))).toEqual(original);
+    expect(createFieldReader(['9', '__proto__'])(encodeFields(original))).toBe('x');
+    expect([...original.keys()].map((key) => createFieldReader([key])(encodeFields(original)))).toEqual([
+      ...original.values(),
+    ]);
+  });
+});
+
+describe('requests', () => {
+  it('that are not valid messages are rejected with INVALID_ARGUMENT', () => {
+    const rpcs = fc.constantFrom(...RPCS);
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 20 }), (bytes) => {
+      fc.property(rpcs, fc.uint8Array({ maxLength: 20 }), (rpc, bytes) => {
         try {
-          decodeValue(bytes);
+          decodeRequest(rpc, Buffer.from(bytes));
         } catch (error) {
           expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
         }
       }),
+      { numRuns: 500 },
     );
+    // A write with a document whose length exceeds the message.
+    expect(() => decodeRequest('Commit', Buffer.from([0x12, 4, 0x0a, 9, 1, 1]))).toThrow('Malformed Commit request');
   });
 });
 

@@ -102,7 +102,7 @@ test('fails at once with an error that time does not mend', async () => {
 });
 
 test('ends with the signal, also while nothing comes', async () => {
-  const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'silence' } });
+  const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'hang' } });
   const controller = new AbortController();
   const reading = idsOf(open(controller.signal), selection);
   await fault.fired;
