@@ -1,4 +1,4 @@
-import { defineInt, defineSecret, defineString } from 'firebase-functions/params';
+import { defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
 
 /**
  * The parameters and secrets of the service, and the only place that reads them.
@@ -27,6 +27,12 @@ export const instanceLimits = {
     description: 'Bounds the cost; requests beyond what so many can take are refused by the platform with 429.',
   }),
 };
+
+/**
+ * Address of a service account of the project that is deployed to. Firebase's tools complete `name@` only for the function, not
+ * for the secret that they grant it.
+ */
+export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
 /** The configured keys, none when the setting is unset or blank. */
 export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\n');

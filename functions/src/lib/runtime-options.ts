@@ -1,4 +1,4 @@
-import { instanceLimits } from './config';
+import { getServiceAccount, instanceLimits } from './config';
 
 /** The platform's settings of the functions, and what follows from them. The figures behind them: docs/performance.md. */
 
@@ -7,7 +7,7 @@ const REGION = 'us-central1';
 const readDefaults = {
   region: REGION,
   // An account that may do nothing else (docs/security.md).
-  serviceAccount: 'organisation-data-reader@',
+  serviceAccount: getServiceAccount('organisation-data-reader'),
   cpu: 1,
   timeoutSeconds: 120,
   ...instanceLimits,
@@ -28,7 +28,7 @@ export const READ_BODY_TIMEOUT_MS = 30_000;
  */
 export const writeOptions = {
   region: REGION,
-  serviceAccount: 'price-lists-writer@',
+  serviceAccount: getServiceAccount('price-lists-writer'),
   memory: '1GiB',
   cpu: 1,
   concurrency: 4,
