@@ -1,0 +1,133 @@
+/**
+ * Who may import whom. `npm run check` holds it, type imports counted; docs/architecture.md explains the layers.
+ *
+ *     index.ts -> entries -> price-lists -> lib/repositories -> lib/firestore
+ *                        \-> lib/http, lib/schemas ----------\-> lib/*.ts, lib/json
+ */
+
+const SRC = '^functions/src/';
+
+/** Files directly below lib/, and lib/json: what every layer stands on. */
+const GROUND = 'lib/([^/]+\\.ts$|json/)';
+
+/** Folder below functions/src -> the folders that it may import, besides itself and the ground. */
+const LAYERS = {
+  'lib/schemas': [],
+  'lib/firestore': [],
+  'lib/repositories': ['lib/schemas', 'lib/firestore'],
+  'lib/http': ['lib/schemas'],
+  'price-lists': ['lib/schemas', 'lib/firestore', 'lib/repositories'],
+};
+
+const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
+  name: `layer-${layer.replace('/', '-')}`,
+  comment: `${layer} may import ${[...allowed, 'lib/*.ts', 'lib/json'].join(', ')} and nothing else of functions/src.`,
+  severity: 'error',
+  from: { path: `${SRC}${layer}/` },
+  to: { path: SRC, pathNot: `${SRC}(${[GROUND, ...[layer, ...allowed].map((folder) => `${folder}/`)].join('|')})` },
+}));
+
+/** Where a package is found, or its bare name where it cannot be resolved. */
+const packages = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
+
+/** As Node resolves: by the `exports` of a package. */
+const enhancedResolveOptions = { exportsFields: ['exports'], conditionNames: ['node', 'require', 'default'] };
+
+const FIRESTORE_PACKAGES = packages('firebase-admin', '@google-cloud/firestore', '@grpc/grpc-js', 'protobufjs');
+
+exports.imports = {
+  forbidden: [
+    {
+      name: 'no-circle',
+      comment: 'Files that import each other cannot be understood, or loaded, one at a time.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    ...layers,
+    {
+      name: 'ground',
+      comment: 'lib/*.ts and lib/json never look up.',
+      severity: 'error',
+      from: { path: `${SRC}${GROUND}` },
+      to: { path: SRC, pathNot: `${SRC}${GROUND}` },
+    },
+    {
+      name: 'entries-are-the-top',
+      comment: 'Only index.ts imports an entry file.',
+      severity: 'error',
+      from: { path: SRC, pathNot: `${SRC}index\\.ts$` },
+      to: { path: `${SRC}[^/]+\\.ts$` },
+    },
+    {
+      name: 'firestore-packages',
+      comment:
+        'Packages of Firestore and gRPC are imported in lib/firestore alone; their types in lib/repositories, too.',
+      severity: 'error',
+      from: { path: SRC, pathNot: `${SRC}lib/firestore/` },
+      to: { path: FIRESTORE_PACKAGES, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'firestore-types',
+      comment: 'The types of Firestore packages end at lib/repositories.',
+      severity: 'error',
+      from: { path: SRC, pathNot: `${SRC}lib/(firestore|repositories)/` },
+      to: { path: FIRESTORE_PACKAGES, dependencyTypes: ['type-only'] },
+    },
+    {
+      name: 'parameters',
+      comment: 'Parameters and secrets are read in lib/config.ts alone.',
+      severity: 'error',
+      from: { path: SRC, pathNot: `${SRC}lib/config\\.ts$` },
+      to: { path: '(^|node_modules/)firebase-functions/.*params' },
+    },
+    {
+      name: 'service-is-self-contained',
+      comment: 'Nothing in functions/src knows its surroundings.',
+      severity: 'error',
+      from: { path: SRC },
+      to: { path: '^(functions/(cli|test)|local|bench|scripts|test|docs)/' },
+    },
+    {
+      name: 'cli',
+      comment:
+        "The operator's command uses the workflow and the records, never an entry, HTTP, or what surrounds the service.",
+      severity: 'error',
+      from: { path: '^functions/cli/' },
+      to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|local/|bench/|scripts/|test/)' },
+    },
+    {
+      name: 'local-is-independent',
+      comment: 'The local stack knows nothing of the service.',
+      severity: 'error',
+      from: { path: '^local/', pathNot: '/test/' },
+      to: { path: '^(functions/|bench/|test/)' },
+    },
+    {
+      name: 'tests-do-not-import-bench',
+      severity: 'error',
+      from: { path: '^(functions/test|local|test)/' },
+      to: { path: '^bench/' },
+    },
+  ],
+  options: { tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' }, enhancedResolveOptions },
+};
+
+/** What the three GET functions may not load, since it costs more of a cold start than all else. Types and dynamic imports load nothing. */
+exports.coldStart = {
+  forbidden: [
+    {
+      name: 'cold-start',
+      comment: 'The three GET functions load neither zod nor the Firestore SDK.',
+      severity: 'error',
+      from: { path: `${SRC}get-(markets|teams|warehouses)\\.ts$` },
+      to: { path: packages('zod', 'firebase-admin', '@google-cloud/firestore'), reachable: true },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: false,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { dynamic: true },
+    enhancedResolveOptions,
+  },
+};

@@ -1,0 +1,69 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { cruise } from 'dependency-cruiser';
+
+/**
+ * Checks who imports whom, and the picture of it in docs/architecture.md.
+ *
+ *     node scripts/layers.mjs            fails on an import against .dependency-cruiser.cjs, and on a picture that is out of date
+ *     node scripts/layers.mjs --write    draws the picture again
+ */
+
+const FOLDERS = ['functions/src', 'functions/cli', 'functions/test', 'local', 'bench', 'test'];
+const PAGE = 'docs/architecture.md';
+const PICTURE = /(?<=<!-- rooms -->\n\n```mermaid\n).*?(?=```)/s;
+
+/** The rooms of the service, and which files are in each. */
+const ROOMS = [
+  ['cli', /^functions\/cli\//],
+  ['http', /^functions\/src\/lib\/http\//],
+  ['schemas', /^functions\/src\/lib\/schemas\//],
+  ['json', /^functions\/src\/lib\/json\//],
+  ['repositories', /^functions\/src\/lib\/repositories\//],
+  ['firestore', /^functions\/src\/lib\/firestore\//],
+  ['lib', /^functions\/src\/lib\/[^/]+$/],
+  ['price-lists', /^functions\/src\/price-lists\//],
+  ['entries', /^functions\/src\/(?!index)[^/]+$/],
+];
+
+const { imports, coldStart } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
+const reports = [
+  await cruise(FOLDERS, {
+    ...imports.options,
+    validate: true,
+    ruleSet: { forbidden: imports.forbidden },
+    outputType: 'err',
+  }),
+  await cruise(['functions/src'], {
+    ...coldStart.options,
+    validate: true,
+    ruleSet: { forbidden: coldStart.forbidden },
+    outputType: 'err',
+  }),
+];
+for (const { output, exitCode } of reports) if (exitCode > 0) console.error(output);
+
+const page = await readFile(PAGE, 'utf8');
+const drawn = page.replace(PICTURE, await drawRooms());
+if (process.argv.includes('--write')) await writeFile(PAGE, drawn);
+else if (drawn !== page) console.error(`The picture in ${PAGE} is out of date: node scripts/layers.mjs --write`);
+
+process.exitCode =
+  reports.some(({ exitCode }) => exitCode > 0) || (drawn !== page && !process.argv.includes('--write')) ? 1 : 0;
+
+/** The imports between rooms; those of `lib` are left out, since every room has them. */
+async function drawRooms() {
+  const { output } = await cruise(['functions/src', 'functions/cli'], imports.options);
+  const arrows = new Set();
+  for (const { source, dependencies } of output.modules) {
+    for (const { resolved } of dependencies) {
+      const [from, to] = [roomOf(source), roomOf(resolved)];
+      if (from !== undefined && to !== undefined && from !== to && to !== 'lib') arrows.add(`  ${from} --> ${to}\n`);
+    }
+  }
+  return `flowchart LR\n${[...arrows].sort().join('')}`;
+}
+
+function roomOf(file) {
+  return ROOMS.find(([, files]) => files.test(file))?.[0];
+}
