@@ -1,17 +1,16 @@
-/** One runner for every suite; each folder of tests is a project of its own, so one can be run alone: `npx jest --selectProjects local`. */
-const project = (displayName, roots) => ({
+/** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */
+const roots = ['functions/src', 'functions/cli', 'functions/test', 'local', 'test', 'bench', 'scripts', 'docs/examples'];
+
+/** Each folder of tests is a project of its own: `npx jest --selectProjects local`. */
+const project = (displayName, folder) => ({
   displayName,
-  roots,
+  roots: roots.map((root) => `<rootDir>/${root}`),
+  testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: 'node',
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.jest.json' }] },
-  modulePathIgnorePatterns: ['<rootDir>/functions/dist'],
 });
 
 export default {
-  projects: [
-    project('functions', ['<rootDir>/functions/test']),
-    project('local', ['<rootDir>/local']),
-    project('product', ['<rootDir>/test']),
-  ],
+  projects: [project('functions', 'functions/test'), project('local', 'local'), project('product', 'test')],
   testTimeout: 30_000,
 };

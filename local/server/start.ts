@@ -15,7 +15,7 @@ import { formatStartupMessage } from './startup-message';
  * replaces them whenever a source file is saved.
  */
 
-const PROJECT = 'demo-price-lists';
+export const PROJECT = 'demo-price-lists';
 const BUNDLE = 'functions/dist';
 
 /** Time for open requests to finish after Ctrl-C. */

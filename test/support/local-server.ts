@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
+// `npm start` runs as a process. This import lets Jest find its tests for a changed file; it is erased from the code.
+import { type PROJECT as LocalProject } from '../../local/server/start';
 
 /** `npm start` as whoever types it sees it: a process, what it prints, and what it answers. */
 
-export const PROJECT = 'demo-price-lists';
+export const PROJECT: typeof LocalProject = 'demo-price-lists';
 
 /** How a process ended. */
 export interface ProcessExit {
