@@ -1,16 +1,21 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { openApiDocument } from './openapi/document';
+import { createClientOperations } from './openapi/client';
+import { createOpenApiDocument } from './openapi/document';
+import { writePages } from './openapi/pages';
 import { installToolPackages } from './tool-packages';
 
-/** `npm run openapi`: writes docs/openapi.json from the service's code, and the types of docs/examples from that. */
+/** `npm run openapi`: writes what follows from the service's operations: the description, the client, tables of pages. */
+
+const CLIENT = 'docs/examples/client/src';
 
 void (async () => {
+  await writeFile('docs/openapi.json', `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`);
+  await writeFile(`${CLIENT}/operations.ts`, createClientOperations());
+  const pages = await writePages();
   await installToolPackages('scripts/openapi');
-  await writeFile('docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`);
   const generator = 'scripts/openapi/node_modules/openapi-typescript/bin/cli.js';
-  const types = 'docs/examples/client/src/api.ts';
-  await promisify(execFile)(process.execPath, [generator, 'docs/openapi.json', '--output', types]);
-  console.log(`docs/openapi.json and ${types} are written`);
+  await promisify(execFile)(process.execPath, [generator, 'docs/openapi.json', '--output', `${CLIENT}/api.ts`]);
+  console.log(['Written:', 'docs/openapi.json', `${CLIENT}/api.ts`, `${CLIENT}/operations.ts`, ...pages].join('\n  '));
 })();

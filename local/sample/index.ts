@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Firestore } from '@google-cloud/firestore';
 import { formatPriceList, createSamplePriceList } from './price-list';
@@ -10,25 +11,25 @@ export const SAMPLE_SEED = 20_261_101;
 export const EXAMPLE_PRICE_LIST = 'docs/examples/price-list.json';
 export const createExamplePriceList = (): string => formatPriceList(createSamplePriceList(SAMPLE_SEED, 1_203));
 
-/** A request body to try for each operation that takes one; `@` before a file to send, as curl has it. */
-export const sampleBodies: Readonly<Record<string, string | undefined>> = {
-  getTeams: undefined,
-  getMarkets: undefined,
-  getWarehouses: undefined,
-  getOrdersByTeam: JSON.stringify({
-    team_id: 'team-east-africa',
-    status: 'DELIVERED',
-    start_date: '2026-07-01',
-    end_date: '2026-08-01',
-  }),
-  supplyOrdersInvoices: JSON.stringify({
-    team_id: 'team-east-africa',
-    status: null,
-    start_date: '2026-07-01',
-    end_date: '2026-10-01',
-  }),
-  addPriceLists: `@${resolve(EXAMPLE_PRICE_LIST)}`,
-};
+interface Description {
+  paths: Record<
+    string,
+    { post?: { requestBody: { content: { 'application/json': { examples: Record<string, { value: unknown }> } } } } }
+  >;
+}
+
+/**
+ * @returns for each operation of docs/openapi.json the request body of its first example, undefined if it takes none;
+ *   for add price lists the example file, as curl's `@`
+ */
+export function readSampleBodies(): Record<string, string | undefined> {
+  const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Description;
+  const examples = Object.entries(paths).map(([path, { post }]) => {
+    const [example] = Object.values(post?.requestBody.content['application/json'].examples ?? {});
+    return [path.slice(1), example && JSON.stringify(example.value)];
+  });
+  return { ...Object.fromEntries(examples), addPriceLists: `@${resolve(EXAMPLE_PRICE_LIST)}` };
+}
 
 /**
  * Writes the sample records into a database that holds nothing at all, in one commit: all of them or none.

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { sampleBodies } from '../sample';
+import { readSampleBodies } from '../sample';
 import type { FunctionsServer } from './functions-server';
 import { getFirstApiKey, type LocalConfig } from './local-config';
 
@@ -27,7 +27,7 @@ export function formatStartupMessage({ config, functions, firestoreAddress, seed
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
-  const calls = Object.entries(sampleBodies).flatMap(([name, body]) => {
+  const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = functions.addresses.get(name);
     return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, getFirstApiKey(apiKey), body)}`];
   });

@@ -1,19 +1,14 @@
 import { toApiError, toErrorResponse, type ErrorCode, ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
 import { parseText } from '../../functions/src/lib/json/streaming-parser';
-import { createPriceListParser } from '../../functions/src/lib/schemas/add-price-lists';
-import {
-  validateWith,
-  ordersByTeamRequestSchema,
-  supplyOrdersInvoicesRequestSchema,
-} from '../../functions/src/lib/schemas/requests';
-import type { Market, Order, NamedRecord, SupplyOrder } from '../../functions/src/lib/schemas/responses';
-import { createSuccessResponse } from '../../functions/src/price-lists/list-documents';
 import type { Attempt } from '../../functions/src/lib/schemas/key-record';
+import type { Market, NamedRecord, Order, SupplyOrder } from '../../functions/src/lib/schemas/responses';
+import { createSuccessResponse } from '../../functions/src/price-lists/list-documents';
+import type { Operation } from './operations';
 import type { JsonObject } from './schemas';
 
 /**
- * Examples of what is sent and answered, from the sample data of `npm start`. Refusals and the answers of add price lists
- * are made by the service's own code.
+ * Example requests and responses, from the sample data of `npm start`. Error responses and the responses of add price
+ * lists are made by the service's own code.
  */
 
 export const ordersByTeam = {
@@ -23,7 +18,7 @@ export const ordersByTeam = {
   end_date: '2026-08-01',
 };
 
-export const supplyOrdersInvoices = { ...ordersByTeam, status: null };
+export const supplyOrdersInvoices = { ...ordersByTeam, status: null, end_date: '2026-10-01' };
 
 export const priceList = {
   info: {
@@ -65,7 +60,7 @@ const supplyOrder: SupplyOrder = {
   ],
 };
 
-export const answers = {
+export const responses = {
   orders: { orders: { 'ord-2026-00318': order, 'ord-bad-missing': malformedOrder }, count: 2 },
   noOrders: { orders: {}, count: 0 },
   warehouses: { warehouses: { 'wh-nbo-1': nairobi, 'wh-coo-1': unnamed }, count: 2 },
@@ -79,7 +74,7 @@ export const answers = {
     market_iso: kenya.country_iso,
     currency: priceList.info.currency_iso,
   }),
-  storedOnly: created(null),
+  accepted: created(null),
 };
 
 function created(creation: Attempt['creation']): JsonObject {
@@ -98,31 +93,17 @@ function created(creation: Attempt['creation']): JsonObject {
   return JSON.parse(createSuccessResponse(attempt, priceList.info, completed_at)) as JsonObject;
 }
 
-/** The body of each error; of a refused payload, for the operation that refuses it. */
-export function refusal(code: ErrorCode, operation: string): object {
-  return code === 'validation_failed' ? refusedPayload(operation) : { error: ERROR_DEFINITIONS[code].message };
+/** The response body of an error; of a validation error, for an operation's invalid example. */
+export function createErrorExample(code: ErrorCode, operation: Pick<Operation, 'name' | 'info' | 'request'>): object {
+  return code === 'validation_failed' ? createValidationExample(operation) : { error: ERROR_DEFINITIONS[code].message };
 }
 
-function refusedPayload(operation: string): object {
+function createValidationExample({ name, info, request }: Pick<Operation, 'name' | 'info' | 'request'>): object {
+  if (info.body === undefined) throw new Error(`${name} takes no body`);
   try {
-    switch (operation) {
-      case 'getOrdersByTeam':
-        validateWith(ordersByTeamRequestSchema)({ ...ordersByTeam, status: 'SHIPPED', start_date: '2026-02-30' });
-        break;
-      case 'supplyOrdersInvoices':
-        validateWith(supplyOrdersInvoicesRequestSchema)({ ...supplyOrdersInvoices, team_id: '', status: '1' });
-        break;
-      default:
-        parseText(
-          createPriceListParser(),
-          JSON.stringify({
-            info: { ...priceList.info, date: '6/2026' },
-            products: { 'CEM/50KG': { price_list_price: -1, expected_forward_cost_price: 826.71 } },
-          }),
-        );
-    }
+    parseText(info.body.createParser(), JSON.stringify(request?.invalidExample));
   } catch (error) {
     return toErrorResponse(toApiError(error));
   }
-  throw new Error(`the bad example of ${operation} was accepted`);
+  throw new Error(`scripts/openapi/operations.ts: the invalid example of ${name} is valid`);
 }

@@ -1,6 +1,6 @@
 /**
- * JSON Schema of the service's zod schemas, as zod itself writes it, in the form that OpenAPI wants: named schemas
- * among the components, and without what only says that JavaScript's integers have bounds.
+ * JSON Schema of the service's zod schemas, as zod writes it, in the form that OpenAPI and code generators want: named
+ * schemas among the components, nullable types in one schema, no bounds of JavaScript's integers.
  */
 
 /** A schema of the service: scripts know zod by this only. */
@@ -11,43 +11,44 @@ export interface ZodSchema {
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = Record<string, Json>;
 
-/** The components that were referred to so far. */
+/** The component schemas that were referred to so far. */
 export class Components {
   readonly schemas: JsonObject = {};
 
-  /** What a caller sends. */
-  input = (schema: ZodSchema): JsonObject => this.#take(schema, 'input');
+  /** @returns the schema of a request */
+  input = (schema: ZodSchema): JsonObject => this.#register(schema, 'input');
 
-  /** What the service answers. */
-  output = (schema: ZodSchema): JsonObject => this.#take(schema, 'output');
+  /** @returns the schema of a response */
+  output = (schema: ZodSchema): JsonObject => this.#register(schema, 'output');
 
-  #take(schema: ZodSchema, io: 'input' | 'output'): JsonObject {
+  #register(schema: ZodSchema, io: 'input' | 'output'): JsonObject {
     const { $defs = {}, $schema, ...rest } = schema.toJSONSchema({ io }) as JsonObject;
-    for (const [name, definition] of Object.entries($defs as JsonObject)) this.schemas[name] = tidy(definition);
-    return tidy(rest) as JsonObject;
+    for (const [name, definition] of Object.entries($defs as JsonObject)) this.schemas[name] = simplify(definition);
+    return simplify(rest) as JsonObject;
   }
 }
 
-function tidy(node: Json): Json {
-  if (Array.isArray(node)) return node.map(tidy);
+function simplify(node: Json): Json {
+  if (Array.isArray(node)) return node.map(simplify);
   if (node === null || typeof node !== 'object') return node;
-  const entries = Object.entries(node).filter(([key, value]) => !isNoise(key, value, node));
-  const tidied = Object.fromEntries(entries.map(([key, value]) => [key, tidy(value)]));
-  if (typeof tidied['$ref'] === 'string') tidied['$ref'] = tidied['$ref'].replace('#/$defs/', '#/components/schemas/');
-  return nullable(tidied);
+  const entries = Object.entries(node).filter(([key, value]) => !isRedundant(key, value, node));
+  const simplified = Object.fromEntries(entries.map(([key, value]) => [key, simplify(value)]));
+  const reference = simplified['$ref'];
+  if (typeof reference === 'string') simplified['$ref'] = reference.replace('#/$defs/', '#/components/schemas/');
+  return mergeNull(simplified);
 }
 
-const isNoise = (key: string, value: Json, { format }: JsonObject): boolean =>
+const isRedundant = (key: string, value: Json, { format }: JsonObject): boolean =>
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
   (key === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}') ||
   // The format says it; the pattern spells out which years are leap years.
   (key === 'pattern' && format === 'date');
 
-/** `anyOf` a plain type or null, said as one schema of two types. */
-function nullable({ anyOf, ...rest }: JsonObject): JsonObject {
+/** Turns `anyOf` a type and null into one schema of two types; not for an enum, whose values would exclude null. */
+function mergeNull({ anyOf, ...rest }: JsonObject): JsonObject {
   if (anyOf === undefined) return rest;
   const [first, second] = anyOf as JsonObject[];
-  const plain = typeof first?.['type'] === 'string' && second?.['type'] === 'null';
-  return plain ? { ...first, ...rest, type: [first['type'] as string, 'null'] } : { anyOf, ...rest };
+  const canMerge = typeof first?.['type'] === 'string' && !('enum' in first) && second?.['type'] === 'null';
+  return canMerge ? { ...first, ...rest, type: [first['type'] as string, 'null'] } : { anyOf, ...rest };
 }

@@ -14,7 +14,7 @@ import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { Indexes, type IndexDefinitions } from '../../../local/firestore/indexes';
 import type { Filter, Requests } from '../../../local/firestore/schema';
 import type { MapValue, Value } from '../../../local/firestore/values';
-import { operations, type OperationName } from '../support/operations';
+import { operationNames, operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes, startTestService, type TestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
@@ -48,20 +48,19 @@ beforeEach(() => {
 
 afterAll(() => service.close());
 
-/** Every form that a request which reads can take. */
-const reads: [OperationName, object][] = [
-  ['getTeams', {}],
-  ['getMarkets', {}],
-  ['getWarehouses', {}],
-  ...(['ALL', 'WAITING'] as const).map((status): [OperationName, object] => [
-    'getOrdersByTeam',
-    { json: { ...operations.getOrdersByTeam.body, status } },
-  ]),
-  ...[null, 0, 1].map((status): [OperationName, object] => [
-    'supplyOrdersInvoices',
-    { json: { ...operations.supplyOrdersInvoices.body, status } },
-  ]),
-];
+const STATUSES: Partial<Record<OperationName, readonly unknown[]>> = {
+  getOrdersByTeam: ['ALL', 'WAITING'],
+  supplyOrdersInvoices: [null, 0, 1],
+};
+
+/** Every form of a request that reads: each value of its `status`, if it has one. */
+const reads = operationNames
+  .filter((name) => name !== 'addPriceLists')
+  .flatMap((name): [OperationName, object][] => {
+    const { body } = operations[name];
+    const statuses = STATUSES[name] ?? [undefined];
+    return statuses.map((status) => [name, body === undefined ? {} : { json: { ...body, status } }]);
+  });
 
 const callAll = async () => {
   const statuses = [];

@@ -1,5 +1,7 @@
 import { readDeployManifest, type DeployManifest } from '../../../scripts/deploy/manifest';
 import { planSecretMembers, planServiceAccounts } from '../../../scripts/deploy/plan';
+import * as functions from '../../src';
+import { listOptions, rangeOptions, writeOptions } from '../../src/lib/runtime-options';
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
 
@@ -21,14 +23,12 @@ const write = {
   serviceAccountEmail: 'price-lists-writer@{{ params.PROJECT_ID }}.iam.gserviceaccount.com',
 };
 
-const optionsOf: Record<string, object> = {
-  addPriceLists: write,
-  getMarkets: list,
-  getOrdersByTeam: range,
-  getTeams: list,
-  getWarehouses: list,
-  supplyOrdersInvoices: range,
-};
+/** What the manifest says of each kind of runtime options. */
+const optionsInManifest = new Map<object, object>([
+  [listOptions, list],
+  [rangeOptions, range],
+  [writeOptions, write],
+]);
 
 let manifest: DeployManifest;
 
@@ -54,7 +54,7 @@ test.each(operationNames)('%s has its options, account, secret and region', (nam
     maxInstances: '{{ params.MAX_INSTANCES }}',
     ingressSettings: null,
     vpc: null,
-    ...optionsOf[name],
+    ...optionsInManifest.get(functions[name].operation.runtimeOptions),
   });
 });
 

@@ -1,33 +1,67 @@
-/** The six operations as a caller knows them, with a body that each POST accepts. */
-export const operations = {
-  getOrdersByTeam: {
-    method: 'POST',
-    body: { team_id: 'team-1', status: 'ALL', start_date: '2026-01-01', end_date: '2026-02-01' },
-  },
-  getWarehouses: { method: 'GET' },
-  getMarkets: { method: 'GET' },
-  getTeams: { method: 'GET' },
-  supplyOrdersInvoices: {
-    method: 'POST',
-    body: { team_id: 'team-1', status: null, start_date: '2026-01-01', end_date: '2026-02-01' },
-  },
+import document from '../../../docs/openapi.json';
+
+/**
+ * The operations as a client knows them, from docs/openapi.json, which another test compares with the functions.
+ * Their request bodies are the examples there, unless a test needs its own below.
+ */
+
+type Paths = typeof document.paths;
+
+export type OperationName = keyof Paths extends `/${infer Name}` ? Name : never;
+
+export type PostOperationName = {
+  [Name in OperationName]: Paths[`/${Name}`] extends { post: unknown } ? Name : never;
+}[OperationName];
+
+/** Bodies that match the records which tests store. */
+const testBodies = {
+  getOrdersByTeam: { team_id: 'team-1', status: 'ALL', start_date: '2026-01-01', end_date: '2026-02-01' },
+  supplyOrdersInvoices: { team_id: 'team-1', status: null, start_date: '2026-01-01', end_date: '2026-02-01' },
   addPriceLists: {
-    method: 'POST',
-    body: {
-      info: { market_id: 'market-1', boq_list_id: 'boq-1', currency_iso: 'usd', date: '06/2026', name: 'June' },
-      products: {
-        cement: { price_list_price: 12.5, expected_forward_cost_price: 10 },
-        gravel: { price_list_price: 3, expected_forward_cost_price: 0 },
-      },
+    info: { market_id: 'market-1', boq_list_id: 'boq-1', currency_iso: 'usd', date: '06/2026', name: 'June' },
+    products: {
+      cement: { price_list_price: 12.5, expected_forward_cost_price: 10 },
+      gravel: { price_list_price: 3, expected_forward_cost_price: 0 },
     },
   },
-} as const;
+} as const satisfies Partial<Record<PostOperationName, object>>;
 
-export type OperationName = keyof typeof operations;
+export interface TestOperation {
+  method: 'GET' | 'POST';
+  /** Whether browsers may call it. */
+  cors: boolean;
+  /** A valid body, of a POST. */
+  body?: object;
+}
+
+type TestBodies = typeof testBodies;
+
+interface PathItem {
+  get?: object;
+  post?: { requestBody: { content: { 'application/json': { examples: Record<string, { value: object }> } } } };
+  options?: object;
+}
+
+export const operations = Object.fromEntries(
+  Object.entries(document.paths as Record<string, PathItem>).map(
+    ([path, { post, options }]): [string, TestOperation] => {
+      const name = path.slice(1);
+      const cors = options !== undefined;
+      if (post === undefined) return [name, { method: 'GET', cors }];
+      const [example] = Object.values(post.requestBody.content['application/json'].examples);
+      const body = { ...example?.value, ...(testBodies as Record<string, object>)[name] };
+      return [name, { method: 'POST', cors, body }];
+    },
+  ),
+) as { [Name in OperationName]: TestOperation } & {
+  [Name in keyof TestBodies]: { method: 'POST'; body: TestBodies[Name] };
+};
 
 export const operationNames = Object.keys(operations) as OperationName[];
 
 /** The operations that take a body. */
-export const postOperationNames = ['getOrdersByTeam', 'supplyOrdersInvoices', 'addPriceLists'] as const;
+export const postOperationNames = operationNames.filter(
+  (name): name is PostOperationName => operations[name].method === 'POST',
+);
 
-export type PostOperationName = (typeof postOperationNames)[number];
+export const getOperationNames = operationNames.filter((name) => operations[name].method === 'GET');

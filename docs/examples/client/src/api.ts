@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Get orders by team
-         * @description The orders of a team that were created within a range of days, with one status or any. `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing. Records with missing or malformed fields are answered too, those fields as null. No pagination: everything is in one answer.
+         * @description The orders of a team that were created within a range of days, with one status or any. `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
          */
         post: operations["getOrdersByTeam"];
         delete?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Get warehouses
-         * @description All warehouses. The one operation that a browser may call, from the allowed origins; any other caller is answered without CORS headers. Records with missing or malformed fields are answered too, those fields as null. No pagination: everything is in one answer.
+         * @description All warehouses. The only operation that browsers may call, from the allowed origins; any other client gets the response without CORS headers. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
          */
         get: operations["getWarehouses"];
         put?: never;
@@ -41,7 +41,7 @@ export interface paths {
         delete?: never;
         /**
          * Preflight of get warehouses
-         * @description What a browser asks before it sends the key. Needs no key.
+         * @description Sent by a browser before it sends the API key. Needs no API key.
          */
         options: operations["getWarehousesPreflight"];
         head?: never;
@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * Get markets
-         * @description All markets. Records with missing or malformed fields are answered too, those fields as null. No pagination: everything is in one answer.
+         * @description All markets. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
          */
         get: operations["getMarkets"];
         put?: never;
@@ -77,7 +77,7 @@ export interface paths {
         };
         /**
          * Get teams
-         * @description All teams. Records with missing or malformed fields are answered too, those fields as null. No pagination: everything is in one answer.
+         * @description All teams. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
          */
         get: operations["getTeams"];
         put?: never;
@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Supply orders invoices
-         * @description The supply orders of a team that were created within a range of days, with their invoices. `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing. No pagination: everything is in one answer.
+         * @description The supply orders of a team that were created within a range of days, with their invoices. `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing. No pagination: one response has everything.
          */
         post: operations["supplyOrdersInvoices"];
         delete?: never;
@@ -119,11 +119,13 @@ export interface paths {
         put?: never;
         /**
          * Add price lists
-         * @description Creates a price list and an expected forward cost list for a market, with an entry for each product, exactly once for each `boq_list_id`.
+         * @description Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.
          *
-         *     Sending the same payload again is always safe: once the lists are created, it gets the first answer, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to what is the same payload; fields that are not described here are ignored.
+         *     Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.
          *
-         *     Without a market of that identifier the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.
+         *     Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.
+         *
+         *     If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.
          *
          *     Allow up to 20 minutes for the largest lists.
          */
@@ -138,32 +140,38 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        AddPriceLists: components["schemas"]["PriceListsCreated"] | components["schemas"]["PriceListStoredOnly"];
         AddPriceListsRequest: {
             info: components["schemas"]["PriceListInfo"];
-            /** @description One entry for each product, under its identifier: no `/`, not `.` or `..`, not of the form `__name__`, no white space at either end, no lone surrogate, 1 to 1500 bytes of UTF-8. */
+            /** @description One member for each product, named by its identifier: no `/`, not `.` or `..`, not of the form `__name__`, no whitespace at either end, no lone surrogate, 1 to 1500 bytes of UTF-8. */
             products: {
                 [key: string]: components["schemas"]["ProductPrices"];
             };
         };
-        Error: {
+        AddPriceListsResponse: components["schemas"]["PriceListsCreated"] | components["schemas"]["PriceListAccepted"];
+        ErrorResponse: {
             error: string;
         };
         ExpectedForwardCostList: {
             id: string;
             /**
-             * @description Only a `ready` list is to be used. An answer always shows `ready`.
+             * @description Use a list only if it is `ready`. A response always shows `ready`.
              * @enum {string}
              */
             status: "processing" | "ready" | "failed";
-            /** @description Unix milliseconds. */
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
             created_at: number;
-            /** @description Unix milliseconds. */
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
             updated_at: number;
-            /** @description The market's currency; the request's for a market without one. */
+            /** @description The market's currency; the request's if the market has none. */
             currency: string;
             market_id: string;
-            /** @description Country code, trimmed and uppercased. Null where the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             market_iso: string | null;
             name: string;
             new_date: {
@@ -173,9 +181,9 @@ export interface components {
             };
         };
         FieldError: {
-            /** @description The offending field, dotted, such as `products.<product_id>.price_list_price`. */
+            /** @description Path of the invalid field, such as `products.<product_id>.price_list_price`. */
             path: string;
-            /** @description What was expected of it, and what kind of value came. Never the value itself. */
+            /** @description What was expected, and what kind of value was received. Never the value itself. */
             message: string;
         };
         Invoice: {
@@ -184,52 +192,45 @@ export interface components {
             url: string;
         };
         Market: {
-            /** @description The English name. Null where the stored record is incomplete or malformed. */
+            /** @description English name. Null if the stored record is incomplete or malformed. */
             name: string | null;
-            /** @description Country code, trimmed and uppercased. Null where the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             country_iso: string | null;
-            /** @description Currency code, trimmed and uppercased. Null where the stored record is incomplete or malformed. */
+            /** @description Currency code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             currency_iso: string | null;
         };
-        Markets: {
+        MarketsResponse: {
             markets: {
                 [key: string]: components["schemas"]["Market"];
             };
-            /** @description How many records the answer holds. Stands last: it is known only then. */
+            /** @description Number of records in the response. Comes last. */
             count: number;
         };
         Order: {
             customer_data: {
-                /** @description The customer that owns the order. Null where the stored record is incomplete or malformed. */
+                /** @description Customer that owns the order. Null if the stored record is incomplete or malformed. */
                 customer_id: string | null;
-                /** @description Null where the stored record is incomplete or malformed. */
+                /** @description Null if the stored record is incomplete or malformed. */
                 customer_name: string | null;
             };
-            /** @description The order's invoicing record. Null where the stored record is incomplete or malformed. */
+            /** @description Invoicing record of the order. Null if the stored record is incomplete or malformed. */
             invoice_id: string | null;
-            /** @description Null where the stored record is incomplete or malformed. */
+            /** @description Null if the stored record is incomplete or malformed. */
             market_id: string | null;
-            /** @description Null where the stored record is incomplete or malformed. */
+            /** @description Null if the stored record is incomplete or malformed. */
             team_id: string | null;
-        };
-        OrdersByTeam: {
-            orders: {
-                [key: string]: components["schemas"]["Order"];
-            };
-            /** @description How many records the answer holds. Stands last: it is known only then. */
-            count: number;
         };
         OrdersByTeamRequest: {
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             team_id: string;
             /**
              * Format: date
-             * @description First day: a real calendar date, midnight UTC.
+             * @description First day, midnight UTC. A calendar date: 2026-02-30 is invalid.
              */
             start_date: string;
             /**
              * Format: date
-             * @description The day after the last: a real calendar date, midnight UTC.
+             * @description Day after the last, midnight UTC. A calendar date: 2026-02-30 is invalid.
              */
             end_date: string;
             /**
@@ -238,21 +239,34 @@ export interface components {
              */
             status: "WAITING" | "LINKING" | "DELIVERING" | "DELIVERED" | "CANCELLED" | "ALL";
         };
+        OrdersByTeamResponse: {
+            orders: {
+                [key: string]: components["schemas"]["Order"];
+            };
+            /** @description Number of records in the response. Comes last. */
+            count: number;
+        };
         PriceList: {
             id: string;
             /**
-             * @description Only a `ready` list is to be used. An answer always shows `ready`.
+             * @description Use a list only if it is `ready`. A response always shows `ready`.
              * @enum {string}
              */
             status: "processing" | "ready" | "failed";
-            /** @description Unix milliseconds. */
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
             created_at: number;
-            /** @description Unix milliseconds. */
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
             updated_at: number;
-            /** @description The market's currency; the request's for a market without one. */
+            /** @description The market's currency; the request's if the market has none. */
             currency: string;
             market_id: string;
-            /** @description Country code, trimmed and uppercased. Null where the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             market_iso: string | null;
             name: string;
             new_date: {
@@ -263,30 +277,30 @@ export interface components {
             /** @description MM/YYYY */
             date: string;
         };
-        PriceListInfo: {
-            /** @description The market to create the lists for. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
-            market_id: string;
-            /** @description The list's identifier in your own system: the idempotency key. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
-            boq_list_id: string;
-            /** @description Three ASCII letters, uppercased by the service. */
-            currency_iso: string;
-            /** @description The month of the lists, MM/YYYY. */
-            date: string;
-            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
-            name: string;
-        };
         /** @description No market has this identifier: only the request is stored. */
-        PriceListStoredOnly: {
+        PriceListAccepted: {
             /** @constant */
             success: true;
             /** @description States that the payload is valid and stored. */
             message: string;
             products_count: number;
-            /** @description The request record. Quote it when you ask us about this price list. */
+            /** @description Identifier of the request record. Give it to support with a question. */
             document_id: string;
             market: null;
             expected_forward_cost: null;
             price_list: null;
+        };
+        PriceListInfo: {
+            /** @description Market to create the lists for. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            market_id: string;
+            /** @description Identifier of the price list in the client's system: the idempotency key. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            boq_list_id: string;
+            /** @description Three ASCII letters, uppercased by the service. */
+            currency_iso: string;
+            /** @description Month of the lists, MM/YYYY. */
+            date: string;
+            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            name: string;
         };
         /** @description The market exists: both lists are created and ready. */
         PriceListsCreated: {
@@ -295,97 +309,94 @@ export interface components {
             /** @description States that the payload is valid and stored. */
             message: string;
             products_count: number;
-            /** @description The request record. Quote it when you ask us about this price list. */
+            /** @description Identifier of the request record. Give it to support with a question. */
             document_id: string;
             market: {
                 id: string;
-                /** @description Null where the stored record is incomplete or malformed. */
+                /** @description Null if the stored record is incomplete or malformed. */
                 name: string | null;
-                /** @description Country code, trimmed and uppercased. Null where the stored record is incomplete or malformed. */
+                /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
                 iso: string | null;
             };
             expected_forward_cost: components["schemas"]["ExpectedForwardCostList"];
             price_list: components["schemas"]["PriceList"];
         };
         ProductPrices: {
-            /** @description Finite, not negative. */
+            /** @description Finite, non-negative. */
             price_list_price: number;
-            /** @description Finite, not negative. */
+            /** @description Finite, non-negative. */
             expected_forward_cost_price: number;
         };
         SupplyOrder: {
-            /** @description The supply order's identifier. */
+            /** @description Identifier of the supply order. */
             id: string;
-            /** @description Empty for a supply order without invoices; a stored entry without a name or an address is left out. */
+            /** @description Empty for a supply order without invoices. A stored entry without a name or an address is left out. */
             invoices: components["schemas"]["Invoice"][];
-        };
-        SupplyOrdersInvoices: {
-            /** @description Oldest first, then by identifier. */
-            supply_orders: components["schemas"]["SupplyOrder"][];
-            /** @description How many records the answer holds. Stands last: it is known only then. */
-            count: number;
         };
         SupplyOrdersInvoicesRequest: {
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             team_id: string;
             /**
              * Format: date
-             * @description First day: a real calendar date, midnight UTC.
+             * @description First day, midnight UTC. A calendar date: 2026-02-30 is invalid.
              */
             start_date: string;
             /**
              * Format: date
-             * @description The day after the last: a real calendar date, midnight UTC.
+             * @description Day after the last, midnight UTC. A calendar date: 2026-02-30 is invalid.
              */
             end_date: string;
-            /**
-             * @description `null` for supply orders of any status.
-             * @enum {unknown}
-             */
-            status: 0 | 1 | null;
+            /** @description `null` for supply orders of any status. */
+            status: (0 | 1) | null;
+        };
+        SupplyOrdersInvoicesResponse: {
+            /** @description Oldest first, then by identifier. */
+            supply_orders: components["schemas"]["SupplyOrder"][];
+            /** @description Number of records in the response. Comes last. */
+            count: number;
         };
         Team: {
-            /** @description Null where the stored record is incomplete or malformed. */
+            /** @description Null if the stored record is incomplete or malformed. */
             name: string | null;
-            /** @description Country code, trimmed and uppercased. Null where the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             country_iso: string | null;
         };
-        Teams: {
+        TeamsResponse: {
             teams: {
                 [key: string]: components["schemas"]["Team"];
             };
-            /** @description How many records the answer holds. Stands last: it is known only then. */
+            /** @description Number of records in the response. Comes last. */
             count: number;
         };
-        ValidationError: {
+        ValidationErrorResponse: {
             /** @constant */
             success: false;
-            /** @description States that the payload is invalid, and whether judging stopped before its end. */
+            /** @description States that the payload is invalid, and whether validation stopped early. */
             message: string;
             errors: components["schemas"]["FieldError"][];
         };
         Warehouse: {
-            /** @description Null where the stored record is incomplete or malformed. */
+            /** @description Null if the stored record is incomplete or malformed. */
             name: string | null;
-            /** @description Country code, trimmed and uppercased. Null where the stored record is incomplete or malformed. */
+            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
             country_iso: string | null;
         };
-        Warehouses: {
+        WarehousesResponse: {
             warehouses: {
                 [key: string]: components["schemas"]["Warehouse"];
             };
-            /** @description How many records the answer holds. Stands last: it is known only then. */
+            /** @description Number of records in the response. Comes last. */
             count: number;
         };
     };
     responses: never;
     parameters: {
-        /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+        /** @description The client's identifier of this request. One that is not well-formed is replaced. */
         "X-Request-Id": string;
-        /** @description How the body is compressed, if it is. */
+        /** @description Compression of the body, if any. */
         "Content-Encoding": "gzip" | "identity";
         /**
-         * @description Where the page that asks was loaded from: set by the browser. Without it the answer has no CORS headers.
+         * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
          * @example https://dashboard.example.com
          */
         Origin: string;
@@ -393,39 +404,39 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The caller's, if it was well-formed, or one that the service made. Quote it when you ask about a request.
+         * @description The client's request id if it was well-formed, else one that the service generated. Give it to support with a question.
          * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
          */
         "X-Request-Id": string;
-        /** @description Answers are for nobody else. */
+        /** @description Responses are not stored by caches. */
         "Cache-Control": "no-store";
-        /** @description The type is as said. */
+        /** @description Clients do not guess another type. */
         "X-Content-Type-Options": "nosniff";
-        /** @description The request headers that the answer depends on. */
+        /** @description Request headers that the response depends on. */
         Vary: "Accept-Encoding" | "Origin, Accept-Encoding" | "Origin";
-        /** @description How the body is compressed, where `Accept-Encoding` allows it and the body is large enough. */
+        /** @description Compression of the body, if `Accept-Encoding` allows it and the body is large enough. */
         "Content-Encoding": "gzip" | "br";
-        /** @description The method to use instead. */
+        /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**
-         * @description Seconds after which to send the identical request again. Absent where that would be of no use.
+         * @description Seconds after which to send the identical request again. Absent if a retry cannot succeed.
          * @example 30
          */
         "Retry-After": number;
-        /** @description Present when this answer is that of an identical request before. */
+        /** @description Present if this is the stored response to an identical earlier request. */
         "Idempotent-Replayed": "true";
         /**
-         * @description The caller's origin, if it is allowed; absent otherwise.
+         * @description The origin of the request, if it is allowed.
          * @example https://dashboard.example.com
          */
         "Access-Control-Allow-Origin": string;
-        /** @description The headers that a page may read, for an allowed origin. */
+        /** @description Headers that a page of an allowed origin may read. */
         "Access-Control-Expose-Headers": "X-Request-Id";
         /** @description For an allowed origin. */
         "Access-Control-Allow-Methods": "GET";
         /** @description For an allowed origin. */
         "Access-Control-Allow-Headers": "x-api-key,Content-Type,X-Request-Id";
-        /** @description Seconds for which a browser may remember the answer, for an allowed origin. */
+        /** @description Seconds for which a browser may cache the preflight, for an allowed origin. */
         "Access-Control-Max-Age": "3600";
     };
     pathItems: never;
@@ -436,9 +447,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
-                /** @description How the body is compressed, if it is. */
+                /** @description Compression of the body, if any. */
                 "Content-Encoding"?: components["parameters"]["Content-Encoding"];
             };
             path?: never;
@@ -451,7 +462,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The orders, under their identifiers. */
+            /** @description The orders, keyed by their identifiers. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -462,10 +473,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OrdersByTeam"];
+                    "application/json": components["schemas"]["OrdersByTeamResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, at most 100 of them for add price lists. Correct it before sending it again. */
+            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -476,10 +487,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ValidationError"];
+                    "application/json": components["schemas"]["ValidationErrorResponse"];
                 };
             };
-            /** @description The key is missing or invalid. */
+            /** @description The API key is missing or invalid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -490,9 +501,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Unauthorized";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Unauthorized";
                     };
                 };
             };
@@ -508,9 +519,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Method not allowed";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Method not allowed";
                     };
                 };
             };
@@ -525,9 +536,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Request timeout";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Request timeout";
                     };
                 };
             };
@@ -542,14 +553,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Payload too large";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Payload too large";
                     };
                 };
             };
             /**
-             * @description The service has no key to compare with: call us.
+             * @description The service has no API key to compare with: contact support.
              *
              *     The service failed. Send the request again; that is safe for every operation.
              */
@@ -563,9 +574,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "API key is not configured" | "Internal error";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "API key is not configured" | "Internal error";
                     };
                 };
             };
@@ -575,7 +586,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -583,7 +594,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The warehouses, under their identifiers. */
+            /** @description The warehouses, keyed by their identifiers. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -596,10 +607,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Warehouses"];
+                    "application/json": components["schemas"]["WarehousesResponse"];
                 };
             };
-            /** @description The key is missing or invalid. */
+            /** @description The API key is missing or invalid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -612,9 +623,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Unauthorized";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Unauthorized";
                     };
                 };
             };
@@ -632,14 +643,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Method not allowed";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Method not allowed";
                     };
                 };
             };
             /**
-             * @description The service has no key to compare with: call us.
+             * @description The service has no API key to compare with: contact support.
              *
              *     The service failed. Send the request again; that is safe for every operation.
              */
@@ -655,9 +666,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "API key is not configured" | "Internal error";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "API key is not configured" | "Internal error";
                     };
                 };
             };
@@ -667,10 +678,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /**
-                 * @description Where the page that asks was loaded from: set by the browser. Without it the answer has no CORS headers.
+                 * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
                  * @example https://dashboard.example.com
                  */
                 Origin?: components["parameters"]["Origin"];
@@ -680,7 +691,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An allowed origin may call; a caller without an origin is told nothing. */
+            /** @description The origin is allowed. Without an origin there are no CORS headers. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -707,9 +718,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Origin not allowed";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Origin not allowed";
                     };
                 };
             };
@@ -724,9 +735,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Internal error";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Internal error";
                     };
                 };
             };
@@ -736,7 +747,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -744,7 +755,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The markets, under their identifiers. */
+            /** @description The markets, keyed by their identifiers. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -755,10 +766,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Markets"];
+                    "application/json": components["schemas"]["MarketsResponse"];
                 };
             };
-            /** @description The key is missing or invalid. */
+            /** @description The API key is missing or invalid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -769,9 +780,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Unauthorized";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Unauthorized";
                     };
                 };
             };
@@ -787,14 +798,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Method not allowed";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Method not allowed";
                     };
                 };
             };
             /**
-             * @description The service has no key to compare with: call us.
+             * @description The service has no API key to compare with: contact support.
              *
              *     The service failed. Send the request again; that is safe for every operation.
              */
@@ -808,9 +819,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "API key is not configured" | "Internal error";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "API key is not configured" | "Internal error";
                     };
                 };
             };
@@ -820,7 +831,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -828,7 +839,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The teams, under their identifiers. */
+            /** @description The teams, keyed by their identifiers. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -839,10 +850,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Teams"];
+                    "application/json": components["schemas"]["TeamsResponse"];
                 };
             };
-            /** @description The key is missing or invalid. */
+            /** @description The API key is missing or invalid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -853,9 +864,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Unauthorized";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Unauthorized";
                     };
                 };
             };
@@ -871,14 +882,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Method not allowed";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Method not allowed";
                     };
                 };
             };
             /**
-             * @description The service has no key to compare with: call us.
+             * @description The service has no API key to compare with: contact support.
              *
              *     The service failed. Send the request again; that is safe for every operation.
              */
@@ -892,9 +903,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "API key is not configured" | "Internal error";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "API key is not configured" | "Internal error";
                     };
                 };
             };
@@ -904,9 +915,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
-                /** @description How the body is compressed, if it is. */
+                /** @description Compression of the body, if any. */
                 "Content-Encoding"?: components["parameters"]["Content-Encoding"];
             };
             path?: never;
@@ -930,10 +941,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SupplyOrdersInvoices"];
+                    "application/json": components["schemas"]["SupplyOrdersInvoicesResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, at most 100 of them for add price lists. Correct it before sending it again. */
+            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -944,10 +955,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ValidationError"];
+                    "application/json": components["schemas"]["ValidationErrorResponse"];
                 };
             };
-            /** @description The key is missing or invalid. */
+            /** @description The API key is missing or invalid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -958,9 +969,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Unauthorized";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Unauthorized";
                     };
                 };
             };
@@ -976,9 +987,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Method not allowed";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Method not allowed";
                     };
                 };
             };
@@ -993,9 +1004,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Request timeout";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Request timeout";
                     };
                 };
             };
@@ -1010,14 +1021,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Payload too large";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Payload too large";
                     };
                 };
             };
             /**
-             * @description The service has no key to compare with: call us.
+             * @description The service has no API key to compare with: contact support.
              *
              *     The service failed. Send the request again; that is safe for every operation.
              */
@@ -1031,9 +1042,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "API key is not configured" | "Internal error";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "API key is not configured" | "Internal error";
                     };
                 };
             };
@@ -1043,9 +1054,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description An identifier of your own for this request. One that is not well-formed is replaced. */
+                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
-                /** @description How the body is compressed, if it is. */
+                /** @description Compression of the body, if any. */
                 "Content-Encoding"?: components["parameters"]["Content-Encoding"];
             };
             path?: never;
@@ -1070,10 +1081,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AddPriceLists"];
+                    "application/json": components["schemas"]["AddPriceListsResponse"];
                 };
             };
-            /** @description The body breaks a rule; `errors` names the fields, at most 100 of them for add price lists. Correct it before sending it again. */
+            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1084,10 +1095,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ValidationError"];
+                    "application/json": components["schemas"]["ValidationErrorResponse"];
                 };
             };
-            /** @description The key is missing or invalid. */
+            /** @description The API key is missing or invalid. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1098,9 +1109,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Unauthorized";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Unauthorized";
                     };
                 };
             };
@@ -1116,9 +1127,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Method not allowed";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Method not allowed";
                     };
                 };
             };
@@ -1133,18 +1144,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Request timeout";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Request timeout";
                     };
                 };
             };
             /**
-             * @description The `boq_list_id` belongs to another payload. Sending this one again is of no use: use a new identifier.
+             * @description The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.
              *
-             *     An identical request is in progress: send it again after the seconds in `Retry-After`.
+             *     An identical request is in progress. Send it again after the seconds in `Retry-After`.
              *
-             *     Without `Retry-After`, an operator has to resolve the request: call us.
+             *     An earlier attempt requires review: an operator has to resolve it. There is no `Retry-After`: contact support.
              */
             409: {
                 headers: {
@@ -1157,9 +1168,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Idempotency key already used with a different payload" | "Request is already being processed or requires review";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Idempotency key already used with a different payload" | "Request is already being processed or requires review";
                     };
                 };
             };
@@ -1174,18 +1185,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "Payload too large";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Payload too large";
                     };
                 };
             };
             /**
-             * @description The service has no key to compare with: call us.
+             * @description The service has no API key to compare with: contact support.
              *
              *     The service failed. Send the request again; that is safe for every operation.
              *
-             *     The lists could not be created; what was written is marked failed. An operator has to settle it: call us.
+             *     The lists could not be created; what was written is marked failed. An operator has to resolve it: contact support.
              */
             500: {
                 headers: {
@@ -1197,9 +1208,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"] & {
-                        /** @enum {unknown} */
-                        error?: "API key is not configured" | "Internal error" | "Price lists could not be created; the request requires review";
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "API key is not configured" | "Internal error" | "Price lists could not be created; the request requires review";
                     };
                 };
             };

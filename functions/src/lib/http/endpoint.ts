@@ -45,6 +45,20 @@ interface RuntimeOptions extends HttpsOptions {
   timeoutSeconds: number;
 }
 
+/** What the function of an operation says of itself: tests, the API description and the client follow from it. */
+export interface OperationInfo {
+  name: string;
+  method: 'GET' | 'POST';
+  /** Whether browsers may call from the allowed origins. */
+  cors: boolean;
+  runtimeOptions: RuntimeOptions;
+  /** Only of a POST: milliseconds that a client may take to send the body, and what validates it. */
+  body?: { timeoutMs: number; createParser: () => BodyParser<unknown> };
+}
+
+/** A Cloud Function with its {@link OperationInfo}. */
+export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };
+
 interface BaseEndpoint {
   name: string;
   runtimeOptions: RuntimeOptions;
@@ -73,11 +87,19 @@ const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 disableFrameworkBodyParsing();
 
 /** The Cloud Function of an operation. */
-export function defineEndpoint(operation: GetEndpoint): HttpsFunction;
-export function defineEndpoint<Body>(operation: PostEndpoint<Body>): HttpsFunction;
-export function defineEndpoint<Body>(operation: GetEndpoint | PostEndpoint<Body>): HttpsFunction {
-  const options = { ...operation.runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
-  return onRequest(options, (request, response) => handleRequest(operation, request, response));
+export function defineEndpoint(endpoint: GetEndpoint): OperationFunction;
+export function defineEndpoint<Body>(endpoint: PostEndpoint<Body>): OperationFunction;
+export function defineEndpoint<Body>(endpoint: GetEndpoint | PostEndpoint<Body>): OperationFunction {
+  const { name, method, cors = false, runtimeOptions } = endpoint;
+  const options = { ...runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
+  const body =
+    endpoint.method === 'POST'
+      ? { body: { timeoutMs: endpoint.bodyTimeoutMs, createParser: endpoint.createParser } }
+      : {};
+  return Object.assign(
+    onRequest(options, (request, response) => handleRequest(endpoint, request, response)),
+    { operation: { name, method, cors, runtimeOptions, ...body } },
+  );
 }
 
 async function handleRequest<Body>(

@@ -5,24 +5,24 @@ import { expectedError, toFieldErrors, describeReceived, textField } from './req
 import type { FieldError } from './responses';
 
 /**
- * The body of add price lists (contract, section 4.6): judged product by product as it arrives, so that 100,000 bad
- * products are as cheap to refuse as good ones are to accept, and a body takes less memory than it has bytes.
+ * The request body of add price lists. It is validated product by product while it streams in, so rejecting 100,000
+ * invalid products costs no more than accepting valid ones, and the products take less memory than the body has bytes.
  */
 
 declare const productId: unique symbol;
-/** A string that has passed {@link validateProductId}: usable as a Firestore document id. */
+/** A string that {@link validateProductId} accepts: usable as a Firestore document id. */
 export type ProductId = string & { readonly [productId]: true };
 
 const MAX_PRODUCT_ID_BYTES = 1500;
-/** How many errors an answer lists at most: judging stops there. */
+/** Maximum number of field errors in a response; validation stops there. */
 export const MAX_FIELD_ERRORS = 100;
 
 const infoSchema = z
   .object(
     {
-      market_id: textField.describe(`The market to create the lists for. ${textField.description}`),
+      market_id: textField.describe(`Market to create the lists for. ${textField.description}`),
       boq_list_id: textField.describe(
-        `The list's identifier in your own system: the idempotency key. ${textField.description}`,
+        `Identifier of the price list in the client's system: the idempotency key. ${textField.description}`,
       ),
       currency_iso: z
         .string(expectedError('a currency code of three letters'))
@@ -32,23 +32,23 @@ const infoSchema = z
       date: z
         .string(expectedError('a month as MM/YYYY'))
         .regex(/^(0[1-9]|1[0-2])\/\d{4}$/, expectedError('a month as MM/YYYY', 'string'))
-        .describe('The month of the lists, MM/YYYY.'),
+        .describe('Month of the lists, MM/YYYY.'),
       name: textField,
     },
     expectedError('an object'),
   )
   .meta({ id: 'PriceListInfo' });
 
-// Adding 0 turns -0 into 0: the two are one price, and Firestore and JSON would tell them apart.
+// Adding 0 turns -0 into 0: they are the same price, but Firestore and JSON distinguish them.
 const priceSchema = z
   .number({
     error: ({ input }) =>
       typeof input === 'number'
         ? 'Expected a finite number, received one too large'
-        : expectedError('a number that is not negative').error({ input }),
+        : expectedError('a non-negative number').error({ input }),
   })
-  .nonnegative({ error: 'Expected a number that is not negative, received a negative one' })
-  .describe('Finite, not negative.')
+  .nonnegative({ error: 'Expected a non-negative number, received a negative one' })
+  .describe('Finite, non-negative.')
   .transform((value) => value + 0);
 
 const productPricesSchema = z
@@ -61,20 +61,20 @@ const productPricesSchema = z
 export type PriceListInfo = z.output<typeof infoSchema>;
 export type ProductPrices = z.output<typeof productPricesSchema>;
 
-/** A valid submission, normalised. */
+/** A validated request body; equal submissions have the same canonical JSON. */
 export interface PriceListSubmission {
   info: PriceListInfo;
   products: ProductColumns;
 }
 
-/** Products in code-unit order of their ids, each id once. In columns, which take little memory: at an id's place, its prices. */
+/** Products in code-unit order of their ids, each id once: the prices at an index belong to the id at that index. */
 export interface ProductColumns extends Readonly<Record<keyof ProductPrices, Float64Array>> {
   readonly ids: readonly ProductId[];
 }
 
-/** The reason why a string cannot be a product id (contract, section 4.6, and Firestore's limits), if there is one. */
+/** Rules: docs/api.md#product-identifiers. @returns the message of the broken rule, or undefined for a valid id */
 export function validateProductId(id: string): string | undefined {
-  if (id === '') return 'Expected a product identifier that is not empty';
+  if (id === '') return 'Expected a non-empty product identifier';
   if (!id.isWellFormed()) return 'Expected well-formed Unicode, received a lone surrogate';
   if (id !== id.trim()) return 'A product identifier must not start or end with whitespace';
   if (id.includes('/')) return 'A product identifier must not contain "/"';
@@ -87,8 +87,8 @@ export function validateProductId(id: string): string | undefined {
 }
 
 /**
- * The body as one schema: what docs/openapi.json says of it. Requests are judged by its parts and by
- * {@link validateProductId}, since zod's record drops a `__proto__` key and collects every error of 100,000 products.
+ * The body as one schema, for docs/openapi.json. Requests are validated with its parts and {@link validateProductId}:
+ * zod's record drops a `__proto__` key and collects every error of 100,000 products.
  */
 export const addPriceListsRequestSchema = z
   .object({
@@ -104,35 +104,34 @@ export const addPriceListsRequestSchema = z
       .refine((products) => Object.keys(products).length > 0)
       .meta({ minProperties: 1 })
       .describe(
-        'One entry for each product, under its identifier: no `/`, not `.` or `..`, not of the form `__name__`, no ' +
-          `white space at either end, no lone surrogate, 1 to ${MAX_PRODUCT_ID_BYTES} bytes of UTF-8.`,
+        'One member for each product, named by its identifier: no `/`, not `.` or `..`, not of the form `__name__`, no ' +
+          `whitespace at either end, no lone surrogate, 1 to ${MAX_PRODUCT_ID_BYTES} bytes of UTF-8.`,
       ),
   })
   .meta({ id: 'AddPriceListsRequest' });
 
-/** Reads a body to a validated and normalised submission, or to {@link ValidationError} with the first hundred field errors. */
+/** @returns a parser that returns the submission or throws a {@link ValidationError} with at most 100 field errors */
 export function createPriceListParser(): BodyParser<PriceListSubmission> {
-  const judge = new ProductsValidator();
-  const json = new StreamingJsonParser('products', judge);
-  return { write: (text) => json.write(text), end: () => toSubmission(json.end(), judge) };
+  const validator = new ProductsValidator();
+  const json = new StreamingJsonParser('products', validator);
+  return { write: (text) => json.write(text), end: () => toSubmission(json.end(), validator) };
 }
 
-function toSubmission(body: unknown, judge: ProductsValidator): PriceListSubmission {
+function toSubmission(body: unknown, products: ProductsValidator): PriceListSubmission {
   if (!isObject(body))
     throw new ValidationError([{ path: 'body', message: expectedError('an object').error({ input: body }) }]);
   const infoResult = infoSchema.safeParse(body['info']);
   const errors = infoResult.success ? [] : toFieldErrors(infoResult.error, ['info']);
-  errors.push(...judge.getErrors(body['products']));
+  errors.push(...products.getErrors(body['products']));
   if (!infoResult.success || errors.length > 0) {
     throw new ValidationError(errors.slice(0, MAX_FIELD_ERRORS), errors.length < MAX_FIELD_ERRORS);
   }
-  return { info: infoResult.data, products: judge.releaseProducts() };
+  return { info: infoResult.data, products: products.releaseProducts() };
 }
 
-/** Products that are kept in one piece. */
 const PRODUCTS_PER_BLOCK = 1024;
 
-/** Judges products one by one, and keeps them: in blocks, so that nothing is copied, and left for garbage, as they become more. */
+/** Validates products one by one and stores them in blocks of fixed size: growing arrays would copy them. */
 class ProductsValidator implements MemberHandler {
   #blocks: (ProductColumns & { ids: ProductId[] })[] = [];
   #errors: FieldError[] = [];
@@ -142,16 +141,16 @@ class ProductsValidator implements MemberHandler {
     this.#errors = [];
   }
 
-  onMember(id: string, given: unknown): void {
+  onMember(id: string, value: unknown): void {
     if (this.#errors.length >= MAX_FIELD_ERRORS) return;
     const idError = validateProductId(id);
     if (idError !== undefined) this.#errors.push({ path: `products.${truncateId(id)}`, message: idError });
-    const prices = isPlainPrices(given) ? given : this.#validatePrices(id, given);
+    const prices = isPlainPrices(value) ? value : this.#validatePrices(id, value);
     if (prices !== undefined) this.#append(id as ProductId, prices);
   }
 
-  #validatePrices(id: string, given: unknown): ProductPrices | undefined {
-    const prices = productPricesSchema.safeParse(given);
+  #validatePrices(id: string, value: unknown): ProductPrices | undefined {
+    const prices = productPricesSchema.safeParse(value);
     if (!prices.success) this.#errors.push(...toFieldErrors(prices.error, ['products', truncateId(id)]));
     return prices.data;
   }
@@ -167,18 +166,18 @@ class ProductsValidator implements MemberHandler {
     block.expected_forward_cost_price[i] = prices.expected_forward_cost_price;
   }
 
-  /** What is wrong with the products, which were judged if they are an object. */
+  /** @param products the parsed member `products`; empty if it was an object, since its members were streamed */
   getErrors(products: unknown): FieldError[] {
-    const refuse = (message: string) => [{ path: 'products', message }];
+    const reject = (message: string) => [{ path: 'products', message }];
     if (!isObject(products))
-      return refuse(`Expected an object of product identifiers to prices, received ${describeReceived(products)}`);
+      return reject(`Expected an object of product identifiers to prices, received ${describeReceived(products)}`);
     if (this.#errors.length > 0) return this.#errors;
-    return this.#blocks.length === 0 ? refuse('Expected at least one product') : [];
+    return this.#blocks.length === 0 ? reject('Expected at least one product') : [];
   }
 
   /**
-   * Gives away the products, which have no errors, in code-unit order of their ids; of an id that came twice, the last.
-   * Nothing of them is kept: what refers to this lives as long as the request.
+   * Returns the products in code-unit order of their ids, the last one of each id, and drops its own copy: this object
+   * lives as long as the request.
    */
   releaseProducts(): ProductColumns {
     const blocks = this.#blocks;
@@ -211,8 +210,8 @@ const mapPriceColumns = (make: (name: keyof ProductPrices) => Float64Array): Omi
 });
 
 /**
- * Whether a value is what {@link productPricesSchema} accepts and leaves as it is, but for unknown fields, which nobody reads.
- * So are nearly all, and zod takes ten times as long to say so; it judges whatever this does not accept.
+ * Fast path for nearly all products: true only if {@link productPricesSchema} accepts the value and leaves its prices
+ * unchanged. zod takes ten times as long.
  */
 function isPlainPrices(value: unknown): value is ProductPrices {
   if (!isObject(value)) return false;
@@ -223,7 +222,7 @@ function isPlainPrices(value: unknown): value is ProductPrices {
 const isPlainPrice = (value: unknown): boolean =>
   typeof value === 'number' && (value > 0 || Object.is(value, 0)) && value < Infinity;
 
-/** An id as an error's path shows it: whole, unless it is far longer than an id can be. */
+/** The id as shown in an error path, truncated if it is longer than an id can be. */
 const truncateId = (id: string) => (id.length > MAX_PRODUCT_ID_BYTES ? `${id.slice(0, 100)}…` : id);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

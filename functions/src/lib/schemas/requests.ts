@@ -3,38 +3,40 @@ import { ValidationError } from '../errors';
 import type { FieldError } from './responses';
 
 /**
- * The request bodies of the two read operations, and the rules that every body shares.
- * Unknown fields are ignored; strings are not trimmed.
+ * Request bodies of the two range reads, and the rules that all bodies share. Unknown fields are ignored; strings are
+ * not trimmed.
  */
 
-/** The most bytes of UTF-8 that a text field may hold. */
+/** Maximum UTF-8 length of a text field. */
 export const MAX_TEXT_BYTES = 10_000;
 
 const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
 
 /**
- * What kind of value came where one of a type was expected. Never the value: an answer echoes nothing of a request.
+ * Describes a value that fails validation by its kind only: a response never repeats a value of the request.
+ *
+ * @param type the expected type, if the kind alone may be right and the value wrong
  */
 export function describeReceived(value: unknown, type?: 'string' | 'number'): string {
-  if (value === undefined) return 'nothing';
+  if (value === undefined) return 'no value';
   if (value === null) return 'null';
   if (value === '') return 'an empty string';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === type) return `another ${type}`;
+  if (typeof value === type) return `a different ${type}`;
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** The message of a field that is not what was expected: what was, and what came. */
+/** zod error option: the message says what was expected and what was received. */
 export const expectedError = (what: string, type?: 'string' | 'number') => ({
   error: ({ input }: { input?: unknown }) => `Expected ${what}, received ${describeReceived(input, type)}`,
 });
 
-const TEXT_ERROR = expectedError('a string that is not empty');
+const TEXT_ERROR = expectedError('a non-empty string');
 
-/** A text field: not empty, well-formed (Firestore would store two different lone surrogates as one), bounded. */
+/** A bounded, non-empty string without lone surrogates: Firestore stores two different ones as the same. */
 export const textField = z
   .string(TEXT_ERROR)
-  // Not `.min(1)`, which zod also puts to an empty array, for a second error.
+  // Not `.min(1)`: zod applies it to an empty array too and reports a second error.
   .refine((value) => value !== '', { ...TEXT_ERROR, abort: true })
   .refine((value) => value.isWellFormed(), { error: LONE_SURROGATE_MESSAGE, abort: true })
   .refine((value) => Buffer.byteLength(value) <= MAX_TEXT_BYTES, {
@@ -47,22 +49,21 @@ export const textField = z
 
 const dateField = (meaning: string) =>
   z.iso
-    .date(expectedError('a real date as YYYY-MM-DD', 'string'))
-    .describe(`${meaning}: a real calendar date, midnight UTC.`)
+    .date(expectedError('a valid date as YYYY-MM-DD', 'string'))
+    .describe(`${meaning}, midnight UTC. A calendar date: 2026-02-30 is invalid.`)
     .transform((value) => Date.parse(`${value}T00:00:00.000Z`));
 
-/** A team's records of a range of days: `start_date` inclusive, `end_date` exclusive, both midnight UTC in Unix ms. */
+/** `start_date` is inclusive, `end_date` exclusive; both are parsed to Unix ms at midnight UTC. */
 const teamDateRangeFields = {
   team_id: textField,
   start_date: dateField('First day'),
-  end_date: dateField('The day after the last'),
+  end_date: dateField('Day after the last'),
 };
 
 const OBJECT_ERROR = expectedError('an object');
 
 export const orderStatuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'] as const;
 
-/** Contract, section 4.1. `ALL` is a filter value, not a state. */
 export const ordersByTeamRequestSchema = z
   .object(
     {
@@ -76,15 +77,15 @@ export const ordersByTeamRequestSchema = z
   .meta({ id: 'OrdersByTeamRequest' });
 export type OrdersByTeamRequest = z.output<typeof ordersByTeamRequestSchema>;
 
-/** Contract, section 4.5. `null` stands for any status. */
 export const supplyOrdersInvoicesRequestSchema = z
   .object(
     {
       ...teamDateRangeFields,
       status: z
-        .literal([0, 1, null], expectedError('0, 1 or null', 'number'))
+        // A union: code generators drop the null of an enum that mixes types.
+        .union([z.literal([0, 1]).meta({ type: 'integer' }), z.null()], expectedError('0, 1 or null', 'number'))
         .describe('`null` for supply orders of any status.')
-        // JSON's -0 is the same status as 0.
+        // -0 is the same status as 0.
         .transform((status) => (status === 0 ? 0 : status)),
     },
     OBJECT_ERROR,
@@ -92,7 +93,7 @@ export const supplyOrdersInvoicesRequestSchema = z
   .meta({ id: 'SupplyOrdersInvoicesRequest' });
 export type SupplyOrdersInvoicesRequest = z.output<typeof supplyOrdersInvoicesRequestSchema>;
 
-/** The judge of a body: the validated value, or {@link ValidationError} with every field error. */
+/** @returns a validator that returns the parsed value or throws a {@link ValidationError} with all field errors */
 export function validateWith<Schema extends z.ZodType>(schema: Schema): (body: unknown) => z.output<Schema> {
   return (body) => {
     const result = schema.safeParse(body);
@@ -101,7 +102,7 @@ export function validateWith<Schema extends z.ZodType>(schema: Schema): (body: u
   };
 }
 
-/** zod's issues as the contract's field errors, under the path of the value that was judged. */
+/** Converts zod issues to field errors. @param under path of the validated value in the body */
 export function toFieldErrors(error: z.ZodError, under: readonly string[]): FieldError[] {
   return error.issues.map(({ path, message }) => ({
     path: [...under, ...path.map(String)].join('.') || 'body',

@@ -2,141 +2,148 @@ import { z } from 'zod';
 import type { ErrorCode } from '../errors';
 
 /**
- * Every answer's body (contract, sections 2, 4 and 7). The types of what the service sends follow from these schemas, and so
- * does docs/openapi.json; nothing is parsed with them while the service runs.
+ * Response bodies. The types of what the service sends, docs/openapi.json and docs/api.md follow from these schemas;
+ * no response is parsed with them at run time.
  */
 
-const NULL_IF_MALFORMED = 'Null where the stored record is incomplete or malformed.';
+const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
 
-const id = z.string();
-const count = z.int().nonnegative().describe('How many records the answer holds. Stands last: it is known only then.');
-const storedText = z.string().min(1).nullable().describe(NULL_IF_MALFORMED);
-const codeField = (what: string) => storedText.describe(`${what}, trimmed and uppercased. ${NULL_IF_MALFORMED}`);
+const idField = z.string();
+const countField = z.int().nonnegative().describe('Number of records in the response. Comes last.');
+const nullableText = z.string().min(1).nullable().describe(NULL_IF_MALFORMED);
+const codeField = (what: string) => nullableText.describe(`${what}, trimmed and uppercased. ${NULL_IF_MALFORMED}`);
 const countryCode = codeField('Country code');
 const currencyCode = codeField('Currency code');
-const unixMs = z.int().describe('Unix milliseconds.');
+const unixMs = z.int().meta({ description: 'Unix milliseconds.', format: 'int64' });
 
-/** Contract, section 2.1. */
 export const orderSchema = z
   .object({
     customer_data: z.object({
-      customer_id: storedText.describe(`The customer that owns the order. ${NULL_IF_MALFORMED}`),
-      customer_name: storedText,
+      customer_id: nullableText.describe(`Customer that owns the order. ${NULL_IF_MALFORMED}`),
+      customer_name: nullableText,
     }),
-    invoice_id: storedText.describe(`The order's invoicing record. ${NULL_IF_MALFORMED}`),
-    market_id: storedText,
-    team_id: storedText,
+    invoice_id: nullableText.describe(`Invoicing record of the order. ${NULL_IF_MALFORMED}`),
+    market_id: nullableText,
+    team_id: nullableText,
   })
   .meta({ id: 'Order' });
 export type Order = z.output<typeof orderSchema>;
 
-/** A warehouse or a team: contract, sections 2.2 and 2.4. */
-const place = z.object({ name: storedText, country_iso: countryCode });
-export type NamedRecord = z.output<typeof place>;
+/** A record with a name and a country: a warehouse or a team. */
+const namedRecord = z.object({ name: nullableText, country_iso: countryCode });
+export type NamedRecord = z.output<typeof namedRecord>;
 
-export const warehouseSchema = place.meta({ id: 'Warehouse' });
-export const teamSchema = place.meta({ id: 'Team' });
+export const warehouseSchema = namedRecord.meta({ id: 'Warehouse' });
+export const teamSchema = namedRecord.meta({ id: 'Team' });
 
-/** Contract, section 2.3. */
-export const marketSchema = place
-  .extend({ name: storedText.describe(`The English name. ${NULL_IF_MALFORMED}`), currency_iso: currencyCode })
+export const marketSchema = namedRecord
+  .extend({ name: nullableText.describe(`English name. ${NULL_IF_MALFORMED}`), currency_iso: currencyCode })
   .meta({ id: 'Market' });
 export type Market = z.output<typeof marketSchema>;
 
-/** Contract, section 2.5. */
 export const supplyOrderSchema = z
   .object({
-    id: z.string().describe("The supply order's identifier."),
+    id: z.string().describe('Identifier of the supply order.'),
     invoices: z
       .array(
         z
           .object({ name: z.string().min(1), url: z.string().min(1).describe('Address of the invoice document.') })
           .meta({ id: 'Invoice' }),
       )
-      .describe('Empty for a supply order without invoices; a stored entry without a name or an address is left out.'),
+      .describe('Empty for a supply order without invoices. A stored entry without a name or an address is left out.'),
   })
   .meta({ id: 'SupplyOrder' });
 export type SupplyOrder = z.output<typeof supplyOrderSchema>;
 
-export const ordersByTeamResponse = z.object({ orders: z.record(id, orderSchema), count }).meta({ id: 'OrdersByTeam' });
-export const warehousesResponse = z
-  .object({ warehouses: z.record(id, warehouseSchema), count })
-  .meta({ id: 'Warehouses' });
-export const marketsResponse = z.object({ markets: z.record(id, marketSchema), count }).meta({ id: 'Markets' });
-export const teamsResponse = z.object({ teams: z.record(id, teamSchema), count }).meta({ id: 'Teams' });
-export const supplyOrdersInvoicesResponse = z
-  .object({ supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'), count })
-  .meta({ id: 'SupplyOrdersInvoices' });
+export const ordersByTeamResponseSchema = z
+  .object({ orders: z.record(idField, orderSchema), count: countField })
+  .meta({ id: 'OrdersByTeamResponse' });
+export const warehousesResponseSchema = z
+  .object({ warehouses: z.record(idField, warehouseSchema), count: countField })
+  .meta({ id: 'WarehousesResponse' });
+export const marketsResponseSchema = z
+  .object({ markets: z.record(idField, marketSchema), count: countField })
+  .meta({ id: 'MarketsResponse' });
+export const teamsResponseSchema = z
+  .object({ teams: z.record(idField, teamSchema), count: countField })
+  .meta({ id: 'TeamsResponse' });
+export const supplyOrdersInvoicesResponseSchema = z
+  .object({
+    supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
+    count: countField,
+  })
+  .meta({ id: 'SupplyOrdersInvoicesResponse' });
 
-/** Contract, section 3.2. */
-const listStatus = z
+const listStatusSchema = z
   .enum(['processing', 'ready', 'failed'])
-  .describe('Only a `ready` list is to be used. An answer always shows `ready`.');
-export type ListStatus = z.output<typeof listStatus>;
+  .describe('Use a list only if it is `ready`. A response always shows `ready`.');
+export type ListStatus = z.output<typeof listStatusSchema>;
 
-/** The parent of an expected forward cost list as it is stored, under its id: contract, section 2.6. */
-const listParent = z.object({
-  status: listStatus,
+/** The list document of an expected forward cost list, without its id. */
+const listDocumentSchema = z.object({
+  status: listStatusSchema,
   created_at: unixMs,
   updated_at: unixMs,
-  currency: z.string().describe("The market's currency; the request's for a market without one."),
+  currency: z.string().describe("The market's currency; the request's if the market has none."),
   market_id: z.string(),
   market_iso: countryCode,
   name: z.string(),
   new_date: z.object({ year: z.int(), month: z.int().min(1).max(12).describe('1 is January.') }),
 });
-export type ListDocument = z.output<typeof listParent>;
+export type ListDocument = z.output<typeof listDocumentSchema>;
 
-/** The parent of a price list: the same, and the month as it was sent. */
-const priceListParent = listParent.extend({ date: z.string().describe('MM/YYYY') });
-export type PriceListDocument = z.output<typeof priceListParent>;
+/** The list document of a price list: the same, and the month as it was sent. */
+const priceListDocumentSchema = listDocumentSchema.extend({ date: z.string().describe('MM/YYYY') });
+export type PriceListDocument = z.output<typeof priceListDocumentSchema>;
 
 const acceptedSchema = z.object({
   success: z.literal(true),
   message: z.string().describe('States that the payload is valid and stored.'),
   products_count: z.int().positive(),
-  document_id: z.string().describe('The request record. Quote it when you ask us about this price list.'),
+  document_id: z.string().describe('Identifier of the request record. Give it to support with a question.'),
 });
 
 const createdSchema = acceptedSchema
   .extend({
-    market: z.object({ id: z.string(), name: storedText, iso: countryCode }),
-    expected_forward_cost: z.object({ id, ...listParent.shape }).meta({ id: 'ExpectedForwardCostList' }),
-    price_list: z.object({ id, ...priceListParent.shape }).meta({ id: 'PriceList' }),
+    market: z.object({ id: z.string(), name: nullableText, iso: countryCode }),
+    expected_forward_cost: z
+      .object({ id: idField, ...listDocumentSchema.shape })
+      .meta({ id: 'ExpectedForwardCostList' }),
+    price_list: z.object({ id: idField, ...priceListDocumentSchema.shape }).meta({ id: 'PriceList' }),
   })
   .meta({ id: 'PriceListsCreated', description: 'The market exists: both lists are created and ready.' });
 
 const acceptedOnlySchema = acceptedSchema
   .extend({ market: z.null(), expected_forward_cost: z.null(), price_list: z.null() })
-  .meta({ id: 'PriceListStoredOnly', description: 'No market has this identifier: only the request is stored.' });
+  .meta({ id: 'PriceListAccepted', description: 'No market has this identifier: only the request is stored.' });
 
-/** Contract, section 4.6: the market found, or not. */
-export const addPriceListsResponse = z.union([createdSchema, acceptedOnlySchema]).meta({ id: 'AddPriceLists' });
-export type AddPriceListsResponse = z.output<typeof addPriceListsResponse>;
+export const addPriceListsResponseSchema = z
+  .union([createdSchema, acceptedOnlySchema])
+  .meta({ id: 'AddPriceListsResponse' });
+export type AddPriceListsResponse = z.output<typeof addPriceListsResponseSchema>;
 
-/** One reason why a payload is refused. */
-const fieldError = z
+const fieldErrorSchema = z
   .object({
-    path: z.string().describe('The offending field, dotted, such as `products.<product_id>.price_list_price`.'),
-    message: z.string().describe('What was expected of it, and what kind of value came. Never the value itself.'),
+    path: z.string().describe('Path of the invalid field, such as `products.<product_id>.price_list_price`.'),
+    message: z.string().describe('What was expected, and what kind of value was received. Never the value itself.'),
   })
   .meta({ id: 'FieldError' });
-export type FieldError = z.output<typeof fieldError>;
+export type FieldError = z.output<typeof fieldErrorSchema>;
 
-/** The simple shape of an error (contract, section 7). */
-export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'Error' });
+/** The simple error shape. */
+export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'ErrorResponse' });
 export type ErrorResponse = z.output<typeof errorResponseSchema>;
 
-/** The validation shape of an error (contract, section 7). */
+/** The validation error shape. */
 export const validationErrorResponseSchema = z
   .object({
     success: z.literal(false),
-    message: z.string().describe('States that the payload is invalid, and whether judging stopped before its end.'),
-    errors: z.array(fieldError).min(1),
+    message: z.string().describe('States that the payload is invalid, and whether validation stopped early.'),
+    errors: z.array(fieldErrorSchema).min(1),
   })
-  .meta({ id: 'ValidationError' });
+  .meta({ id: 'ValidationErrorResponse' });
 export type ValidationErrorResponse = z.output<typeof validationErrorResponseSchema>;
 
-/** The shape that each error is answered in. */
+/** The schema of an error's response body. */
 export const getErrorResponseSchema = (errorCode: ErrorCode) =>
   errorCode === 'validation_failed' ? validationErrorResponseSchema : errorResponseSchema;

@@ -1,16 +1,13 @@
-/**
- * Readers of stored values. A stored record is untrusted: whatever its types, reading it never throws, and what is not
- * as the contract's section 2 has it comes out as null.
- */
+/** Readers of stored values. A stored record may hold anything: readers never throw, and return null for a malformed value. */
 
-/** The value if it is a non-empty string; white space alone counts as one. */
+/** @returns the value if it is a non-empty string, which may be only whitespace; else null */
 export const readText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** A country or currency code: trimmed before it is judged, and uppercased. */
+/** @returns a country or currency code, trimmed and uppercased; null if nothing remains */
 export const readCode = (value: unknown): string | null =>
   typeof value === 'string' ? readText(value.trim().toUpperCase()) : null;
 
-/** The invoices of a supply order; an entry without a name or an address of its document is left out. */
+/** @returns the invoices of a supply order, without entries that lack a name or a URL */
 export function readInvoices(value: unknown): { name: string; url: string }[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown) => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { ReceivedResponse } from '../../../support/answers';
-import { operations, postOperationNames, type PostOperationName } from '../../../support/operations';
+import { getOperationNames, operations, postOperationNames, type PostOperationName } from '../../../support/operations';
 import { startTestService, type TestRequest, type TestService } from '../../../support/service';
 import { waitFor } from '../../../support/until';
 
@@ -260,7 +260,7 @@ describe('with a wrong key', () => {
   });
 });
 
-describe.each(['getWarehouses', 'getMarkets', 'getTeams'] as const)('%s ignores', (name) => {
+describe.each(getOperationNames)('%s ignores', (name) => {
   test.each<[string, TestRequest]>([
     ['a body', { body: '{"team_id": 1}' }],
     ['malformed JSON', { body: '{' }],

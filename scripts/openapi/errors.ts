@@ -1,0 +1,45 @@
+import type { ErrorCode } from '../../functions/src/lib/errors';
+import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
+import type { HeaderName } from './headers';
+import type { Operation } from './operations';
+
+/** What each error means to a client, and what to do about it. */
+export const errorDescriptions: Record<ErrorCode, string> = {
+  validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct it before sending it again.`,
+  invalid_api_key: 'The API key is missing or invalid.',
+  origin_not_allowed: 'A preflight from an origin that is not allowed.',
+  method_not_allowed: 'Any method but the one in `Allow`, `HEAD` included.',
+  request_timeout: 'The body did not arrive in time. Send it again.',
+  idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
+  request_in_progress: 'An identical request is in progress. Send it again after the seconds in `Retry-After`.',
+  review_required:
+    'An earlier attempt requires review: an operator has to resolve it. There is no `Retry-After`: contact support.',
+  payload_too_large: 'The body is too large, as sent or inflated.',
+  api_key_not_configured: 'The service has no API key to compare with: contact support.',
+  creation_failed:
+    'The lists could not be created; what was written is marked failed. An operator has to resolve it: contact support.',
+  internal_error: 'The service failed. Send the request again; that is safe for every operation.',
+};
+
+/** Headers of an error response, beside the common ones. */
+export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
+  method_not_allowed: ['Allow'],
+  request_in_progress: ['Retry-After'],
+};
+
+const COMMON_ERRORS: ErrorCode[] = [
+  'invalid_api_key',
+  'method_not_allowed',
+  'api_key_not_configured',
+  'internal_error',
+];
+const BODY_ERRORS: ErrorCode[] = ['validation_failed', 'request_timeout', 'payload_too_large'];
+
+export const PREFLIGHT_ERRORS: ErrorCode[] = ['origin_not_allowed', 'internal_error'];
+
+/** Every error that an operation returns, its preflight aside. */
+export const getErrorCodes = ({ request, errors = [] }: Operation): ErrorCode[] => [
+  ...COMMON_ERRORS,
+  ...(request === undefined ? [] : BODY_ERRORS),
+  ...errors,
+];

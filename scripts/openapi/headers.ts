@@ -1,0 +1,99 @@
+import type { JsonObject } from './schemas';
+
+/** Request and response headers of the description. */
+
+export const headers = {
+  'X-Request-Id': {
+    description:
+      "The client's request id if it was well-formed, else one that the service generated. Give it to support with a question.",
+    required: true,
+    schema: { type: 'string', pattern: '^[\\w.-]{1,128}$' },
+    example: '5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10',
+  },
+  'Cache-Control': {
+    description: 'Responses are not stored by caches.',
+    required: true,
+    schema: { type: 'string', const: 'no-store' },
+  },
+  'X-Content-Type-Options': {
+    description: 'Clients do not guess another type.',
+    required: true,
+    schema: { type: 'string', const: 'nosniff' },
+  },
+  Vary: {
+    description: 'Request headers that the response depends on.',
+    required: true,
+    schema: { type: 'string', enum: ['Accept-Encoding', 'Origin, Accept-Encoding', 'Origin'] },
+  },
+  'Content-Encoding': {
+    description: 'Compression of the body, if `Accept-Encoding` allows it and the body is large enough.',
+    schema: { type: 'string', enum: ['gzip', 'br'] },
+  },
+  Allow: {
+    description: 'The method of the operation.',
+    required: true,
+    schema: { type: 'string', enum: ['GET', 'POST'] },
+  },
+  'Retry-After': {
+    description: 'Seconds after which to send the identical request again. Absent if a retry cannot succeed.',
+    schema: { type: 'integer', minimum: 1, maximum: 30 },
+    example: 30,
+  },
+  'Idempotent-Replayed': {
+    description: 'Present if this is the stored response to an identical earlier request.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'Access-Control-Allow-Origin': {
+    description: 'The origin of the request, if it is allowed.',
+    schema: { type: 'string' },
+    example: 'https://dashboard.example.com',
+  },
+  'Access-Control-Expose-Headers': {
+    description: 'Headers that a page of an allowed origin may read.',
+    schema: { type: 'string', const: 'X-Request-Id' },
+  },
+  'Access-Control-Allow-Methods': { description: 'For an allowed origin.', schema: { type: 'string', const: 'GET' } },
+  'Access-Control-Allow-Headers': {
+    description: 'For an allowed origin.',
+    schema: { type: 'string', const: 'x-api-key,Content-Type,X-Request-Id' },
+  },
+  'Access-Control-Max-Age': {
+    description: 'Seconds for which a browser may cache the preflight, for an allowed origin.',
+    schema: { type: 'string', const: '3600' },
+  },
+} as const satisfies JsonObject;
+
+export type HeaderName = keyof typeof headers;
+
+export const COMMON_HEADERS: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options', 'Vary'];
+export const COMMON_BODY_HEADERS: HeaderName[] = [...COMMON_HEADERS, 'Content-Encoding'];
+export const CORS_HEADERS: HeaderName[] = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'];
+export const PREFLIGHT_HEADERS: HeaderName[] = [
+  ...CORS_HEADERS,
+  'Access-Control-Allow-Methods',
+  'Access-Control-Allow-Headers',
+  'Access-Control-Max-Age',
+];
+
+/** Request headers beside the API key. */
+export const parameters = {
+  'X-Request-Id': {
+    name: 'X-Request-Id',
+    in: 'header',
+    description: "The client's identifier of this request. One that is not well-formed is replaced.",
+    schema: { type: 'string', pattern: '^[\\w.-]{1,128}$' },
+  },
+  'Content-Encoding': {
+    name: 'Content-Encoding',
+    in: 'header',
+    description: 'Compression of the body, if any.',
+    schema: { type: 'string', enum: ['gzip', 'identity'] },
+  },
+  Origin: {
+    name: 'Origin',
+    in: 'header',
+    description: 'Origin of the calling page, set by the browser. Without it the response has no CORS headers.',
+    schema: { type: 'string' },
+    example: 'https://dashboard.example.com',
+  },
+};

@@ -1,0 +1,25 @@
+import { MAX_BODY_BYTES } from '../../functions/src/lib/http/request-body';
+import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
+import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/requests';
+import { getOperations } from './operations';
+
+/** @returns every limit of the interface and its value, for the tables of the documents */
+export function getLimits(): [limit: string, value: string][] {
+  const infos = getOperations().map(({ info }) => info);
+  const reads = infos.filter(({ name }) => name !== 'addPriceLists');
+  const writes = infos.filter(({ name }) => name === 'addPriceLists');
+  const seconds = (values: (number | undefined)[]) => [...new Set(values)].filter((value) => value !== undefined);
+  const list = (values: number[]) => `${values.join(' or ')} s`;
+  const bodySeconds = (operations: typeof infos) =>
+    seconds(operations.map(({ body }) => body && body.timeoutMs / 1000));
+  const timeouts = (operations: typeof infos) =>
+    seconds(operations.map(({ runtimeOptions }) => runtimeOptions.timeoutSeconds));
+  return [
+    ['Request body, as sent and inflated', `${MAX_BODY_BYTES / 1024 ** 2} MiB (${MAX_BODY_BYTES} bytes)`],
+    ['Time to send the body', `${list(bodySeconds(reads))}; add price lists ${list(bodySeconds(writes))}`],
+    ['Time until the response', `${list(timeouts(reads))}; add price lists ${list(timeouts(writes))}`],
+    ['Text field', `${MAX_TEXT_BYTES} bytes of UTF-8`],
+    ['Products of a price list', 'at least 1, and as many as fit into the body'],
+    ['Field errors in a 400 of add price lists', `${MAX_FIELD_ERRORS}; the message then says that there may be more`],
+  ];
+}

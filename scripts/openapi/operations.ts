@@ -1,0 +1,159 @@
+import * as functions from '../../functions/src';
+import type { OperationFunction, OperationInfo } from '../../functions/src/lib/http/endpoint';
+import type { ErrorCode } from '../../functions/src/lib/errors';
+import { addPriceListsRequestSchema } from '../../functions/src/lib/schemas/add-price-lists';
+import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../functions/src/lib/schemas/requests';
+import * as responses from '../../functions/src/lib/schemas/responses';
+import * as examples from './examples';
+import type { HeaderName } from './headers';
+import type { ZodSchema } from './schemas';
+
+/**
+ * The description of each operation: what its function does not say of itself. Names, methods, timeouts and CORS come
+ * from the functions that functions/src/index.ts exports.
+ */
+
+export interface Example {
+  summary: string;
+  value: object;
+}
+
+export interface OperationDescription {
+  tag: 'Organisation data' | 'Price lists';
+  summary: string;
+  description: string;
+  /** The body of a POST. */
+  request?: {
+    schema: ZodSchema;
+    examples: Record<string, Example>;
+    /** A body that breaks rules, for the example of the 400 response. */
+    invalidExample: object;
+  };
+  response: { schema: ZodSchema; description: string; examples: Record<string, Example>; headers?: HeaderName[] };
+  /** Errors beyond those of every operation and of every body. */
+  errors?: ErrorCode[];
+}
+
+export type OperationName = keyof typeof functions;
+
+export interface Operation extends OperationDescription {
+  name: OperationName;
+  info: OperationInfo;
+}
+
+const NULL_FIELDS = 'Records with missing or malformed fields are included, with those fields null.';
+const DATE_RANGE =
+  '`start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.';
+const NO_PAGINATION = 'No pagination: one response has everything.';
+
+const descriptions: Record<OperationName, OperationDescription> = {
+  getOrdersByTeam: {
+    tag: 'Organisation data',
+    summary: 'Get orders by team',
+    description: `The orders of a team that were created within a range of days, with one status or any. ${DATE_RANGE} ${NULL_FIELDS} ${NO_PAGINATION}`,
+    request: {
+      schema: ordersByTeamRequestSchema,
+      examples: { month: { summary: 'Delivered orders of July 2026', value: examples.ordersByTeam } },
+      invalidExample: { ...examples.ordersByTeam, status: 'SHIPPED', start_date: '2026-02-30' },
+    },
+    response: {
+      schema: responses.ordersByTeamResponseSchema,
+      description: 'The orders, keyed by their identifiers.',
+      examples: {
+        found: { summary: 'Two orders, one of them incomplete', value: examples.responses.orders },
+        none: { summary: 'No order matches', value: examples.responses.noOrders },
+      },
+    },
+  },
+  getWarehouses: {
+    tag: 'Organisation data',
+    summary: 'Get warehouses',
+    description: `All warehouses. The only operation that browsers may call, from the allowed origins; any other client gets the response without CORS headers. ${NULL_FIELDS} ${NO_PAGINATION}`,
+    response: {
+      schema: responses.warehousesResponseSchema,
+      description: 'The warehouses, keyed by their identifiers.',
+      examples: {
+        found: { summary: 'Two warehouses, one of them without a name', value: examples.responses.warehouses },
+      },
+    },
+  },
+  getMarkets: {
+    tag: 'Organisation data',
+    summary: 'Get markets',
+    description: `All markets. ${NULL_FIELDS} ${NO_PAGINATION}`,
+    response: {
+      schema: responses.marketsResponseSchema,
+      description: 'The markets, keyed by their identifiers.',
+      examples: { found: { summary: 'One market', value: examples.responses.markets } },
+    },
+  },
+  getTeams: {
+    tag: 'Organisation data',
+    summary: 'Get teams',
+    description: `All teams. ${NULL_FIELDS} ${NO_PAGINATION}`,
+    response: {
+      schema: responses.teamsResponseSchema,
+      description: 'The teams, keyed by their identifiers.',
+      examples: { found: { summary: 'One team', value: examples.responses.teams } },
+    },
+  },
+  supplyOrdersInvoices: {
+    tag: 'Organisation data',
+    summary: 'Supply orders invoices',
+    description: `The supply orders of a team that were created within a range of days, with their invoices. ${DATE_RANGE} ${NO_PAGINATION}`,
+    request: {
+      schema: supplyOrdersInvoicesRequestSchema,
+      examples: {
+        quarter: { summary: 'Supply orders of a quarter with any status', value: examples.supplyOrdersInvoices },
+      },
+      invalidExample: { ...examples.supplyOrdersInvoices, team_id: '', status: '1' },
+    },
+    response: {
+      schema: responses.supplyOrdersInvoicesResponseSchema,
+      description: 'The supply orders, oldest first.',
+      examples: {
+        found: { summary: 'Two supply orders, one without invoices', value: examples.responses.supplyOrders },
+      },
+    },
+  },
+  addPriceLists: {
+    tag: 'Price lists',
+    summary: 'Add price lists',
+    description: [
+      'Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.',
+      'Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.',
+      "Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.",
+      'If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.',
+      `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
+    ].join('\n\n'),
+    request: {
+      schema: addPriceListsRequestSchema,
+      examples: { june: { summary: 'Two products for June 2026', value: examples.priceList } },
+      invalidExample: {
+        info: { ...examples.priceList.info, date: '6/2026' },
+        products: { 'CEM/50KG': { price_list_price: -1, expected_forward_cost_price: 826.71 } },
+      },
+    },
+    response: {
+      schema: responses.addPriceListsResponseSchema,
+      description: 'The lists are created and ready, by this request or by an identical one before it.',
+      examples: {
+        created: { summary: 'The market exists', value: examples.responses.created },
+        accepted: { summary: 'No such market', value: examples.responses.accepted },
+      },
+      headers: ['Idempotent-Replayed'],
+    },
+    errors: ['idempotency_key_reused', 'request_in_progress', 'review_required', 'creation_failed'],
+  },
+};
+
+/** Every operation, in the order of the descriptions. @throws Error if an exported function has no description */
+export function getOperations(): Operation[] {
+  const exported: Record<string, OperationFunction> = functions;
+  const missing = Object.keys(exported).filter((name) => !(name in descriptions));
+  if (missing.length > 0) throw new Error(`scripts/openapi/operations.ts has no description of ${missing.join(', ')}`);
+  return Object.entries(descriptions).map(([key, description]) => {
+    const name = key as OperationName;
+    return { name, info: functions[name].operation, ...description };
+  });
+}

@@ -1,0 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+
+export async function writePages(): Promise<string[]> {
+  await Promise.resolve(writeFile);
+  return [];
+}

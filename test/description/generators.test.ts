@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import ts from 'typescript';
+import { installToolPackages } from '../../scripts/tool-packages';
+import { operationNames } from '../../functions/test/support/operations';
+import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+
+/** docs/openapi.json in the hands of others: a linter, and code generators whose clients call the service. */
+
+const DOCUMENT = resolve('docs/openapi.json');
+const tools = resolve('scripts/openapi/node_modules');
+const run = promisify(execFile);
+
+let service: LocalServer;
+let baseUrl: string;
+
+beforeAll(async () => {
+  await installToolPackages('scripts/openapi');
+  service = await startLocalServer({ SAMPLE_DATA: 'true' });
+  baseUrl = service.address('getTeams').replace('/getTeams', '');
+}, 300_000);
+afterAll(cleanUp);
+
+test('spectral:oas has no finding', async () => {
+  // Loaded by a process of its own: jest's module registry takes seconds for its 150 packages.
+  const program = `const { Spectral } = require('@stoplight/spectral-core');
+    const { oas } = require('@stoplight/spectral-rulesets');
+    const spectral = new Spectral();
+    spectral.setRuleset({ extends: [oas] });
+    spectral.run(require('node:fs').readFileSync(process.argv[1], 'utf8'))
+      .then((findings) => console.log(JSON.stringify(findings)));`;
+  const lint = async (file: string) => {
+    const { stdout } = await run(process.execPath, ['-e', program, file], { cwd: tools });
+    return JSON.parse(stdout) as { code: string; path: string[] }[];
+  };
+  expect(await lint(DOCUMENT)).toEqual([]);
+
+  const broken = join(temporaryFolder(), 'openapi.json');
+  writeFileSync(broken, readFileSync(DOCUMENT, 'utf8').replace('"contact"', '"x-contact"'));
+  expect((await lint(broken)).map(({ code }) => code)).toEqual(['info-contact']);
+});
+
+test('the committed types of the client are generated from the document: `npm run openapi` writes them', async () => {
+  const { stdout } = await run(process.execPath, [join(tools, 'openapi-typescript/bin/cli.js'), DOCUMENT]);
+  expect(stdout.trim()).toBe(readFileSync('docs/examples/client/src/api.ts', 'utf8').trim());
+});
+
+const RANGE = { team_id: 'team-east-africa', start_date: '2026-07-01', end_date: '2026-08-01' };
+
+/** Calls of all operations: `call` maps a name and a body to the generated method. */
+const calls = (call: (name: string, body?: object) => string) => `
+  export const results = async () => ({
+    getOrdersByTeam: (${call('getOrdersByTeam', { ...RANGE, status: 'ALL' })}).count,
+    getWarehouses: (${call('getWarehouses')}).warehouses['wh-nbo-1']?.country_iso,
+    getMarkets: (${call('getMarkets')}).markets['mkt-ken']?.currency_iso,
+    getTeams: (${call('getTeams')}).teams['team-east-africa']?.name,
+    supplyOrdersInvoices: (${call('supplyOrdersInvoices', { ...RANGE, status: null })}).supply_orders[0]?.id,
+    addPriceLists: (${call('addPriceLists', {
+      info: { market_id: 'mkt-ken', boq_list_id: 'generated', currency_iso: 'KES', date: '06/2026', name: 'June' },
+      products: { cement: { price_list_price: 2, expected_forward_cost_price: 1 } },
+    })}).price_list?.created_at.toFixed(),
+  });
+  results().then((all) => console.log(JSON.stringify(all)));`;
+
+interface Generator {
+  /** The generator's arguments, its output folder last. */
+  command: (folder: string) => string[];
+  /** A program that calls all operations. */
+  program: (url: string) => string;
+}
+
+const generators: Record<string, Generator> = {
+  '@hey-api/openapi-ts': {
+    command: (folder) => ['@hey-api/openapi-ts/bin/run.js', '-i', DOCUMENT, '-o', folder],
+    program: (url) => `
+      import { client } from './generated/client.gen';
+      import * as sdk from './generated';
+      client.setConfig({ baseUrl: '${url}', auth: 'local-dev-key' });
+      const some = <T>({ data, error }: { data?: T; error?: unknown }): T => {
+        if (data === undefined) throw new Error(JSON.stringify(error));
+        return data;
+      };
+      ${calls((name, body) => `some(await sdk.${name}(${body ? `{ body: ${JSON.stringify(body)} }` : ''}))`)}`,
+  },
+  'swagger-typescript-api': {
+    command: (folder) => [
+      'swagger-typescript-api/dist/cli.mjs',
+      ...['generate', '--path', DOCUMENT, '--output', folder, '--name', 'index.ts', '--single-http-client'],
+    ],
+    program: (url) => `
+      import { Api, HttpClient } from './generated';
+      const api = new Api(new HttpClient({
+        baseUrl: '${url}',
+        securityWorker: () => ({ headers: { 'x-api-key': 'local-dev-key' } }),
+      }));
+      ${calls((name, body) => `(await api.${name}.${name}(${body ? JSON.stringify(body) : ''})).data`)}`,
+  },
+};
+
+test.each(Object.entries(generators))(
+  'a client generated by %s compiles and calls every operation',
+  async (_, { command, program }) => {
+    const folder = temporaryFolder();
+    const [script = '', ...args] = command(join(folder, 'generated'));
+    await run(process.execPath, [join(tools, script), ...args], { cwd: folder });
+    const file = join(folder, 'program.ts');
+    writeFileSync(file, program(baseUrl));
+    expect(compile(file)).toEqual([]);
+
+    const outfile = join(folder, 'program.mjs');
+    await build({ entryPoints: [file], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' });
+    const { stdout } = await run(process.execPath, [outfile]);
+    const results = JSON.parse(stdout) as Record<string, unknown>;
+    expect(Object.keys(results).sort()).toEqual([...operationNames].sort());
+    expect(results).toEqual({
+      getOrdersByTeam: expect.any(Number) as number,
+      getWarehouses: 'KEN',
+      getMarkets: 'KES',
+      getTeams: 'East Africa',
+      supplyOrdersInvoices: expect.stringMatching(/^sup-/) as string,
+      addPriceLists: expect.stringMatching(/^\d{13}$/) as string,
+    });
+  },
+  120_000,
+);
+
+/** @returns the errors of the strict compiler in a program and what it imports */
+function compile(file: string): string[] {
+  const program = ts.createProgram([file], {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    types: [],
+  });
+  return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}
