@@ -24,7 +24,7 @@ interface Description {
  */
 export function readSampleBodies(): Record<string, string | undefined> {
   const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Description;
-  const examples = Object.entries(paths).map(([path, { post }]) => {
+  const examples = Object.entries(paths).map(([path, { post }]): [string, string | undefined] => {
     const [example] = Object.values(post?.requestBody.content['application/json'].examples ?? {});
     return [path.slice(1), example && JSON.stringify(example.value)];
   });

@@ -53,7 +53,7 @@ export const operations = Object.fromEntries(
       return [name, { method: 'POST', cors, body }];
     },
   ),
-) as { [Name in OperationName]: TestOperation } & {
+) as Record<OperationName, TestOperation> & {
   [Name in keyof TestBodies]: { method: 'POST'; body: TestBodies[Name] };
 };
 
