@@ -16,7 +16,16 @@ const local = { group: ['**/local/**'], message: 'Nothing in local/ is deployed 
 const operator = { group: ['**/cli/**'], message: "The operator's command is never deployed." };
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/', '**/dist/', '**/.dev/', 'coverage/', 'docs/examples/client/src/api.ts'] },
+  {
+    ignores: [
+      '**/node_modules/',
+      '**/dist/',
+      '**/.dev/',
+      'coverage/',
+      '**/generated/',
+      'docs/examples/client/src/api.ts',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {

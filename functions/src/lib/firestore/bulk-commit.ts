@@ -1,65 +1,64 @@
 import { identity, getConnection, callOptions, methodPath } from './connection';
 import { runOutsideDomain } from './node-domain';
-import { varintSize, writeVarint } from './encoding';
 
 /**
- * Sets many small documents in one call, at a fraction of what the library's batch costs (docs/performance.md): the bytes
- * of `google.firestore.v1.CommitRequest` are written straight from the values
- * (https://protobuf.dev/programming-guides/encoding, and Google's firestore.proto, write.proto, document.proto).
+ * Sets many documents of one number each in one commit, the batches of entries. This file alone writes protobuf by hand:
+ * with protobufjs a creation of 30,000 products takes 13 % longer, 26 % more processor time and 18 MB more. The messages are
+ * in https://github.com/googleapis/googleapis/tree/master/google/firestore/v1 (firestore, write and document.proto).
  */
 
-/** Documents of one collection, each of one field that holds a number. */
+/** Documents of one collection with one field, which holds a number. */
 export interface NumberDocuments {
-  /** The path of the collection. */
+  /** Path of the collection. */
   collection: string;
   field: string;
   ids: readonly string[];
-  /** At the place of an id its number: finite, from nought on. */
+  /** The numbers in the order of the ids: finite and non-negative. */
   values: Float64Array;
 }
 
 /**
- * Sets the documents to exactly what is given, whatever was there before: all of them, or none. One call, tried once.
+ * Replaces the documents, all of them or none, in one try of one call.
  *
- * @throws the call's error; after {@link ms} milliseconds DEADLINE_EXCEEDED
+ * @throws gRPC error; `DEADLINE_EXCEEDED` after `timeoutMs`
  */
-export async function commitNumberDocuments(numbers: NumberDocuments, ms: number): Promise<void> {
+export async function commitNumberDocuments(documents: NumberDocuments, timeoutMs: number): Promise<void> {
   const { client, databasePath, documentsPath, createMetadata } = await getConnection();
-  const resource = createMetadata(`database=${encodeURIComponent(databasePath)}`);
-  const message = encodeCommitRequest(databasePath, documentsPath, numbers);
-  const request = message.finish();
+  const metadata = createMetadata(`database=${encodeURIComponent(databasePath)}`);
+  const options = callOptions(timeoutMs);
+  const writer = encodeCommitRequest(databasePath, documentsPath, documents);
+  const request = writer.finish();
   await new Promise<void>((resolve, reject) => {
     runOutsideDomain(() =>
-      client.makeUnaryRequest(methodPath('Commit'), identity, identity, request, resource, callOptions(ms), (error) => {
+      client.makeUnaryRequest(methodPath('Commit'), identity, identity, request, metadata, options, (error) => {
         if (error === null) resolve();
         else reject(error);
       }),
     );
   });
-  if (bufferPool.length < MAX_POOLED_BUFFERS) bufferPool.push(message.buffer);
+  if (bufferPool.length < MAX_POOLED_BUFFERS) bufferPool.push(writer.buffer);
 }
 
 /**
- * The bytes of messages that were answered well, so that Firestore has them whole, to be written over. The library holds on to
- * a message until the next large collection of garbage: some 25 MB of those of 100,000 products.
+ * Buffers of acknowledged requests, kept for reuse. grpc-js retains each message until the next major garbage collection:
+ * some 25 MB in a creation of 100,000 products.
  */
 const bufferPool: Buffer[] = [];
 
-/** Two for each of the requests that an instance serves at once. */
+/** Two for each concurrent request of an instance. */
 const MAX_POOLED_BUFFERS = 8;
 
-/** What the size of such bytes is a multiple of, so that they do for messages that are nearly alike. */
+/** Rounds sizes up, so that a buffer fits requests of nearly the same size. */
 const BUFFER_SIZE_STEP = 32 * 1024;
 
-/** Bytes to write a message of at most that size into. */
 function acquireBuffer(size: number): Buffer {
-  const bytes = bufferPool.pop();
-  return bytes !== undefined && bytes.length >= size
-    ? bytes
+  const pooled = bufferPool.pop();
+  return pooled !== undefined && pooled.length >= size
+    ? pooled
     : Buffer.allocUnsafe(Math.ceil(size / BUFFER_SIZE_STEP) * BUFFER_SIZE_STEP);
 }
 
-/** Tags of the fields that are written: a field's number and how its value is. */
+/** Tags of fields: number and wire type. */
 const COMMIT_DATABASE = 0x0a;
 const COMMIT_WRITE = 0x12;
 const WRITE_UPDATE = 0x0a;
@@ -70,7 +69,7 @@ const ENTRY_VALUE = 0x12;
 const VALUE_INTEGER = 0x10;
 const VALUE_DOUBLE = 0x19;
 
-/** More than the tags and lengths of one write, and its number, can take. */
+/** Upper bound of the tags and lengths of one write, and of its number. */
 const WRITE_OVERHEAD = 64;
 
 function encodeCommitRequest(
@@ -82,13 +81,13 @@ function encodeCommitRequest(
   const key = Buffer.from(field);
   const head = Buffer.from(database);
   const sizes = ids.map((id) => prefix.length + Buffer.byteLength(id));
-  const most = sizes.reduce((sum, size) => sum + size + key.length + WRITE_OVERHEAD, head.length + WRITE_OVERHEAD);
-  const writer = new ProtobufWriter(acquireBuffer(most));
-  writer.bytes(COMMIT_DATABASE, head);
+  const maxSize = sizes.reduce((sum, size) => sum + size + key.length + WRITE_OVERHEAD, head.length + WRITE_OVERHEAD);
+  const writer = new ProtobufWriter(acquireBuffer(maxSize));
+  writer.writeBytes(COMMIT_DATABASE, head);
   for (const [i, id] of ids.entries()) {
     const nameSize = sizes[i] ?? 0;
     const value = values[i] ?? NaN;
-    // As the library has it: an integer that JavaScript holds exactly is one, every other number is a double.
+    // Like the SDK: safe integers are stored as integers, all other numbers as doubles.
     const isInteger = Number.isSafeInteger(value);
     const valueSize = isInteger ? 1 + varintSize(value) : 9;
     const entrySize = 1 + varintSize(key.length) + key.length + 1 + varintSize(valueSize) + valueSize;
@@ -99,7 +98,7 @@ function encodeCommitRequest(
     writer.writeRaw(prefix);
     writer.writeString(id);
     writer.writeTag(DOCUMENT_FIELD, entrySize);
-    writer.bytes(ENTRY_KEY, key);
+    writer.writeBytes(ENTRY_KEY, key);
     writer.writeTag(ENTRY_VALUE, valueSize);
     if (isInteger) writer.writeTag(VALUE_INTEGER, value);
     else writer.writeDouble(VALUE_DOUBLE, value);
@@ -107,37 +106,47 @@ function encodeCommitRequest(
   return writer;
 }
 
-/** A message that is being written, into bytes that are enough for it. */
+/** Writes a message into a buffer of sufficient size. */
 class ProtobufWriter {
-  #at = 0;
+  #offset = 0;
 
   constructor(readonly buffer: Buffer) {}
 
-  /** A tag with a varint: an integer, or the length of what comes next. */
+  /** Writes a tag and a varint, which is an integer or the length of what follows. */
   writeTag(tag: number, integer: number): void {
-    this.buffer[this.#at++] = tag;
-    this.#at = writeVarint(this.buffer, this.#at, integer);
+    this.buffer[this.#offset++] = tag;
+    // Not by bit operators, which have 32 bits.
+    let rest = integer;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.buffer[this.#offset++] = (rest % 0x80) + 0x80;
+    this.buffer[this.#offset++] = rest;
   }
 
-  bytes(tag: number, bytes: Buffer): void {
+  writeBytes(tag: number, bytes: Buffer): void {
     this.writeTag(tag, bytes.length);
     this.writeRaw(bytes);
   }
 
   writeRaw(bytes: Buffer): void {
-    this.#at += bytes.copy(this.buffer, this.#at);
+    this.#offset += bytes.copy(this.buffer, this.#offset);
   }
 
   writeString(text: string): void {
-    this.#at += this.buffer.write(text, this.#at);
+    this.#offset += this.buffer.write(text, this.#offset);
   }
 
   writeDouble(tag: number, value: number): void {
-    this.buffer[this.#at++] = tag;
-    this.#at = this.buffer.writeDoubleLE(value, this.#at);
+    this.buffer[this.#offset++] = tag;
+    this.#offset = this.buffer.writeDoubleLE(value, this.#offset);
   }
 
   finish(): Buffer {
-    return this.buffer.subarray(0, this.#at);
+    return this.buffer.subarray(0, this.#offset);
   }
+}
+
+/** Size of a non-negative integer as a varint, in bytes. */
+function varintSize(integer: number): number {
+  let size = 1;
+  for (let rest = integer; rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
+  return size;
 }

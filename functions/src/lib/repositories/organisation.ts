@@ -2,9 +2,9 @@ import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schema
 import type { Market, Order, NamedRecord, SupplyOrder } from '../schemas/responses';
 import { readCode, readInvoices, readText } from '../schemas/stored';
 import { collections, fields } from '../firestore/collections';
-import { streamQuery, type FieldFilter, type QuerySpec } from '../firestore/query';
+import type { FieldFilter, QuerySpec, StoredDocument } from '../firestore/messages';
+import { streamQuery } from '../firestore/query';
 import type { CallContext } from '../call-context';
-import type { StoredDocument } from '../firestore/wire';
 
 /**
  * The records that the five read operations answer, as the contract's section 2 shows them. Only the fields that are

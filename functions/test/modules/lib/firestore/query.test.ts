@@ -1,5 +1,6 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { streamQuery, type QuerySpec } from '../../../../src/lib/firestore/query';
+import type { QuerySpec } from '../../../../src/lib/firestore/messages';
+import { streamQuery } from '../../../../src/lib/firestore/query';
 import { createCallContext, type CallContext } from '../../../../src/lib/call-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../local/firestore/index';
 import { useFirestoreEmulator } from '../../../support/firestore';

@@ -1,0 +1,129 @@
+import { Request } from './generated/request';
+import { Position, Response } from './generated/response';
+
+/** Messages of queries, encoded and decoded by protobufjs. `messages.proto` defines them. */
+
+/** What to read from a collection. */
+export interface QuerySpec {
+  collection: string;
+  /** Conditions that all hold. */
+  where?: readonly FieldFilter[];
+  /** Field of the ascending order. Documents without it are left out; ties, and queries without it, go by document id. */
+  orderBy?: string;
+  /** Paths of the fields to read. */
+  fields: readonly string[];
+}
+
+export type FieldFilter = readonly [path: string, operator: keyof typeof FILTER_OPERATORS, value: string | number];
+
+/** A document with the fields that were read. */
+export interface StoredDocument {
+  readonly id: string;
+  readonly fields: StoredMap;
+}
+
+/** Responses contain strings, arrays and maps only; a value of any other type is undefined. */
+export type StoredValue = string | StoredMap | readonly StoredValue[] | undefined;
+
+export interface StoredMap {
+  readonly [name: string]: StoredValue;
+}
+
+/** Where a query continues after an error. */
+export interface QueryCursor {
+  /** Full name of the last document. */
+  name: string;
+  /** Its value of the field of the order, encoded. */
+  orderByValue: Uint8Array | undefined;
+  /** Time of the read, encoded. */
+  readTime: Uint8Array;
+}
+
+const { CompositeFilter, Direction, FieldFilter: Filter } = Request.StructuredQuery;
+
+const FILTER_OPERATORS = {
+  '<': Filter.Operator.LESS_THAN,
+  '>=': Filter.Operator.GREATER_THAN_OR_EQUAL,
+  '==': Filter.Operator.EQUAL,
+} as const;
+
+/** Path of a document's name in an order. */
+const NAME = '__name__';
+
+/** Encodes the request for all documents of a query, or for those after a cursor, read at the same time as it. */
+export function encodeRunQueryRequest(
+  parent: string,
+  { collection, where = [], orderBy, fields }: QuerySpec,
+  cursor?: QueryCursor,
+): Buffer {
+  const order = orderBy === undefined ? [NAME] : [orderBy, NAME];
+  // A cursor needs the value of the field of the order.
+  const selected = orderBy === undefined ? fields : [...fields, orderBy];
+  const request: Request.IRunQueryRequest = {
+    parent,
+    structuredQuery: {
+      select: { fields: selected.map(toField) },
+      from: [{ collectionId: collection }],
+      where: where.length === 0 ? null : toAndFilter(where),
+      orderBy: order.map((path) => ({ field: toField(path), direction: Direction.ASCENDING })),
+      startAt: cursor === undefined ? null : { values: toCursorValues(cursor) },
+    },
+    readTime: cursor?.readTime ?? null,
+  };
+  return toBuffer(Request.RunQueryRequest.encode(request).finish());
+}
+
+/**
+ * Decodes the document of a response; undefined for a response without one, which only reports progress.
+ *
+ * @param parentLength length of the part of the document's name before its id
+ * @throws Error for bytes that are no such message
+ */
+export function decodeDocument(response: Buffer, parentLength: number): StoredDocument | undefined {
+  const { document } = Response.RunQueryResponse.decode(response);
+  if (!document) return undefined;
+  return { id: (document.name ?? '').slice(parentLength), fields: toStoredMap(document) };
+}
+
+/** Decodes the cursor of a response that has a document. @throws Error for bytes that are no such message */
+export function decodeCursor(response: Buffer, orderBy: string | undefined): QueryCursor {
+  const { document, readTime } = Position.RunQueryResponse.decode(response);
+  const { name, fields } = document ?? {};
+  return { name: name ?? '', orderByValue: orderBy === undefined ? undefined : fields?.[orderBy], readTime };
+}
+
+function toStoredMap({ fields }: Response.IMapValue): StoredMap {
+  const map: Record<string, StoredValue> = {};
+  for (const [name, value] of Object.entries(fields ?? {})) {
+    // No response has a field of this name, and assigning it would set the prototype.
+    if (name !== '__proto__') map[name] = toStoredValue(value);
+  }
+  return map;
+}
+
+function toStoredValue({ stringValue, mapValue, arrayValue }: Response.IValue): StoredValue {
+  if (mapValue) return toStoredMap(mapValue);
+  if (arrayValue) return arrayValue.values?.map(toStoredValue) ?? [];
+  return stringValue ?? undefined;
+}
+
+const toField = (fieldPath: string): Request.StructuredQuery.IFieldReference => ({ fieldPath });
+
+function toAndFilter(where: readonly FieldFilter[]): Request.StructuredQuery.IFilter {
+  const filters = where.map(([path, operator, value]) => ({
+    fieldFilter: {
+      field: toField(path),
+      op: FILTER_OPERATORS[operator],
+      value: typeof value === 'string' ? { stringValue: value } : { integerValue: value },
+    },
+  }));
+  return { compositeFilter: { op: CompositeFilter.Operator.AND, filters } };
+}
+
+const toCursorValues = ({ orderByValue, name }: QueryCursor): Uint8Array[] => [
+  ...(orderByValue === undefined ? [] : [orderByValue]),
+  Request.Value.encode({ referenceValue: name }).finish(),
+];
+
+const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);

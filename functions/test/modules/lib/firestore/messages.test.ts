@@ -1,0 +1,221 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import protobuf from 'protobufjs';
+import descriptors from '@google-cloud/firestore/build/protos/v1.json';
+import {
+  decodeCursor,
+  decodeDocument,
+  encodeRunQueryRequest,
+  type StoredValue,
+} from '../../../../src/lib/firestore/messages';
+
+/** The messages of queries, against the descriptors that the Firestore SDK ships. */
+
+const FOLDER = 'functions/src/lib/firestore';
+const PARENT = 'projects/demo-price-lists/databases/(default)/documents';
+const PREFIX = `${PARENT}/orders/`;
+
+const google = protobuf.Root.fromJSON(descriptors).lookup('google.firestore.v1');
+if (!(google instanceof protobuf.Namespace)) throw new Error('The SDK ships no google.firestore.v1.');
+const response = google.lookupType('RunQueryResponse');
+
+const encodeResponse = (document: object) =>
+  Buffer.from(response.encode({ document, readTime: { seconds: 1_780_000_000, nanos: 123_456_000 } }).finish());
+
+/** All messages and enumerations below a namespace, by their path in it. */
+function flatten(
+  { nestedArray }: Pick<protobuf.NamespaceBase, 'nestedArray'>,
+  prefix = '',
+): [path: string, object: protobuf.Type | protobuf.Enum][] {
+  return nestedArray.flatMap((nested) => {
+    const path = `${prefix}${nested.name}`;
+    const inner = nested instanceof protobuf.Namespace ? flatten(nested, `${path}.`) : [];
+    return nested instanceof protobuf.Type || nested instanceof protobuf.Enum ? [[path, nested], ...inner] : inner;
+  });
+}
+
+describe('messages.proto', () => {
+  let subset: protobuf.ReflectionObject[];
+
+  beforeAll(async () => {
+    const { root } = protobuf.parse(await readFile(join(FOLDER, 'messages.proto'), 'utf8'));
+    root.resolveAll();
+    subset = root.nestedArray;
+  });
+
+  test('has the names, numbers and types of the descriptors', () => {
+    const all = subset.flatMap((nested) => (nested instanceof protobuf.Namespace ? flatten(nested) : []));
+    expect(all.length).toBeGreaterThan(15);
+    for (const [path, object] of all) {
+      const full = google.lookup(path);
+      if (object instanceof protobuf.Enum) {
+        expect(full).toBeInstanceOf(protobuf.Enum);
+        expect([path, (full as protobuf.Enum).values]).toEqual([path, expect.objectContaining(object.values)]);
+        continue;
+      }
+      for (const field of object.fieldsArray) {
+        const other = (full as protobuf.Type).fields[field.name]?.resolve();
+        expect([path, field.name, describeField(field)]).toEqual([path, field.name, describeField(other, field.type)]);
+      }
+    }
+  });
+
+  test('the generated code is that of `npm run messages`', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'messages-'));
+    await promisify(execFile)(process.execPath, ['--import', 'tsx', 'scripts/messages.ts', folder]);
+    const files = await readdir(folder);
+    expect(files.toSorted()).toEqual(['request.d.ts', 'request.js', 'response.d.ts', 'response.js']);
+    for (const file of files) {
+      const committed = await readFile(join(FOLDER, 'generated', file), 'utf8');
+      expect([file, await readFile(join(folder, file), 'utf8')]).toEqual([file, committed]);
+    }
+    await rm(folder, { recursive: true });
+  }, 300_000);
+});
+
+/** What the encoding of a field depends on. A message that is only passed on may be bytes in the subset. */
+function describeField(field: protobuf.Field | undefined, subsetType?: string) {
+  if (field === undefined) return undefined;
+  const isMessage = field.resolvedType instanceof protobuf.Type;
+  const type = isMessage && subsetType === 'bytes' ? 'bytes' : (field.resolvedType?.name ?? field.type);
+  const keyType = field instanceof protobuf.MapField ? field.keyType : undefined;
+  return { id: field.id, type, isRepeated: field.repeated, keyType };
+}
+
+/** A value as the SDK would encode it, and as it is decoded here. */
+const value: fc.Memo<[encoded: object, decoded: StoredValue]> = fc.memo((depth) => {
+  const leaf = fc.oneof(
+    fc.string({ unit: 'grapheme' }).map((text): [object, StoredValue] => [{ stringValue: text }, text]),
+    fc
+      .constantFrom<object>(
+        { nullValue: 0 },
+        { booleanValue: true },
+        { integerValue: '-9223372036854775808' },
+        { doubleValue: 0.5 },
+        { timestampValue: { seconds: 1, nanos: 2 } },
+        { bytesValue: Buffer.from([1, 2]) },
+        { referenceValue: `${PREFIX}a` },
+        { geoPointValue: { latitude: 1, longitude: 2 } },
+        {},
+      )
+      .map((other): [object, StoredValue] => [other, undefined]),
+  );
+  if (depth <= 1) return leaf;
+  const array = fc
+    .array(value(depth - 1), { maxLength: 4 })
+    .map((items): [object, StoredValue] => [
+      { arrayValue: { values: items.map(([encoded]) => encoded) } },
+      items.map(([, decoded]) => decoded),
+    ]);
+  return fc.oneof(
+    leaf,
+    array,
+    fields(depth - 1).map(([encoded, decoded]): [object, StoredValue] => [{ mapValue: { fields: encoded } }, decoded]),
+  );
+});
+
+const fieldName = fc.oneof(fc.string(), fc.constantFrom('constructor', 'toString', 'a.b', '0'));
+
+const fields = (depth: number) =>
+  fc
+    .dictionary(fieldName, value(depth), { maxKeys: 4, noNullPrototype: true })
+    .map((all): [Record<string, object>, Record<string, StoredValue>] => {
+      const entries = Object.entries(all).filter(([name]) => name !== '__proto__');
+      return [
+        Object.fromEntries(entries.map(([name, [encoded]]) => [name, encoded])),
+        Object.fromEntries(entries.map(([name, [, decoded]]) => [name, decoded])),
+      ];
+    });
+
+describe('a decoded document', () => {
+  test('has the strings, arrays and maps of the encoded one, and undefined for other values', () => {
+    fc.assert(
+      fc.property(fields(4), fc.string({ unit: 'grapheme', minLength: 1 }), ([encoded, decoded], id) => {
+        const message = encodeResponse({ name: PREFIX + id, fields: encoded });
+        expect(decodeDocument(message, PREFIX.length)).toEqual({ id, fields: decoded });
+      }),
+    );
+  });
+
+  test('has no field __proto__, and no other prototype because of it', () => {
+    const map = {
+      fields: { a: { stringValue: 'b' }, __pr0to__: { mapValue: { fields: { c: { stringValue: 'd' } } } } },
+    };
+    const message = encodeResponse({ name: `${PREFIX}1`, fields: { ...map.fields, m: { mapValue: map } } });
+    // Renamed in the bytes, because an object literal with that name would set the prototype.
+    const renamed = Buffer.from(message.toString('latin1').replaceAll('__pr0to__', '__proto__'), 'latin1');
+    const { fields = {} } = decodeDocument(renamed, PREFIX.length) ?? {};
+    expect(Object.keys(fields)).toEqual(['a', 'm']);
+    expect(fields).toEqual({ a: 'b', m: { a: 'b' } });
+    expect([fields['c'], (fields['m'] as Record<string, unknown>)['c']]).toEqual([undefined, undefined]);
+  });
+
+  test('is undefined for a response that only reports progress', () => {
+    const progress = Buffer.from(response.encode({ readTime: { seconds: 1 }, skippedResults: 3 }).finish());
+    expect(decodeDocument(progress, PREFIX.length)).toBeUndefined();
+  });
+
+  test('is not read from bytes that end too early', () => {
+    const message = encodeResponse({ name: `${PREFIX}1`, fields: { a: { stringValue: 'b' } } });
+    expect(() => decodeDocument(message.subarray(0, 30), PREFIX.length)).toThrow(RangeError);
+  });
+});
+
+describe('an encoded request', () => {
+  const decode = (message: Buffer) => {
+    const type = google.lookupType('RunQueryRequest');
+    return type.toObject(type.decode(message), { longs: Number, enums: String });
+  };
+
+  test('is read by the descriptors as the query that it was made from', () => {
+    const query = {
+      collection: 'orders',
+      where: [
+        ['team_id', '==', 'Ⅷ'],
+        ['created_at', '>=', -8_640_000_000_000_000],
+        ['created_at', '<', Number.MAX_SAFE_INTEGER],
+      ],
+      orderBy: 'created_at',
+      fields: ['customer_data.customer_id'],
+    } as const;
+    const filter = (path: string, op: string, operand: object) => ({
+      fieldFilter: { field: { fieldPath: path }, op, value: operand },
+    });
+    expect(decode(encodeRunQueryRequest(PARENT, query))).toEqual({
+      parent: PARENT,
+      structuredQuery: {
+        select: { fields: [{ fieldPath: 'customer_data.customer_id' }, { fieldPath: 'created_at' }] },
+        from: [{ collectionId: 'orders' }],
+        where: {
+          compositeFilter: {
+            op: 'AND',
+            filters: [
+              filter('team_id', 'EQUAL', { stringValue: 'Ⅷ' }),
+              filter('created_at', 'GREATER_THAN_OR_EQUAL', { integerValue: -8_640_000_000_000_000 }),
+              filter('created_at', 'LESS_THAN', { integerValue: Number.MAX_SAFE_INTEGER }),
+            ],
+          },
+        },
+        orderBy: [
+          { field: { fieldPath: 'created_at' }, direction: 'ASCENDING' },
+          { field: { fieldPath: '__name__' }, direction: 'ASCENDING' },
+        ],
+      },
+    });
+  });
+
+  test('has the value, the name and the read time of its cursor unchanged', () => {
+    const timestamp = { seconds: 1_700_000_000, nanos: 5 };
+    const last = encodeResponse({ name: `${PREFIX}1`, fields: { created_at: { timestampValue: timestamp } } });
+    const cursor = decodeCursor(last, 'created_at');
+    const query = { collection: 'orders', orderBy: 'created_at', fields: [] };
+    expect(decode(encodeRunQueryRequest(PARENT, query, cursor))).toMatchObject({
+      structuredQuery: { startAt: { values: [{ timestampValue: timestamp }, { referenceValue: `${PREFIX}1` }] } },
+      readTime: { seconds: 1_780_000_000, nanos: 123_456_000 },
+    });
+  });
+});
