@@ -46,11 +46,12 @@ const TOOL_LOCKS = TOOL_FOLDERS.map((folder) => `${folder}/package-lock.json`);
 const PERMISSIVE = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'CC0-1.0', '(MIT OR CC0-1.0)'];
 
 /** More licences, for programs that are used and not shipped. */
-const DEVELOPMENT = ['BlueOak-1.0.0', 'Python-2.0', 'CC-BY-4.0'];
+const DEVELOPMENT = ['BlueOak-1.0.0', 'Python-2.0', 'CC-BY-4.0', 'Unlicense'];
 
 /** Packages whose manifest states the licence in another way. */
 const READ_BY_HAND: Record<string, string> = {
   limiter: 'MIT, in the older form of the field',
+  'prelude-ls': 'MIT, in the older form of the field',
   'spdx-exceptions': 'CC-BY-3.0: a list of names, not code',
 };
 
