@@ -142,22 +142,16 @@ export function decodeDocument(bytes: Uint8Array): { name: string; fields: MapVa
   return { name: name as string, fields: toMap(fields) };
 }
 
-/** What a `Document` message is made of. Times are microseconds since 1970. */
-export interface EncodableDocument {
-  readonly name: string;
-  readonly fields: Buffer;
-  readonly createTime?: number;
-  readonly updateTime?: number;
-}
+/** Encodes a `Document` that does not exist. */
+export const encodeMissingDocument = (name: string): Buffer => documentType.encode({ name }).finish() as Buffer;
 
 /** Encodes a `Document` with fields that are encoded already: concatenated messages are one message. */
-export function encodeDocument({ name, fields, createTime, updateTime }: EncodableDocument): Buffer {
-  const message = {
-    name,
-    ...(createTime !== undefined && { createTime: Timestamp.fromMicros(createTime) }),
-    ...(updateTime !== undefined && { updateTime: Timestamp.fromMicros(updateTime) }),
-  };
-  return Buffer.concat([documentType.encode(message).finish(), fields]);
+export function encodeDocument(
+  name: string,
+  { fields, createTime, updateTime }: { fields: Buffer; createTime: number; updateTime: number },
+): Buffer {
+  const times = { createTime: Timestamp.fromMicros(createTime), updateTime: Timestamp.fromMicros(updateTime) };
+  return Buffer.concat([documentType.encode({ name, ...times }).finish(), fields]);
 }
 
 /** The tag of `Value.map_value` on the wire. */

@@ -63,10 +63,10 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
   let sequence = 0;
 
-  const handle = (rpc: Rpc, bytes: Buffer, peer: string, reply: ResponseStream): void => {
+  const handle = (rpc: Rpc, bytes: Buffer, peer: string, stream: ResponseStream): void => {
     counts[rpc]++;
     sequence++;
-    void handleCall(service, faults, { rpc, bytes, peer, sequence }, reply).then((ended) => {
+    void handleCall(service, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
       if (ended) for (const listener of listeners) listener(ended);
     });
   };

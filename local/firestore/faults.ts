@@ -85,12 +85,12 @@ export class MatchedFaults {
     const due = this.faults.filter(({ fault: { when = 'before' } }) =>
       typeof when === 'object' ? when.messages === point : when === point,
     );
-    return due.length === 0 ? undefined : applyFaults(due, this.call);
+    return due.length === 0 ? undefined : this.apply(due);
   }
-}
 
-async function applyFaults(due: readonly ActiveFault[], call: Call): Promise<void> {
-  for (const active of due) await applyFault(active, call);
+  private async apply(due: readonly ActiveFault[]): Promise<void> {
+    for (const active of due) await applyFault(active, this.call);
+  }
 }
 
 async function applyFault(active: ActiveFault, call: Call): Promise<void> {

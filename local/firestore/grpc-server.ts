@@ -23,7 +23,6 @@ export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, stream: Resp
 
 /** A gRPC server of google.firestore.v1.Firestore. */
 export interface GrpcServer {
-  readonly host: string;
   readonly port: number;
   close(): Promise<void>;
 }
@@ -71,7 +70,6 @@ export async function startGrpcServer(
   });
   await listen(listener, host, port);
   return {
-    host,
     port: (listener.address() as AddressInfo).port,
     close: async () => {
       const closed = once(listener, 'close');

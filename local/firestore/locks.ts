@@ -51,9 +51,6 @@ const WAIT_MS = 20_000;
 /** How long reads lock exclusively after a cycle. */
 const CONTENDED_MS = 10_000;
 
-const createContentionError = (): RpcError =>
-  new RpcError('ABORTED', 'Too much contention on these documents. Please try again.');
-
 /** Firestore's error for a transaction that has ended. The SDK then starts over. */
 export const transactionEndedError = (): RpcError =>
   new RpcError('INVALID_ARGUMENT', 'The referenced transaction has expired or is no longer valid.');
@@ -89,7 +86,7 @@ export class Locks {
   }
 
   /** Waits until the changes conflict with no range of another owner. */
-  untilUndisturbed(owner: LockOwner, changes: readonly DocumentChange[]): Promise<void> {
+  awaitRanges(owner: LockOwner, changes: readonly DocumentChange[]): Promise<void> {
     return this.acquire(owner, { keys: [], mode: 'shared', changes });
   }
 
@@ -110,15 +107,11 @@ export class Locks {
 
   private async acquire(owner: LockOwner, request: LockRequest): Promise<void> {
     if (owner.ended) throw transactionEndedError();
-    const mustQueue = hasNoLocks(owner) && this.createQueue().blocks(request);
+    const queue = new WaitQueue();
+    for (const wait of this.waiting) queue.add(wait.request);
+    const mustQueue = hasNoLocks(owner) && queue.blocks(request);
     if (!mustQueue && this.getBlockers(owner, request).length === 0) this.grant(owner, request);
     else await this.wait(owner, request);
-  }
-
-  private createQueue(): WaitQueue {
-    const queue = new WaitQueue();
-    for (const { request } of this.waiting) queue.add(request);
-    return queue;
   }
 
   private grant(owner: LockOwner, { keys, mode, range }: LockRequest): void {
@@ -231,7 +224,8 @@ export class Locks {
   }
 
   private abort(owner: LockOwner): void {
-    for (const wait of owner.waits) wait.reject(createContentionError());
+    const error = new RpcError('ABORTED', 'Too much contention on these documents. Please try again.');
+    for (const wait of owner.waits) wait.reject(error);
     this.release(owner);
   }
 }

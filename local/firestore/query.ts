@@ -11,7 +11,7 @@ import {
   parseParentPath,
   type FieldPath,
 } from './paths';
-import type { Cursor, Filter, Operator, Order, StructuredQuery } from './schema';
+import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from './schema';
 import type { Store } from './store';
 import {
   Reference,
@@ -137,34 +137,17 @@ export function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | 
 
 function compileFilter(filter: Filter, database: string): (doc: StoredDoc) => boolean {
   switch (filter.kind) {
-    case 'and': {
-      const parts = filter.filters.map((part) => compileFilter(part, database));
-      return (doc) => parts.every((part) => part(doc));
-    }
+    case 'and':
     case 'or': {
       const parts = filter.filters.map((part) => compileFilter(part, database));
-      return (doc) => parts.some((part) => part(doc));
+      if (filter.kind === 'or') return (doc) => parts.some((part) => part(doc));
+      return (doc) => parts.every((part) => part(doc));
     }
-    case 'unary': {
-      const read = createValueReader(filter.path);
-      switch (filter.op) {
-        case 'isNull':
-          return (doc) => read(doc) === null;
-        case 'isNotNull':
-          return (doc) => (read(doc) ?? null) !== null;
-        case 'isNaN':
-          return (doc) => Number.isNaN(read(doc));
-        case 'isNotNaN':
-          return (doc) => {
-            const value = read(doc) ?? null;
-            return value !== null && !Number.isNaN(value);
-          };
-      }
-    }
+    case 'unary':
     case 'field': {
       const read = createValueReader(filter.path);
-      if (isName(filter.path)) assertNames(filter.value, database);
-      const test = createComparison(filter.op, filter.value);
+      if (filter.kind === 'field' && isName(filter.path)) assertNames(filter.value, database);
+      const test = filter.kind === 'unary' ? UNARY_TESTS[filter.op] : createComparison(filter.op, filter.value);
       return (doc) => {
         const value = read(doc);
         return value !== undefined && test(value);
@@ -182,14 +165,21 @@ function assertNames(value: Value, database: string): void {
   }
 }
 
-/** Null and NaN satisfy no operator but `!=` and `not-in`; clients look for them with unary filters. */
+/** Null and NaN satisfy no operator but `!=` and `not-in`. Clients use unary filters for them. */
 const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
+
+const UNARY_TESTS: Readonly<Record<UnaryOperator, (value: Value) => boolean>> = {
+  isNull: (value) => value === null,
+  isNotNull: (value) => value !== null,
+  isNaN: (value) => Number.isNaN(value),
+  isNotNaN: isComparable,
+};
 
 /**
  * Creates the test of an operator on the value of a field that exists. A range holds values of the operand's type only.
  * Null satisfies neither `!=` nor `not-in`.
  */
-function createComparison(op: Operator, operand: Value): (value: Value) => boolean {
+function createComparison(operator: Operator, operand: Value): (value: Value) => boolean {
   const operands = Array.isArray(operand) ? operand : [];
   const type = getTypeOrder(operand);
   const inRange =
@@ -200,30 +190,21 @@ function createComparison(op: Operator, operand: Value): (value: Value) => boole
       getTypeOrder(value) === type &&
       test(compareValues(value, operand));
   const equals = (value: Value): boolean => isComparable(value) && equalValues(value, operand);
-  const equalsAny = (value: Value): boolean => isComparable(value) && operands.some((item) => equalValues(item, value));
-  switch (op) {
-    case '<':
-      return inRange((order) => order < 0);
-    case '<=':
-      return inRange((order) => order <= 0);
-    case '>':
-      return inRange((order) => order > 0);
-    case '>=':
-      return inRange((order) => order >= 0);
-    case '==':
-      return equals;
-    case '!=':
-      return (value) => value !== null && !equalValues(value, operand);
-    case 'in':
-      return equalsAny;
-    case 'not-in':
-      return (value) =>
-        value !== null && !operands.includes(null) && !operands.some((item) => equalValues(item, value));
-    case 'array-contains':
-      return (value) => Array.isArray(value) && value.some(equals);
-    case 'array-contains-any':
-      return (value) => Array.isArray(value) && value.some(equalsAny);
-  }
+  const isListed = (value: Value): boolean => operands.some((item) => equalValues(item, value));
+  const equalsAny = (value: Value): boolean => isComparable(value) && isListed(value);
+  const comparisons: Record<Operator, (value: Value) => boolean> = {
+    '<': inRange((order) => order < 0),
+    '<=': inRange((order) => order <= 0),
+    '>': inRange((order) => order > 0),
+    '>=': inRange((order) => order >= 0),
+    '==': equals,
+    '!=': (value) => value !== null && !equalValues(value, operand),
+    in: equalsAny,
+    'not-in': (value) => value !== null && !operands.includes(null) && !isListed(value),
+    'array-contains': (value) => Array.isArray(value) && value.some(equals),
+    'array-contains-any': (value) => Array.isArray(value) && value.some(equalsAny),
+  };
+  return comparisons[operator];
 }
 
 /** Compiles a cursor to the position of a document relative to it: negative before, positive after. */
@@ -243,24 +224,23 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
   };
 }
 
-/** Which documents a query reads, and whether their order matters. */
-export interface QueryRun {
-  /** In microseconds since 1970; undefined reads the latest versions. */
-  readonly readTime: number | undefined;
-  /** False if the caller accepts any order. */
-  readonly ordered: boolean;
-}
-
-/** Runs a query on the documents as they are when it is called. Returns its results in batches. */
-export function runQuery(query: PreparedQuery, store: Store, run: QueryRun): Iterable<readonly StoredDoc[]> {
+/**
+ * Runs a query on the documents as they are when it is called, or at a read time in microseconds. Returns its results in
+ * batches, in any order if `ordered` is false.
+ */
+export function runQuery(
+  query: PreparedQuery,
+  store: Store,
+  readTime: number | undefined,
+  ordered = true,
+): Iterable<readonly StoredDoc[]> {
   const { offset, limit = Infinity } = query.source;
   if (limit === 0) return [];
   const collections = getQueryCollections(query, store);
   const [first] = query.orders;
   const byName = first !== undefined && isName(first.path);
-  const { batches, sorted } = findCandidates(query, collections, store, run, byName && first.descending);
-  const inOrder =
-    (byName && collections.length === 1 && sorted) || (!run.ordered && offset === 0 && limit === Infinity);
+  const { batches, sorted } = findCandidates(query, collections, store, readTime, byName && first.descending);
+  const inOrder = (byName && collections.length === 1 && sorted) || (!ordered && offset === 0 && limit === Infinity);
   return slice(inOrder ? filterBatches(query, batches) : sortBatches(query, batches), offset, limit);
 }
 
@@ -315,7 +295,7 @@ function findCandidates(
   query: PreparedQuery,
   paths: readonly string[],
   store: Store,
-  { readTime }: QueryRun,
+  readTime: number | undefined,
   descending: boolean,
 ): Candidates {
   const [path = ''] = paths;

@@ -95,28 +95,22 @@ export type Aggregation = { readonly alias: string } & (
 
 type Mask = readonly FieldPath[] | undefined;
 
+interface Page {
+  parent: string;
+  pageSize: number;
+  pageToken: string;
+}
+
 /** The decoded requests, by operation. */
 export interface Requests {
-  ListDocuments: {
-    parent: string;
-    collectionId: string;
-    pageSize: number;
-    pageToken: string;
-    mask: Mask;
-    showMissing: boolean;
-    consistency: Consistency;
-  };
+  ListDocuments: Page & { collectionId: string; mask: Mask; showMissing: boolean; consistency: Consistency };
   BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
   BeginTransaction: { database: string; options: TransactionOptions };
   Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };
   Rollback: { database: string; transaction: string };
   RunQuery: { query: StructuredQuery; consistency: Consistency };
-  RunAggregationQuery: {
-    query: StructuredQuery;
-    aggregations: readonly Aggregation[];
-    consistency: Consistency;
-  };
-  ListCollectionIds: { parent: string; pageSize: number; pageToken: string };
+  RunAggregationQuery: { query: StructuredQuery; aggregations: readonly Aggregation[]; consistency: Consistency };
+  ListCollectionIds: Page;
   BatchWrite: { database: string; writes: readonly Write[] };
 }
 
@@ -280,12 +274,16 @@ function readAggregation(value: Message, index: number): Aggregation {
   return { alias, kind, path: readField(operand['field']) };
 }
 
+const readPage = (value: Message): Page => ({
+  parent: text(value['parent']),
+  pageSize: toNumber(value['pageSize']),
+  pageToken: text(value['pageToken']),
+});
+
 const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
   ListDocuments: (value) => ({
-    parent: text(value['parent']),
+    ...readPage(value),
     collectionId: text(value['collectionId']),
-    pageSize: toNumber(value['pageSize']),
-    pageToken: text(value['pageToken']),
     mask: readMask(value['mask']),
     showMissing: Boolean(value['showMissing']),
     consistency: readConsistency(value),
@@ -296,10 +294,7 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
     mask: readMask(value['mask']),
     consistency: readConsistency(value),
   }),
-  BeginTransaction: (value) => ({
-    database: text(value['database']),
-    options: readOptions(message(value['options'])),
-  }),
+  BeginTransaction: (value) => ({ database: text(value['database']), options: readOptions(message(value['options'])) }),
   Commit: (value) => ({
     database: text(value['database']),
     writes: list(value['writes']).map(readWrite),
@@ -321,11 +316,7 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
       consistency: readConsistency(value),
     };
   },
-  ListCollectionIds: (value) => ({
-    parent: text(value['parent']),
-    pageSize: toNumber(value['pageSize']),
-    pageToken: text(value['pageToken']),
-  }),
+  ListCollectionIds: readPage,
   BatchWrite: (value) => ({ database: text(value['database']), writes: list(value['writes']).map(readWrite) }),
 };
 

@@ -1,4 +1,4 @@
-import { NO_FIELDS, encodeDocument } from './codec';
+import { encodeDocument, encodeMissingDocument } from './codec';
 import { getResourceName, type DocumentChange, type StoredDoc } from './collections';
 import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
@@ -22,9 +22,8 @@ export interface RpcContext {
   writer?: LockOwner;
 }
 
-/** What a read takes place in: a transaction with its locks, a read time, or neither. */
+/** How a read sees the documents: with the locks of a transaction, at a time in microseconds, or neither. */
 interface ReadContext {
-  readonly transaction: Transaction | undefined;
   readonly owner: LockOwner | undefined;
   readonly readTime: number | undefined;
   /** The id of a transaction that this read began, for the response. */
@@ -107,7 +106,7 @@ export class Service {
     await this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
       if (owner) await this.locks.readRange(owner, prepared);
       const common = { readTime: this.toReadTime(readTime) };
-      const results = runQuery(prepared, this.store, { readTime, ordered: true });
+      const results = runQuery(prepared, this.store, readTime);
       if (begun) await send({ ...common, transaction: begun });
       let count = 0;
       for (const docs of results) {
@@ -132,7 +131,7 @@ export class Service {
       if (owner) await this.locks.readRange(owner, prepared);
       const readers = paths.map(createValueReader);
       const aggregators = aggregations.map(createAggregator);
-      for (const docs of runQuery(prepared, this.store, { readTime, ordered: false })) {
+      for (const docs of runQuery(prepared, this.store, readTime, false)) {
         for (const doc of docs) {
           // A document without one of the fields has no entry in the index, so no aggregation counts it.
           if (readers.every((read) => read(doc) !== undefined)) for (const { add } of aggregators) add(doc);
@@ -141,8 +140,7 @@ export class Service {
       const aggregateFields = Object.fromEntries(
         aggregators.map(({ getResult }, i) => [aggregations[i]?.alias ?? '', getResult()]),
       );
-      const result = { result: { aggregateFields }, readTime: this.toReadTime(readTime) };
-      return begun ? { ...result, transaction: begun } : result;
+      return { result: { aggregateFields }, readTime: this.toReadTime(readTime), transaction: begun };
     });
   }
 
@@ -164,7 +162,7 @@ export class Service {
       const { items, nextPageToken } = getPage([...docs.keys()].sort(compareNames), compareNames, request);
       const documents = items.map((name) => {
         const doc = docs.get(name);
-        return doc ? toDocument(doc, mask) : encodeDocument({ name, fields: NO_FIELDS });
+        return doc ? toDocument(doc, mask) : encodeMissingDocument(name);
       });
       return Promise.resolve({ documents, nextPageToken });
     });
@@ -258,7 +256,7 @@ export class Service {
           if (changes.length > 0) this.store.apply(changes, time);
           return { time, results };
         }
-        await this.locks.untilUndisturbed(owner, changes);
+        await this.locks.awaitRanges(owner, changes);
       }
     } finally {
       if (owner.age === OUTSIDE) this.locks.release(owner);
@@ -281,36 +279,24 @@ export class Service {
     context: RpcContext,
     work: (read: ReadContext) => Promise<T>,
   ): Promise<T> {
-    const read = this.createReadContext(database, consistency, context);
-    if (read.readTime !== undefined) this.store.assertReadable(read.readTime);
-    const { transaction } = read;
-    if (!transaction) return work(read);
+    const isNew = consistency.kind === 'newTransaction';
+    let transaction: Transaction | undefined;
+    if (isNew) {
+      transaction = context.begun = this.transactions.begin(database, context.peer, consistency.options);
+    } else if (consistency.kind === 'transaction') {
+      transaction = this.transactions.get(consistency.id, database, context.peer);
+    }
+    const readTime = consistency.kind === 'readTime' ? consistency.readTime : transaction?.readTime;
+    if (readTime !== undefined) this.store.assertReadable(readTime);
+    const owner = readTime === undefined ? transaction?.owner : undefined;
+    if (!transaction) return work({ owner, readTime, begun: undefined });
     transaction.active++;
     try {
-      return await work(read);
+      return await work({ owner, readTime, begun: isNew ? encodeTransactionId(transaction.id) : undefined });
     } finally {
       transaction.active--;
       transaction.lastUsedAt = performance.now();
     }
-  }
-
-  private createReadContext(database: string, consistency: Consistency, context: RpcContext): ReadContext {
-    if (consistency.kind === 'latest' || consistency.kind === 'readTime') {
-      const readTime = consistency.kind === 'readTime' ? consistency.readTime : undefined;
-      return { transaction: undefined, owner: undefined, readTime, begun: undefined };
-    }
-    const isNew = consistency.kind === 'newTransaction';
-    const transaction = isNew
-      ? this.transactions.begin(database, context.peer, consistency.options)
-      : this.transactions.get(consistency.id, database, context.peer);
-    if (isNew) context.begun = transaction;
-    const { readTime } = transaction;
-    return {
-      transaction,
-      owner: readTime === undefined ? transaction.owner : undefined,
-      readTime,
-      begun: isNew ? encodeTransactionId(transaction.id) : undefined,
-    };
   }
 
   private toReadTime(readTime: number | undefined): Timestamp {
@@ -328,12 +314,7 @@ function assertInDatabase(name: string, database: string): void {
 }
 
 const toDocument = (doc: StoredDoc, mask: Mask): Buffer =>
-  encodeDocument({
-    name: getResourceName(doc),
-    fields: mask ? projectFields(doc.fields, mask) : doc.fields,
-    createTime: doc.createTime,
-    updateTime: doc.updateTime,
-  });
+  encodeDocument(getResourceName(doc), mask ? { ...doc, fields: projectFields(doc.fields, mask) } : doc);
 
 const toWriteResult = ({ updateTime, transformResults }: WriteResult): object => ({
   ...(updateTime !== undefined && { updateTime: Timestamp.fromMicros(updateTime) }),

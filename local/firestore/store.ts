@@ -84,9 +84,9 @@ export class Store {
   /** The collections below a resource name, all or those of one collection group. Some may be empty. */
   descendantCollections(parent: string, group?: string): string[] {
     const prefix = `${parent}/`;
-    const matches = (path: string): boolean =>
-      path.startsWith(prefix) && (group === undefined || getCollectionGroup(path) === group);
-    return [...this.collections.keys(), ...this.unloaded].filter(matches);
+    return [...this.collections.keys(), ...this.unloaded].filter(
+      (path) => path.startsWith(prefix) && (group === undefined || getCollectionGroup(path) === group),
+    );
   }
 
   /** Whether a collection has documents now. Does not load it. */

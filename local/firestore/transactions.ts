@@ -45,7 +45,6 @@ const MAX_ENDED = 10_000;
 export class Transactions {
   private readonly open = new Map<string, Transaction>();
   private readonly ended = new Map<string, { readonly age: number; readonly committed: boolean }>();
-  private readonly prefix = randomBytes(6);
   private readonly sweeper: NodeJS.Timeout;
   private count = 0;
 
@@ -61,16 +60,12 @@ export class Transactions {
   /** Starts a transaction. A retry inherits the age of the first try, and so its priority over younger ones. */
   begin(database: string, peer: string, { readOnly, readTime, retryOf }: TransactionOptions): Transaction {
     if (readTime !== undefined) this.store.assertReadable(readTime);
-    const number = ++this.count;
-    const id = Buffer.alloc(12);
-    this.prefix.copy(id);
-    id.writeUIntBE(number, 6, 6);
-    const age = (retryOf === undefined ? undefined : this.ended.get(retryOf)?.age) ?? number;
+    this.count++;
     const transaction: Transaction = {
-      id: id.toString('base64'),
+      id: randomBytes(12).toString('base64'),
       database,
       peer,
-      owner: new LockOwner(age),
+      owner: new LockOwner(this.ended.get(retryOf ?? '')?.age ?? this.count),
       readTime: readOnly ? (readTime ?? this.store.readTime()) : undefined,
       startedAt: performance.now(),
       active: 0,

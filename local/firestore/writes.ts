@@ -3,7 +3,7 @@ import type { StoredDoc } from './collections';
 import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
 import { getCollectionGroup, type DocumentPath, type FieldPath } from './paths';
-import type { Precondition, Transform, Write } from './schema';
+import type { Transform, Write } from './schema';
 import {
   Timestamp,
   cloneMap,
@@ -76,15 +76,12 @@ function assertPrecondition({ precondition, name }: Write, current: StoredDoc | 
     if (!precondition.exists && current) throw new RpcError('ALREADY_EXISTS', `Document already exists: ${name}`);
     return;
   }
-  assertUpdateTime(precondition, current);
-}
-
-function assertUpdateTime({ updateTime }: Extract<Precondition, { updateTime: Timestamp }>, current?: StoredDoc): void {
+  const expected = precondition.updateTime.micros;
   const stored = current?.updateTime ?? 0;
-  if (stored === updateTime.micros) return;
+  if (stored === expected) return;
   throw new RpcError(
     'FAILED_PRECONDITION',
-    `the stored version (${stored}) does not match the required base version (${updateTime.micros})`,
+    `the stored version (${stored}) does not match the required base version (${expected})`,
   );
 }
 
@@ -97,43 +94,31 @@ function mergeFields(write: Extract<Write, { kind: 'update' }>, current: StoredD
   return merged;
 }
 
-/** Applies a transform in place. Returns its result for the client. */
+/** Applies a transform in place. Returns its result for the client: null for a transform of an array. */
 function applyTransform(fields: MapValue, transform: Transform, time: number): Value {
-  const stored = getPath(fields, transform.path);
-  const { value, result } = transformValue(stored, transform, time);
+  const value = transformValue(getPath(fields, transform.path), transform, time);
   setPath(fields, transform.path, value);
-  return result;
+  return Array.isArray(value) ? null : value;
 }
 
-function transformValue(
-  stored: Value | undefined,
-  transform: Transform,
-  time: number,
-): { value: Value; result: Value } {
+function transformValue(stored: Value | undefined, transform: Transform, time: number): Value {
+  const items = Array.isArray(stored) ? stored : [];
   switch (transform.kind) {
-    case 'serverTimestamp': {
+    case 'serverTimestamp':
       // The request time has millisecond precision.
-      const value = Timestamp.fromMicros(time - (time % 1000));
-      return { value, result: value };
-    }
-    case 'increment': {
-      const { operand } = transform;
-      if (!isNumber(operand)) throw invalid('The operand of an increment is not a number.');
-      const value = isNumber(stored) ? addNumbers(stored, operand) : operand;
-      return { value, result: value };
-    }
+      return Timestamp.fromMicros(time - (time % 1000));
+    case 'increment':
+      if (!isNumber(transform.operand)) throw invalid('The operand of an increment is not a number.');
+      return isNumber(stored) ? addNumbers(stored, transform.operand) : transform.operand;
     case 'arrayUnion': {
-      const items = Array.isArray(stored) ? [...stored] : [];
+      const union = [...items];
       for (const element of transform.elements) {
-        if (!items.some((item) => equalValues(item, element))) items.push(element);
+        if (!union.some((item) => equalValues(item, element))) union.push(element);
       }
-      return { value: items, result: null };
+      return union;
     }
-    case 'arrayRemove': {
-      const items = Array.isArray(stored) ? stored : [];
-      const kept = items.filter((item) => !transform.elements.some((element) => equalValues(item, element)));
-      return { value: kept, result: null };
-    }
+    case 'arrayRemove':
+      return items.filter((item) => !transform.elements.some((element) => equalValues(item, element)));
   }
 }
 

@@ -10,9 +10,9 @@ const ALREADY_EXISTS = 6;
 const FAILED_PRECONDITION = 9;
 const INVALID_ARGUMENT = 3;
 
-describe('documents', () => {
+describe('a document', () => {
   // https://firebase.google.com/docs/firestore/manage-data/data-types
-  it('hold every type of value', async () => {
+  it('stores every type of value', async () => {
     const db = bench.client();
     const data = {
       none: null,
@@ -33,13 +33,13 @@ describe('documents', () => {
     expect((await db.doc('a/1').get()).data()).toEqual(data);
   });
 
-  it('keep microseconds of a timestamp and drop what is finer', async () => {
+  it('stores timestamps with microsecond precision', async () => {
     const db = bench.client();
     await db.doc('a/1').set({ at: new Timestamp(5, 123_456_789) });
     expect((await db.doc('a/1').get()).get('at')).toEqual(new Timestamp(5, 123_456_000));
   });
 
-  it('come with masks, missing ones too, in the order asked for (Firestore.getAll)', async () => {
+  it('is returned by getAll with its mask, in the requested order, also if it is missing', async () => {
     const db = bench.client();
     await db.doc('a/1').set({ x: 1, y: { z: 2, w: 3 }, 'a.b': 4 });
     const [one, two, again] = await db.getAll(db.doc('a/1'), db.doc('a/2'), db.doc('a/1'), {
@@ -50,7 +50,7 @@ describe('documents', () => {
     expect(again?.data()).toEqual({ y: { z: 2 } });
   });
 
-  it('of other projects and databases are others', async () => {
+  it('exists in one project and database only', async () => {
     const [here, there] = [bench.client(), bench.client()];
     await here.doc('a/1').set({ here: true });
     expect((await there.doc('a/1').get()).exists).toBe(false);
@@ -58,8 +58,8 @@ describe('documents', () => {
   });
 });
 
-describe('writes', () => {
-  it('create, update and delete with the documented preconditions and messages', async () => {
+describe('a write', () => {
+  it('checks the preconditions of create, update and delete, with the documented messages', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     const name = `${databaseName(db)}/documents/a/1`;
@@ -87,7 +87,7 @@ describe('writes', () => {
     await ref.delete();
   });
 
-  it('merge the named fields, remove those without a value, and reach into maps (set with merge, update)', async () => {
+  it('with merge or update changes the named fields only, removes those without a value, and reaches into maps', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ keep: 1, map: { a: 1, b: 2 }, 'dotted.name': 1 });
@@ -106,14 +106,14 @@ describe('writes', () => {
     expect((await db.doc('a/2').get()).data()).toEqual({});
   });
 
-  it('are atomic: one that fails leaves the others undone (WriteBatch.commit)', async () => {
+  it('that fails undoes all writes of its commit', async () => {
     const db = bench.client();
     const batch = db.batch().set(db.doc('a/1'), { x: 1 }).update(db.doc('a/2'), { x: 1 });
     expect(await rejection(batch.commit())).toMatchObject({ code: NOT_FOUND });
     expect((await db.doc('a/1').get()).exists).toBe(false);
   });
 
-  it('of one batch to one document follow each other', async () => {
+  it('sees the earlier writes of its batch to the same document', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await db
@@ -126,7 +126,7 @@ describe('writes', () => {
     expect((await ref.get()).data()).toEqual({ m: 1 });
   });
 
-  it('get update times that strictly grow, one for each commit', async () => {
+  it('gets the update time of its commit, later than every earlier one', async () => {
     const db = bench.client();
     const times: bigint[] = [];
     for (let i = 0; i < 20; i++) {
@@ -142,7 +142,7 @@ describe('writes', () => {
   });
 
   // google/firestore/v1/write.proto, WriteResult.update_time: "If the write did not actually change the document…"
-  it('that change nothing leave the update time', async () => {
+  it('that changes nothing keeps the update time', async () => {
     const ref = bench.client().doc('a/1');
     const first = await ref.set({ b: 1, a: [{ x: 1 }] });
     const second = await ref.set({ a: [{ x: 1 }], b: 1 });
@@ -153,7 +153,7 @@ describe('writes', () => {
   });
 
   // https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#fieldtransform
-  it('transform fields', async () => {
+  it('transforms fields', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ integer: 5, text: 'x', list: [1, 2, NaN], big: 1 });
@@ -180,7 +180,7 @@ describe('writes', () => {
     expect((await ref.get()).data()).toMatchObject({ list: [2, 3], missing: [] });
   });
 
-  it('cap integers at 64 bits, and report the results of transforms', async () => {
+  it('limits increments to 64 bits, and returns the results of transforms', async () => {
     const db = bench.client();
     const raw = bench.raw();
     const name = `${databaseName(db)}/documents/a/1`;
@@ -195,7 +195,7 @@ describe('writes', () => {
     expect(await transform({ fieldPath: 'm', increment: { integerValue: 1 } }, elements)).toEqual([max, 'NULL_VALUE']);
   });
 
-  it('each stand alone in a BatchWrite (BulkWriter)', async () => {
+  it('of a BulkWriter succeeds or fails on its own', async () => {
     const db = bench.client();
     await db.doc('a/2').set({ x: 0 });
     const writer = db.bulkWriter();
@@ -215,7 +215,7 @@ describe('writes', () => {
 
 // https://firebase.google.com/docs/firestore/quotas
 describe('limits', () => {
-  it('1 MiB a document, by the documented sizes', async () => {
+  it('reject a document over 1 MiB, by the documented sizes', async () => {
     const ref = bench.client().doc('a/1');
     // Name: 2 + 2 + 16; field: 2 + value + 1 for the text; 32 more.
     const fits = 1024 * 1024 - 20 - 3 - 32;
@@ -228,7 +228,7 @@ describe('limits', () => {
     });
   });
 
-  it('10 MiB a commit', async () => {
+  it('reject a commit over 10 MiB', async () => {
     const db = bench.client();
     const batch = db.batch();
     for (let i = 0; i < 11; i++) batch.set(db.doc(`a/${i}`), { x: 'x'.repeat(1_000_000) });
@@ -236,7 +236,7 @@ describe('limits', () => {
     expect((await db.collection('a').count().get()).data().count).toBe(0);
   });
 
-  it('more than 500 writes a commit are fine', async () => {
+  it('accept a commit with more than 500 writes', async () => {
     const db = bench.client();
     const batch = db.batch();
     for (let i = 0; i < 1200; i++) batch.set(db.doc(`a/${i}`), { i });
@@ -244,14 +244,14 @@ describe('limits', () => {
     expect((await db.collection('a').count().get()).data().count).toBe(1200);
   });
 
-  it.each([['__x__'], ['____'], ['x'.repeat(1501)], ['..'], ['__\n__']])('no document called %j', async (id) => {
+  it.each([['__x__'], ['____'], ['x'.repeat(1501)], ['..'], ['__\n__']])('reject the document id %j', async (id) => {
     const db = bench.client();
     expect(await rejection(db.collection('a').doc(id).set({}))).toMatchObject({ code: INVALID_ARGUMENT });
     expect(await rejection(db.collection('a').doc(id).get())).toMatchObject({ code: INVALID_ARGUMENT });
   });
 
   // https://cloud.google.com/datastore/docs/firestore-or-datastore: ids that Datastore assigned
-  it('numeric ids are accepted for documents and sort by number', async () => {
+  it('accept numeric document ids, which sort by number', async () => {
     const db = bench.client();
     const ids = ['__id-3__', '__id7__', '__id10__', '5', 'a'];
     for (const id of ids) await db.collection('a').doc(id).set({ id });
@@ -265,7 +265,7 @@ describe('limits', () => {
     expect(await rejection(db.collection('__id7__').doc('a').set({}))).toMatchObject({ code: INVALID_ARGUMENT });
   });
 
-  it('ids of 1,500 bytes and of nearly reserved form are fine', async () => {
+  it('accept ids of 1,500 bytes, and ids that resemble reserved ones', async () => {
     const db = bench.client();
     for (const id of ['x'.repeat(1500), '__x', 'x__', '...', 'ü 😀', 'constructor', '__proto']) {
       await db.collection('a').doc(id).set({ id });
@@ -273,7 +273,7 @@ describe('limits', () => {
     }
   });
 
-  it('no reserved field names', async () => {
+  it('reject reserved field names', async () => {
     expect(
       await rejection(
         bench
@@ -284,7 +284,7 @@ describe('limits', () => {
     ).toMatchObject({ code: INVALID_ARGUMENT });
   });
 
-  it('20 levels of nesting, and no array directly in an array', async () => {
+  it('reject more than 20 levels of nesting', async () => {
     const ref = bench.client().doc('a/1');
     const nested = (levels: number): object => (levels === 0 ? {} : { x: nested(levels - 1) });
     // The fields themselves are no level: x holds the first map.
@@ -292,7 +292,7 @@ describe('limits', () => {
     expect(await rejection(ref.set(nested(21)))).toMatchObject({ code: INVALID_ARGUMENT });
   });
 
-  it('40,000 index entries a document: two for a field or map, one for an element', async () => {
+  it('reject a document with more than 40,000 index entries: two per field or map, one per element', async () => {
     const db = bench.client();
     const prices = (products: number): object =>
       Object.fromEntries(Array.from({ length: products }, (_, i) => [`product${i}`, { list: 1, cost: 2 }]));
@@ -308,7 +308,7 @@ describe('limits', () => {
     });
   });
 
-  it('fields exempted in firestore.indexes.json make no entries', async () => {
+  it('count no index entries of fields that firestore.indexes.json exempts', async () => {
     const exempting = await startFirestoreTestServer({
       indexes: { fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'products', indexes: [] }] },
     });
@@ -320,8 +320,8 @@ describe('limits', () => {
   });
 });
 
-describe('listings', () => {
-  it('of collections, below the root and below a document (listCollections)', async () => {
+describe('a listing', () => {
+  it('returns the collections below the root or below a document', async () => {
     const db = bench.client();
     await db.doc('b/1').set({});
     await db.doc('a/1/sub/2').set({});
@@ -332,7 +332,7 @@ describe('listings', () => {
     expect((await db.doc('a/1').listCollections()).map(({ id }) => id)).toEqual(['sub', 'sub2']);
   });
 
-  it('of documents, with those that only have subcollections (listDocuments)', async () => {
+  it('returns documents, with those that only have subcollections', async () => {
     const db = bench.client();
     await db.doc('a/2').set({ x: 1 });
     await db.doc('a/1/sub/x').set({});
@@ -341,7 +341,7 @@ describe('listings', () => {
     expect((await db.collection('a').get()).size).toBe(1);
   });
 
-  it('in pages', async () => {
+  it('returns pages', async () => {
     const db = bench.client();
     for (const id of ['c', 'a', 'b']) await db.doc(`x/${id}`).set({});
     const raw = bench.raw();
@@ -352,7 +352,7 @@ describe('listings', () => {
     expect(ids.map((name) => name?.slice(-1))).toEqual(['a', 'b', 'c']);
   });
 
-  it('are emptied by recursiveDelete, which asks for documents of every collection', async () => {
+  it('is empty after recursiveDelete, which queries documents of every collection', async () => {
     const db = bench.client();
     for (const path of ['a/1', 'a/1/b/2', 'a/1/b/2/c/3', 'a/2/b/1', 'ab/1']) await db.doc(path).set({});
     await db.recursiveDelete(db.collection('a'));

@@ -16,8 +16,8 @@ afterEach(() => bench.server.faults.clear());
 const UNAVAILABLE = 14;
 const DEADLINE_EXCEEDED = 4;
 
-describe('faults', () => {
-  it('strike the calls that match, by position and number, before anything is done', async () => {
+describe('a fault', () => {
+  it('applies to the matching calls, by position and number, before they have any effect', async () => {
     const db = bench.client();
     const fault = bench.server.faults.inject({
       rpc: 'Commit',
@@ -37,20 +37,20 @@ describe('faults', () => {
     expect((await fault.fired).rpc).toBe('Commit');
   });
 
-  it('strike after the work is done, and the client cannot tell', async () => {
+  it('applies after the call took effect, and the client gets an error', async () => {
     const db = bench.client();
     bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'INTERNAL' } });
     expect(await rejection(db.doc('a/1').create({}))).toMatchObject({ code: 13 });
     expect((await db.doc('a/1').get()).exists).toBe(true);
   });
 
-  it('a lost answer to create comes back as ALREADY_EXISTS (WriteBatch.commit retries UNAVAILABLE)', async () => {
+  it('that loses the response to create leads to ALREADY_EXISTS, because WriteBatch.commit retries UNAVAILABLE', async () => {
     const db = bench.client();
     bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'UNAVAILABLE' } });
     expect(await rejection(db.doc('a/1').create({}))).toMatchObject({ code: 6 });
   });
 
-  it('drop the connection, and the SDK comes back by another', async () => {
+  it('closes the connection, and the SDK opens another', async () => {
     const db = bench.client();
     const before = bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'drop' } });
     const outcome = await db
@@ -71,7 +71,7 @@ describe('faults', () => {
     expect((await db.doc('a/2').get()).get('n')).toBe(3);
   });
 
-  it('cut a stream after some messages, and the SDK resumes the query where it broke off', async () => {
+  it('fails a query after some messages, and the SDK resumes it', async () => {
     const db = bench.client();
     for (let i = 0; i < 6; i++) await db.doc(`a/${i}`).set({ i });
     const cut = bench.server.faults.inject({
@@ -90,7 +90,7 @@ describe('faults', () => {
     expect(cut.count).toBe(1);
   });
 
-  it('delay a call, and hold one until a test lets go', async () => {
+  it('delays a call, or holds it until the test releases it', async () => {
     const db = bench.client();
     bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'delay', ms: 150 } });
     const start = performance.now();
@@ -112,7 +112,7 @@ describe('faults', () => {
     await write;
   });
 
-  it('never answer, whether or not the work is done, until the client gives up', async () => {
+  it('leaves a call without a response until the client reaches its deadline', async () => {
     const db = bench.client();
     const database = databaseName(db);
     bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'hang' } });
@@ -122,7 +122,7 @@ describe('faults', () => {
     expect((await db.doc('a/1').get()).exists).toBe(true);
   });
 
-  it('are taken back', async () => {
+  it('applies no more after it is removed', async () => {
     const db = bench.client();
     const fault = bench.server.faults.inject({
       rpc: 'Commit',
@@ -137,7 +137,7 @@ describe('faults', () => {
 });
 
 describe('observation', () => {
-  it('tells of every call, and counts', async () => {
+  it('reports and counts every call', async () => {
     const db = bench.client('observed');
     const calls: EndedCall[] = [];
     const counted = bench.server.counts().Commit;
@@ -166,7 +166,7 @@ describe('observation', () => {
     expect(bench.server.counts().Commit - counted).toBe(3);
   });
 
-  it('of operations that are not served: UNIMPLEMENTED', async () => {
+  it('shows UNIMPLEMENTED for an operation that is not served', async () => {
     const listening = new Promise((_, reject) => {
       const stream = bench.raw().listen();
       stream.on('error', reject);

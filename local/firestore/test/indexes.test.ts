@@ -87,7 +87,7 @@ const served: Record<string, () => Query> = {
   'a subfield': () => orders.where('m.x', '==', 1),
 };
 
-const refused: Record<string, [() => Query, string]> = {
+const rejected: Record<string, [() => Query, string]> = {
   'equality and range of other fields': [
     () => orders.where('a', '==', 1).where('b', '>', 2),
     'collectionGroup "orders", queryScope COLLECTION, fields a ASCENDING, b ASCENDING',
@@ -122,13 +122,13 @@ const refused: Record<string, [() => Query, string]> = {
   ],
 };
 
-describe('a query that the declared indexes', () => {
-  it.each(Object.keys(served))('serve is run: %s', async (name) => {
+describe('a query', () => {
+  it.each(Object.keys(served))('runs with the declared indexes: %s', async (name) => {
     expect((await served[name]?.().get())?.size).toBe(0);
   });
 
-  it.each(Object.keys(refused))('do not serve is refused: %s', async (name) => {
-    const [query, fields] = refused[name] ?? [() => orders, ''];
+  it.each(Object.keys(rejected))('is rejected without a declared index: %s', async (name) => {
+    const [query, fields] = rejected[name] ?? [() => orders, ''];
     const error = await rejection(query().get());
     expect(error).toMatchObject({
       code: 9,
@@ -137,7 +137,7 @@ describe('a query that the declared indexes', () => {
     expect(error.details).toContain(fields);
   });
 
-  it('serve or not includes the fields that an aggregation adds up', async () => {
+  it('needs the fields of its aggregations in the index', async () => {
     const sum = (query: Query): Promise<unknown> => query.aggregate({ sum: AggregateField.sum('created_at') }).get();
     await sum(orders);
     await sum(orders.where('team_id', '==', 't'));
@@ -146,7 +146,7 @@ describe('a query that the declared indexes', () => {
   });
 });
 
-it('without definitions nothing is refused', async () => {
+it('a server without index definitions rejects no query', async () => {
   const lenient = await startFirestoreTestServer();
   expect((await lenient.client().collection('c').where('a', '==', 1).orderBy('b').get()).size).toBe(0);
   await lenient.close();

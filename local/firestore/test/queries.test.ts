@@ -18,7 +18,7 @@ async function seeded(documents: Record<string, DocumentData>): Promise<ReturnTy
 
 const ids = async (query: Query): Promise<string[]> => (await query.get()).docs.map(({ id }) => id);
 
-describe('filters', () => {
+describe('a filter', () => {
   // https://firebase.google.com/docs/firestore/query-data/queries
   const data = {
     'c/int': { x: 1 },
@@ -32,7 +32,7 @@ describe('filters', () => {
     'c/true': { x: true },
   };
 
-  it('compare within one type; an inequality leaves out null and missing fields (not-equal, not-in)', async () => {
+  it('compares within one type; != and not-in exclude null and missing fields', async () => {
     const c = (await seeded(data)).collection('c');
     expect(await ids(c.where('x', '==', 1))).toEqual(['int']);
     expect(await ids(c.where('x', '>=', 1))).toEqual(['int', 'double']);
@@ -47,7 +47,7 @@ describe('filters', () => {
     expect(await ids(c.where('x', '==', [1, 2, null]))).toEqual(['list']);
   });
 
-  it('know null and NaN (unary filters)', async () => {
+  it('finds null and NaN (unary filters)', async () => {
     const c = (await seeded(data)).collection('c');
     expect(await ids(c.where('x', '==', null))).toEqual(['null']);
     expect(await ids(c.where('x', '==', NaN))).toEqual(['nan']);
@@ -56,7 +56,7 @@ describe('filters', () => {
   });
 
   // As the SDKs' own integration tests find it in production (firebase-js-sdk, query.test.ts: 'can use IN filters'…).
-  it('match null and NaN by unary filters only: equality, in, ranges and array-contains never do', async () => {
+  it('other than a unary one, != and not-in matches neither null nor NaN', async () => {
     const db = await seeded({ ...data, 'c/nulls': { x: [null, NaN] } });
     const c = db.collection('c');
     expect(await ids(c.where('x', 'in', [null]))).toEqual([]);
@@ -83,20 +83,20 @@ describe('filters', () => {
     expect(await select('NOT_EQUAL', { doubleValue: NaN })).toEqual(await ids(c.where('x', '!=', NaN)));
   });
 
-  it('look into arrays', async () => {
+  it('finds elements of arrays', async () => {
     const c = (await seeded(data)).collection('c');
     expect(await ids(c.where('x', 'array-contains', 2))).toEqual(['list']);
     expect(await ids(c.where('x', 'array-contains', 3))).toEqual([]);
     expect(await ids(c.where('x', 'array-contains-any', [3, 1]))).toEqual(['list']);
   });
 
-  it('reach nested and quoted fields', async () => {
+  it('reads nested and quoted fields', async () => {
     const db = await seeded({ 'c/1': { a: { 'b.c': 1 } }, 'c/2': { a: { b: { c: 1 } } } });
     expect(await ids(db.collection('c').where('a.b.c', '==', 1))).toEqual(['2']);
     expect(await ids(db.collection('c').where(new FieldPath('a', 'b.c'), '==', 1))).toEqual(['1']);
   });
 
-  it('combine with and/or (Filter); the field of an inequality has to be there in every branch', async () => {
+  it('combines others by and/or; every branch requires the field of an inequality', async () => {
     const db = await seeded({ 'c/1': { a: 1, b: 1 }, 'c/2': { a: 2 }, 'c/3': { b: 2 }, 'c/4': { a: 3, b: 2 } });
     const c = db.collection('c');
     const either = (...filters: Filter[]): Query => c.where(Filter.or(...filters));
@@ -109,7 +109,7 @@ describe('filters', () => {
     ).toEqual(['1']);
   });
 
-  it('select by document id', async () => {
+  it('compares document ids', async () => {
     const db = await seeded({ 'c/a': {}, 'c/b': {}, 'c/c': {}, 'c/b/d/x': {} });
     const c = db.collection('c');
     const id = FieldPath.documentId();
@@ -119,7 +119,7 @@ describe('filters', () => {
     expect(await ids(db.collectionGroup('d').where(id, '==', 'c/b/d/x'))).toEqual(['x']);
   });
 
-  it('expand to at most 30 disjunctions', async () => {
+  it('expands to at most 30 disjunctions', async () => {
     const c = bench.client().collection('c');
     const values = Array.from({ length: 16 }, (_, i) => i);
     expect(await rejection(c.where('a', 'in', values).where('b', 'in', [1, 2]).get())).toMatchObject({
@@ -128,8 +128,8 @@ describe('filters', () => {
   });
 });
 
-describe('order', () => {
-  it('leaves out documents without the field, and falls back on the name in the last direction', async () => {
+describe('an order', () => {
+  it('excludes documents without the field, and ends with the name in the last direction', async () => {
     const db = await seeded({ 'c/a': { x: 1 }, 'c/b': { x: 1 }, 'c/c': { x: null }, 'c/d': {}, 'c/e': { x: 'z' } });
     const c = db.collection('c');
     expect(await ids(c.orderBy('x'))).toEqual(['c', 'a', 'b', 'e']);
@@ -151,12 +151,12 @@ describe('order', () => {
     expect(await ids(c.where('b', '>', 0).where('a', '>', 0).orderBy('b', 'desc'))).toEqual(['2', '1', '3']);
   });
 
-  it('is by the bytes of ids, not by locale or UTF-16', async () => {
+  it('compares ids by their UTF-8 bytes', async () => {
     const db = await seeded({ 'c/a': {}, 'c/B': {}, 'c/ä': {}, 'c/\uffff': {}, 'c/😀': {}, 'c/10': {}, 'c/9': {} });
     expect(await ids(db.collection('c'))).toEqual(['10', '9', 'B', 'a', 'ä', '\uffff', '😀']);
   });
 
-  it('pages by cursors, offsets and limits, from both ends (limitToLast reverses the order)', async () => {
+  it('supports cursors, offsets, limit and limitToLast', async () => {
     const documents = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`c/d${i}`, { x: Math.floor(i / 2) }]));
     const db = await seeded(documents);
     const byX = db.collection('c').orderBy('x');
@@ -179,8 +179,8 @@ describe('order', () => {
   });
 });
 
-describe('results', () => {
-  it('hold the selected fields only (select), nested and quoted ones too', async () => {
+describe('a result', () => {
+  it('has the selected fields only, nested and quoted ones too', async () => {
     const db = await seeded({ 'c/1': { a: { b: 1, c: 2 }, d: 3, 'e.f': 4 } });
     const [doc] = (await db.collection('c').select('a.b', new FieldPath('e.f')).get()).docs;
     expect(doc?.data()).toEqual({ a: { b: 1 }, 'e.f': 4 });
@@ -189,23 +189,23 @@ describe('results', () => {
     expect(bare?.updateTime).toBeDefined();
   });
 
-  it('of a collection group come in the order of full names', async () => {
+  it('of a collection group is in the order of full names', async () => {
     const db = await seeded({ 'b/1/g/2': { x: 1 }, 'a/1/g/9': { x: 2 }, 'g/0': { x: 3 }, 'a/1/h/1': { x: 4 } });
     const paths = (await db.collectionGroup('g').get()).docs.map(({ ref }) => ref.path);
     expect(paths).toEqual(['a/1/g/9', 'b/1/g/2', 'g/0']);
     expect((await db.doc('a/1').collection('g').get()).size).toBe(1);
   });
 
-  it('come with a read time even when there are none', async () => {
+  it('has a read time even if it is empty', async () => {
     const snapshot = await bench.client().collection('nothing').get();
     expect(snapshot.empty).toBe(true);
     expect(snapshot.readTime.toMillis()).toBeGreaterThan(Date.now() - 5000);
   });
 });
 
-describe('aggregations', () => {
+describe('an aggregation', () => {
   // https://firebase.google.com/docs/firestore/query-data/aggregation-queries
-  it('count, add up and average', async () => {
+  it('returns count, sum and average', async () => {
     const db = await seeded({ 'c/1': { n: 1 }, 'c/2': { n: 2.5 }, 'c/3': { n: 'x' }, 'c/4': {}, 'c/5': { n: 3 } });
     const c = db.collection('c');
     expect((await c.count().get()).data().count).toBe(5);
@@ -218,7 +218,7 @@ describe('aggregations', () => {
     expect((await none.get()).data()).toEqual({ sum: 0, average: null });
   });
 
-  it('are at most five in one query', async () => {
+  it('is rejected with more than five fields', async () => {
     const c = bench.client().collection('c');
     const aggregate = (count: number): Promise<unknown> => {
       const fields = Array.from({ length: count }, (_, i) => [`count${i}`, AggregateField.count()] as const);
@@ -231,7 +231,7 @@ describe('aggregations', () => {
     });
   });
 
-  it('over several fields take documents with all of them', async () => {
+  it('over several fields includes only documents with all of them', async () => {
     const db = await seeded({ 'c/1': { a: 1, b: 1 }, 'c/2': { a: 2 }, 'c/3': { b: 4 } });
     const { a, n } = (
       await db
@@ -243,7 +243,7 @@ describe('aggregations', () => {
   });
 });
 
-describe('random queries', () => {
+describe('a random query', () => {
   const FIELDS = ['a', 'b', 'm.k'] as const;
   const scalar = fc.constantFrom<unknown[]>(null, true, 0, 1, 2, 1.5, 'x', 'y');
   const document = fc.record(
@@ -289,7 +289,7 @@ describe('random queries', () => {
     );
   };
 
-  it('select what a naive model selects, in its order', async () => {
+  it('returns what a naive model returns, in its order', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(document, { maxLength: 12 }),
@@ -331,8 +331,8 @@ describe('random queries', () => {
   });
 });
 
-describe('large collections', () => {
-  it('give the same answers from an index as from a scan, while they change', async () => {
+describe('a large collection', () => {
+  it('returns the same from an index as from a scan, while it changes', async () => {
     const db = bench.client();
     const put = async (from: number, to: number, team: (i: number) => number): Promise<void> => {
       const batch = db.batch();
@@ -354,7 +354,7 @@ describe('large collections', () => {
     );
   });
 
-  it('are read as they were when the query began', async () => {
+  it('is read as it was when the query began', async () => {
     const db = bench.client();
     const write = async (version: number): Promise<void> => {
       const batch = db.batch();
@@ -372,7 +372,7 @@ describe('large collections', () => {
     expect([...seen]).toEqual([1]);
   });
 
-  it('of a name that no collection can have are refused', async () => {
+  it('cannot be the parent of a listing', async () => {
     const raw = bench.raw();
     const parent = `${databaseName(bench.client())}/documents/odd`;
     expect(await rejection(raw.listCollectionIds({ parent }))).toMatchObject({ code: INVALID_ARGUMENT });

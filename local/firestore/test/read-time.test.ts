@@ -20,7 +20,7 @@ const readAt = async (db: Firestore, readTime: Timestamp, query: Query): Promise
 };
 
 describe('a read time', () => {
-  it('selects the versions of that time in queries, gets and aggregations, whatever is written later', async () => {
+  it('selects the versions of that time in queries, gets and aggregations, despite later writes', async () => {
     const db = bench.client();
     const c = db.collection('c');
     await db.batch().set(c.doc('1'), { n: 1 }).set(c.doc('2'), { n: 2 }).set(c.doc('3'), { n: 3 }).commit();
@@ -79,7 +79,7 @@ describe('a read time', () => {
     }
   });
 
-  it('lets a query that failed in the middle continue as if nothing had been written since', async () => {
+  it('makes a resumed query return what it would have returned without the error, despite writes in between', async () => {
     const db = bench.client();
     const c = db.collection('c');
     const batch = db.batch();
@@ -113,7 +113,7 @@ describe('a read time', () => {
     expect((await c.get()).size).toBe(39);
   });
 
-  it('is later than every commit it includes and earlier than every other, with a clock that stands still', async () => {
+  it('separates the commits before it from those after it, even if the clock stands still', async () => {
     const still = await startFirestoreTestServer({ now: () => 5_000 });
     const db = still.client();
     const versions: Timestamp[] = [];
@@ -127,7 +127,7 @@ describe('a read time', () => {
     await still.close();
   });
 
-  it('is rejected when it is in the future, or older than the ten minutes that versions are kept', async () => {
+  it('is rejected if it is in the future, or older than the 10 minutes for which versions are kept', async () => {
     let now = Date.UTC(2026, 0, 1);
     const own = await startFirestoreTestServer({ now: () => now });
     const db = own.client();

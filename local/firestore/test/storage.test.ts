@@ -14,31 +14,31 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const MAIN = resolve('local/firestore/main.ts');
 
-/** Starts the stand-alone server; gives its address once it is ready, or what it said when it stopped instead. */
+/** Starts the stand-alone server. Returns its address when it is ready, or its output if it stops instead. */
 async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
   const env = { ...process.env, FIRESTORE_PORT: String(port), DATA_DIR: folder };
   const child = spawn(process.execPath, ['--import', 'tsx', MAIN], { env, stdio: 'pipe' });
   let output = '';
-  const address = await new Promise<string>((settle) => {
+  const address = await new Promise<string>((resolve) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
       const ready = /^Ready at (\S+):/m.exec(output);
-      if (ready?.[1]) settle(ready[1]);
+      if (ready?.[1]) resolve(ready[1]);
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
-    child.once('close', () => settle(''));
+    child.once('close', () => resolve(''));
   });
   return { child, address, output };
 }
 
 const exited = (child: ChildProcess): Promise<number | null> =>
-  new Promise((settle) => child.once('exit', (code) => settle(code)));
+  new Promise((resolve) => child.once('exit', (code) => resolve(code)));
 
 const connect = (address: string): Firestore => new Firestore({ projectId: 'disk', host: address, ssl: false });
 
 describe('the data folder', () => {
-  it('keeps documents, their times, and the growth of time, across a restart', async () => {
+  it('keeps documents and their times across a restart, and later commits have later times', async () => {
     // The second run's clock is behind the first's.
     const first = await startFirestoreTestServer({ dataDir: folder, now: () => 2_000_000 });
     const db = first.client('kept');
@@ -62,7 +62,7 @@ describe('the data folder', () => {
     await second.close();
   });
 
-  it('loads a large collection when it is first used, and loses nothing that is written meanwhile', async () => {
+  it('loads a large collection when it is first used, and keeps concurrent writes', async () => {
     const first = await startFirestoreTestServer({ dataDir: folder });
     const db = first.client('large');
     for (let at = 0; at < 6000; at += 1000) {
@@ -83,9 +83,9 @@ describe('the data folder', () => {
     await second.close();
   });
 
-  it('loses no acknowledged commit, and shows none in part, when the server is killed (SIGKILL)', async () => {
+  it('keeps every acknowledged commit, and no partial one, when the server is killed (SIGKILL)', async () => {
     const { child, address } = await spawnServer();
-    // Without the SDK's own retries, which would go on looking for the server that is gone.
+    // Without the SDK's retries, which would continue to look for the stopped server.
     const client = rawClient(address);
     const database = 'projects/disk/databases/(default)';
     let acknowledged = 0;
@@ -101,11 +101,11 @@ describe('the data folder', () => {
         if (acknowledged === 50) child.kill('SIGKILL');
       }
     };
-    // Several at once, so that some are under way when the end comes.
+    // Several at once, so that some are in progress when the server is killed.
     await Promise.all([exited(child), ...Array.from({ length: 4 }, () => rejection(write()))]);
     await client.close();
 
-    // The lock has gone with its owner.
+    // The lock ended with the process.
     const survivor = await startFirestoreTestServer({ dataDir: folder });
     const again = survivor.client('disk');
     const counts = await Promise.all(
@@ -116,7 +116,7 @@ describe('the data folder', () => {
     await survivor.close();
   });
 
-  it('belongs to one server: a second says so and stops', async () => {
+  it('is used by one server: a second one stops with a message', async () => {
     const inUse = `DATA_DIR ${folder} is in use by another server: stop that server, or set DATA_DIR to another folder.`;
     const first = await startFirestore({ dataDir: folder });
     try {
@@ -160,7 +160,7 @@ describe('the data folder', () => {
     );
   });
 
-  it('that is damaged where it is not read at the start fails the reads of it, with the same message', async () => {
+  it('with damaged documents fails the reads of them with a message', async () => {
     const first = await startFirestoreTestServer({ dataDir: folder });
     const batch = first.client('damaged').batch();
     for (let i = 0; i < 400; i++) batch.set(first.client('damaged').doc(`c/${i}`), { text: 'x'.repeat(1000) });
@@ -192,7 +192,7 @@ describe('the data folder', () => {
 });
 
 describe('the stand-alone server', () => {
-  it('prints its address last, and stops cleanly on SIGTERM', async () => {
+  it('prints its address last, and exits with 0 on SIGTERM', async () => {
     const { child, address, output } = await spawnServer();
     expect(output.trim().split('\n').at(-1)).toBe(`Ready at ${address}: FIRESTORE_EMULATOR_HOST=${address}`);
     const db = connect(address);
@@ -202,7 +202,7 @@ describe('the stand-alone server', () => {
     await db.terminate();
   });
 
-  it('names a port that is taken', async () => {
+  it('stops with a message if its port is taken', async () => {
     const first = await startFirestore();
     const error = await rejection(startFirestore({ port: first.port }));
     expect(error.message).toMatch(new RegExp(`^port ${first.port} is taken`));

@@ -2,16 +2,16 @@ import { Firestore, v1 } from '@google-cloud/firestore';
 import { credentials } from '@grpc/grpc-js';
 import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '..';
 
-/** A server with clients for it; each client has a project, and so a database, of its own unless one is named. */
+/** A server with clients. Each client has its own project, and so its own database, unless one is named. */
 export interface FirestoreTestServer {
   readonly server: EmbeddedFirestore;
   client(projectId?: string): Firestore;
-  /** The generated client below the SDK, for what the SDK does not let through. */
+  /** The generated client below the SDK, for requests that the SDK rejects. */
   raw(): RawClient;
   close(): Promise<void>;
 }
 
-/** The client that gapic generates from the protocol. */
+/** The client that is generated from the protocol. */
 export type RawClient = InstanceType<typeof v1.FirestoreClient>;
 
 /** Such a client for a server at an address. */
@@ -21,10 +21,10 @@ export function rawClient(address: string): RawClient {
   return new v1.FirestoreClient({ servicePath, port: Number(port), sslCreds, projectId: 'raw' });
 }
 
-/** `projects/*\/databases/*` of a client; the SDK keeps it to itself. */
+/** `projects/*\/databases/*` of a client, which the SDK does not export. */
 export const databaseName = (db: Firestore): string => (db as unknown as { formattedName: string }).formattedName;
 
-// The generated client would look for Google's metadata server to learn who it is.
+// Otherwise the generated client looks for Google's metadata server.
 process.env['METADATA_SERVER_DETECTION'] = 'none';
 
 let projects = 0;
@@ -37,7 +37,7 @@ export async function startFirestoreTestServer(options: FirestoreOptions = {}): 
     server,
     client: (projectId = `project-${++projects}`) => {
       const [host, port] = [server.host, server.port];
-      // What the SDK makes of FIRESTORE_EMULATOR_HOST, without the one variable that all tests of a process would share.
+      // Like FIRESTORE_EMULATOR_HOST, but not shared by all tests of the process.
       const client = new Firestore({ projectId, host: `${host}:${port}`, ssl: false, customHeaders: {} });
       clients.push(client);
       return client;
@@ -55,7 +55,7 @@ export async function startFirestoreTestServer(options: FirestoreOptions = {}): 
   };
 }
 
-/** The error that a promise rejects with; fails when it does not. */
+/** The error that a promise rejects with. Throws if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: number; details?: string }> {
   try {
     await promise;
@@ -67,9 +67,9 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { co
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A promise to be settled from outside. */
+/** A promise that the test resolves. */
 export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((settle) => (resolve = settle));
+  const promise = new Promise<void>((fulfil) => (resolve = fulfil));
   return { promise, resolve };
 }

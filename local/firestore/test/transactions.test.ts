@@ -24,8 +24,8 @@ const increment = (db: Firestore, ref: DocumentReference): Promise<void> =>
     transaction.update(ref, { n: n + 1 });
   });
 
-describe('contention', () => {
-  it('50 transactions that increment one document all succeed, and the sum is exact, 20 rounds of 20', async () => {
+describe('concurrent transactions', () => {
+  it('that increment one document 50 times all succeed with the exact sum, in 20 rounds of 20', async () => {
     const db = bench.client();
     for (let round = 0; round < 20; round++) {
       const ref = db.doc(`counters/${round}`);
@@ -35,7 +35,7 @@ describe('contention', () => {
     }
   });
 
-  it('of transfers among a few accounts, from two clients, neither loses money nor gives up', async () => {
+  it('from two clients that transfer among accounts keep the total and all succeed', async () => {
     const clients = [bench.client('bank'), bench.client('bank')] as const;
     const accounts = clients[0].collection('accounts');
     for (let i = 0; i < 4; i++) await accounts.doc(`${i}`).set({ balance: 100 });
@@ -55,7 +55,7 @@ describe('contention', () => {
     expect(balances.reduce((sum, balance) => sum + balance, 0)).toBe(400);
   });
 
-  it('lets no phantom through: of 10 that each insert what a query did not find, one does', async () => {
+  it('see no phantom: of 10 that each insert what a query did not find, one does', async () => {
     const db = bench.client();
     const seats = db.collection('seats');
     const outcomes = await Promise.all(
@@ -72,7 +72,7 @@ describe('contention', () => {
     expect((await seats.get()).size).toBe(1);
   });
 
-  it('lets no phantom through a count either', async () => {
+  it('see no phantom in a count', async () => {
     const db = bench.client();
     const people = db.collection('people');
     await Promise.all(
@@ -86,7 +86,7 @@ describe('contention', () => {
     expect((await people.get()).docs.map(({ id }) => id)).toEqual(Array.from({ length: 8 }, (_, i) => `number${i}`));
   });
 
-  it('leaves writes alone that a query does not reach', async () => {
+  it('do not block writes outside the ranges of their queries', async () => {
     const db = bench.client();
     const seats = db.collection('seats');
     await db.runTransaction(async (transaction) => {
@@ -98,7 +98,7 @@ describe('contention', () => {
     expect((await seats.get()).size).toBe(2);
   });
 
-  it('shares what is only read: two transactions hold one document side by side', async () => {
+  it('share the lock of a document that they only read', async () => {
     const db = bench.client();
     await db.doc('markets/1').set({ name: 'm' });
     const both = [deferred(), deferred()] as const;
@@ -115,7 +115,7 @@ describe('contention', () => {
 });
 
 describe('locks', () => {
-  it('hold back a write from outside until the transaction has ended', async () => {
+  it('delay a write outside of the transaction until it ends', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ n: 1 });
@@ -133,7 +133,7 @@ describe('locks', () => {
     expect((await ref.get()).get('n')).toBe(100);
   });
 
-  it('do not hold back reads from outside', async () => {
+  it('do not delay reads outside of the transaction', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ n: 1 });
@@ -144,7 +144,7 @@ describe('locks', () => {
     });
   });
 
-  it('that two transactions want from each other are settled by ABORTED for the younger', async () => {
+  it('that two transactions need from each other abort the younger one, which retries', async () => {
     const db = bench.client();
     for (const id of ['1', '2']) await db.doc(`a/${id}`).set({ n: 0 });
     const both = [deferred(), deferred()] as const;
@@ -162,7 +162,7 @@ describe('locks', () => {
     expect((await db.getAll(db.doc('a/1'), db.doc('a/2'))).map((doc) => doc.get('by') as number)).toEqual([1, 0]);
   });
 
-  it('go to ABORTED, as the client sees it, when it does not try again', async () => {
+  it('that two transactions need from each other return ABORTED to a client that does not retry', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ n: 0 });
@@ -201,7 +201,7 @@ describe('the end of a transaction', () => {
     details: 'The referenced transaction has expired or is no longer valid.',
   };
 
-  it('is final: its id commits once (the SDK starts over on this very answer)', async () => {
+  it('is final: its id commits once, and the SDK starts over on this error', async () => {
     const { commit } = await begun();
     await commit();
     expect(await rejection(commit())).toMatchObject(expired);
@@ -236,7 +236,7 @@ describe('the end of a transaction', () => {
     await ref.set({});
   });
 
-  it('comes two seconds after its connection has gone, and frees who waits', async () => {
+  it('comes two seconds after its connection has closed, and releases its locks', async () => {
     // A server of its own: gRPC shares one connection among all clients of a process for the same address.
     const own = await startFirestoreTestServer();
     const dying = own.client('orphan');
@@ -268,7 +268,7 @@ describe('the end of a transaction', () => {
     await impatient.close();
   });
 
-  it('comes with clear(), which drops the data too', async () => {
+  it('comes with clear(), which deletes the data too', async () => {
     const own = await startFirestoreTestServer();
     const db = own.client();
     await db.doc('a/1').set({});
@@ -279,8 +279,8 @@ describe('the end of a transaction', () => {
   });
 });
 
-describe('a lost answer', () => {
-  it('to a commit: the SDK repeats it, learns that the id is used, and runs the body again', async () => {
+describe('a lost response', () => {
+  it('to a commit makes the SDK repeat it, learn that the id is used, and run the body again', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ n: 0 });
@@ -289,7 +289,7 @@ describe('a lost answer', () => {
     expect((await ref.get()).get('n')).toBe(2);
   });
 
-  it('to the read that began it leaves no lock behind', async () => {
+  it('to the read that began the transaction leaves no lock', async () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ n: 0 });
@@ -304,8 +304,8 @@ describe('a lost answer', () => {
   });
 });
 
-describe('read-only transactions', () => {
-  it('see one moment across documents and queries, and hold nobody up', async () => {
+describe('a read-only transaction', () => {
+  it('reads one moment across documents and queries, and blocks no write', async () => {
     const db = bench.client();
     for (const id of ['1', '2']) await db.doc(`a/${id}`).set({ n: 1 });
     await db.runTransaction(
@@ -324,7 +324,7 @@ describe('read-only transactions', () => {
     expect((await db.collection('a').get()).size).toBe(3);
   });
 
-  it('write nothing', async () => {
+  it('cannot write', async () => {
     const database = databaseName(bench.client());
     const raw = bench.raw();
     const [{ transaction }] = await raw.beginTransaction({ database, options: { readOnly: {} } });

@@ -49,7 +49,7 @@ const sign = (order: number): number => Math.sign(order);
 
 describe('values', () => {
   // https://firebase.google.com/docs/firestore/manage-data/data-types: "Value type ordering"
-  it('puts types in the documented order', () => {
+  it('have the documented order of types', () => {
     const ordered: Value[] = [
       null,
       false,
@@ -89,14 +89,14 @@ describe('values', () => {
     expect([...ordered].reverse().sort(compareValues)).toEqual(ordered);
   });
 
-  it('takes integers and doubles for one type, exactly', () => {
+  it('compare integers with doubles exactly', () => {
     expect(equalValues(1n, 1)).toBe(true);
     expect(equalValues(-0, 0n)).toBe(true);
     expect(equalValues(NaN, NaN)).toBe(true);
     expect(compareValues(2n ** 53n + 1n, 2 ** 53)).toBeGreaterThan(0);
   });
 
-  it('is a total order', () => {
+  it('have a total order', () => {
     fc.assert(
       fc.property(value, value, value, (a, b, c) => {
         expect(compareValues(a, a)).toBe(0);
@@ -107,7 +107,7 @@ describe('values', () => {
     );
   });
 
-  it('orders strings by their UTF-8 bytes, and names id by id', () => {
+  it('order strings by their UTF-8 bytes, and names id by id', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         expect(sign(compareStrings(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -123,14 +123,14 @@ describe('values', () => {
     );
   });
 
-  it('orders numeric ids by number, before all others', () => {
+  it('order numeric ids by number, before all others', () => {
     const ordered = ['__id-12__', '__id-2__', '__id0__', '__id7__', '__id10__', '', '10', '9', '__idx__', 'a'];
     expect([...ordered].reverse().sort(compareIds)).toEqual(ordered);
     const names = ordered.map((id) => `projects/p/databases/d/documents/a/${id}`);
     expect([...names].reverse().sort(compareNames)).toEqual(names);
   });
 
-  it('gives equal scalars one equality key, and others different ones', () => {
+  it('have the same equality key exactly if they are equal scalars', () => {
     fc.assert(
       fc.property(scalar, scalar, (a, b) => {
         const [left, right] = [toEqualityKey(a), toEqualityKey(b)];
@@ -141,7 +141,7 @@ describe('values', () => {
   });
 
   // https://firebase.google.com/docs/firestore/storage-size: the two examples of the page
-  it('measures documents as documented', () => {
+  it('have the documented sizes', () => {
     expect(getNameSize('projects/p/databases/d/documents/users/jeff/tasks/my_task_id')).toBe(44);
     const fields: MapValue = new Map<string, Value>([
       ['type', 'Personal'],
@@ -214,7 +214,7 @@ describe('requests', () => {
 });
 
 describe('field paths', () => {
-  it('read back in any spelling', () => {
+  it('are parsed from what was formatted', () => {
     const step = fc.oneof(
       fc.string({ minLength: 1, maxLength: 5 }),
       fc.constantFrom('a.b', 'a`b', '\\', 'é', 'plain_1'),
@@ -227,7 +227,7 @@ describe('field paths', () => {
     );
   });
 
-  it.each(['', '.', 'a.', '.a', 'a..b', '1a', '`a', 'a`', '``', 'a-b'])('refuse %j', (path) => {
+  it.each(['', '.', 'a.', '.a', 'a..b', '1a', '`a', 'a`', '``', 'a-b'])('reject %j', (path) => {
     expect(() => parseFieldPath(path)).toThrow('Invalid property path');
   });
 });
