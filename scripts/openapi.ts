@@ -11,9 +11,10 @@ import { installToolPackages } from './tool-packages';
 const CLIENT = 'docs/examples/client/src';
 
 void (async () => {
-  await writeFile('docs/openapi.json', `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`);
+  const document = createOpenApiDocument();
+  await writeFile('docs/openapi.json', `${JSON.stringify(document, null, 2)}\n`);
   await writeFile(`${CLIENT}/operations.ts`, createClientOperations());
-  const pages = await writePages();
+  const pages = writePages(document);
   await installToolPackages('scripts/openapi');
   const generator = 'scripts/openapi/node_modules/openapi-typescript/bin/cli.js';
   await promisify(execFile)(process.execPath, [generator, 'docs/openapi.json', '--output', `${CLIENT}/api.ts`]);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createClientOperations } from '../../../scripts/openapi/client';
 import { createOpenApiDocument } from '../../../scripts/openapi/document';
+import { PAGES, renderPage } from '../../../scripts/openapi/pages';
 import { getOperations } from '../../../scripts/openapi/operations';
 import { priceList } from '../../../scripts/openapi/examples';
 import { ERROR_DEFINITIONS } from '../../src/lib/errors';
@@ -17,6 +18,11 @@ test('docs/openapi.json is up to date: `npm run openapi` writes it', () => {
 
 test('the client has every operation: `npm run openapi` writes them', () => {
   expect(readFileSync('docs/examples/client/src/operations.ts', 'utf8')).toBe(createClientOperations());
+});
+
+test.each(PAGES)('the generated sections of %s are up to date: `npm run openapi` writes them', (page) => {
+  const text = readFileSync(page, 'utf8');
+  expect(renderPage(page, text, createOpenApiDocument())).toBe(text);
 });
 
 test('every function is described with its method, and nothing else is', () => {
