@@ -18,7 +18,7 @@ export function toFieldRows(schema: JsonObject, prefix = ''): [field: string, ty
   return Object.entries(properties).flatMap(([name, property]): [string, string, string][] => {
     const isPlainObject = property['type'] === 'object' && 'properties' in property;
     if (isPlainObject) return toFieldRows(property, `${prefix}${name}.`);
-    return [[`\`${prefix}${name}\``, toTypeName(property), String(property['description'] ?? '')]];
+    return [[`\`${prefix}${name}\``, toTypeName(property), toText(property['description'])]];
   });
 }
 
@@ -32,7 +32,7 @@ export function toTypeName(schema: JsonObject): string {
   if (Array.isArray(values)) return values.map(toLiteral).join(', ');
   if (type === 'array') return `array of ${toTypeName(items as JsonObject)}`;
   if (typeof additionalProperties === 'object') return `map of ${toTypeName(additionalProperties as JsonObject)}`;
-  const types = Array.isArray(type) ? type.join(' or ') : String(type);
+  const types = Array.isArray(type) ? type.map(toText).join(' or ') : toText(type);
   return typeof format === 'string' ? `${types} (${format})` : types;
 }
 
@@ -43,3 +43,5 @@ function toLink(reference: string): string {
 }
 
 const toLiteral = (value: Json): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+const toText = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
