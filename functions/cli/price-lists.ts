@@ -71,7 +71,7 @@ async function main(args: string[]): Promise<number> {
       newToken: randomUUID,
       signal,
       leaseMs: LEASE_DURATION_MS,
-      log: { claimed: noop, finished: noop, failed: noop, superseded: noop },
+      log: { claimed: noop, completed: noop, failed: noop, superseded: noop },
     };
     process.stderr.write(`${target.name}\n\n`);
     try {

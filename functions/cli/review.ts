@@ -1,4 +1,4 @@
-import { parseText } from '../src/lib/json/streaming-parser';
+import { parseText } from '../src/lib/json/body-parser';
 import type { Database } from '../src/lib/firestore/database';
 import { toEntryColumns, applyKeyEvent, type ListKind } from '../src/lib/repositories/price-lists';
 import { retry } from '../src/lib/firestore/retry';

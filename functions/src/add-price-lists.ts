@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from './lib/clock';
 import { defineEndpoint } from './lib/http/endpoint';
 import { createPriceListLogger } from './lib/logging';
+import { MAX_PRICE_LISTS_BODY_BYTES } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { createPriceListParser } from './lib/schemas/add-price-lists';
 import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
@@ -14,7 +15,9 @@ const RESPONSE_RESERVE_MS = 15_000;
 export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
   method: 'POST',
+  onShutdown: 'abort',
   runtimeOptions: writeOptions,
+  maxBodyBytes: MAX_PRICE_LISTS_BODY_BYTES,
   bodyTimeoutMs: WRITE_BODY_TIMEOUT_MS,
   timeoutMarginMs: FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS,
   createParser: createPriceListParser,

@@ -1,5 +1,4 @@
 import { version } from '../../functions/package.json';
-import { MAX_BODY_BYTES } from '../../functions/src/lib/http/request-body';
 import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
 import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
@@ -106,7 +105,7 @@ function toRequestBody(
   if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
   return {
     required: true,
-    description: `UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / 1024 ** 2} MiB as sent and inflated alike, sent within ${info.body.timeoutMs / 1000} s.`,
+    description: `UTF-8, plain or gzip, at most ${info.body.maxBytes / 1024 ** 2} MiB as sent and inflated alike, sent within ${info.body.timeoutMs / 1000} s.`,
     content: toContent(components.input(schema), examples),
   };
 }

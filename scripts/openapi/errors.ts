@@ -14,7 +14,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   request_in_progress: 'An identical request is in progress. Send it again after the seconds in `Retry-After`.',
   review_required:
     'An earlier attempt requires review: an operator has to resolve it. There is no `Retry-After`: contact support.',
-  payload_too_large: 'The body is too large, as sent or inflated.',
+  payload_too_large: 'The body, or a part of it, is too large as sent or inflated. The headers tell the limit.',
   api_key_not_configured: 'The service has no API key to compare with: contact support.',
   creation_failed:
     'The lists could not be created; what was written is marked failed. An operator has to resolve it: contact support.',
@@ -23,7 +23,9 @@ export const errorDescriptions: Record<ErrorCode, string> = {
 
 /** Headers of an error response, beside the common ones. */
 export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
+  invalid_api_key: ['WWW-Authenticate'],
   method_not_allowed: ['Allow'],
+  payload_too_large: ['X-Payload-Limit-Bytes', 'X-Payload-Limit-Scope'],
   request_in_progress: ['Retry-After'],
 };
 

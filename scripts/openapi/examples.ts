@@ -1,5 +1,6 @@
-import { toApiError, toErrorResponse, type ErrorCode, ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
-import { parseText } from '../../functions/src/lib/json/streaming-parser';
+import { toApiError, type ErrorCode, ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
+import { toErrorResponse } from '../../functions/src/lib/http/error-response';
+import { parseText } from '../../functions/src/lib/json/body-parser';
 import type { Attempt } from '../../functions/src/lib/schemas/key-record';
 import type { Market, NamedRecord, Order, SupplyOrder } from '../../functions/src/lib/schemas/responses';
 import { createSuccessResponse } from '../../functions/src/price-lists/list-documents';

@@ -1,3 +1,4 @@
+import { OUTSIDE_PRODUCTS_LIMIT } from '../../functions/src/lib/payload-limits';
 import type { JsonObject } from './schemas';
 
 /** Request and response headers of the description. */
@@ -38,6 +39,22 @@ export const headers = {
     description: 'Seconds after which to send the identical request again. Absent if a retry cannot succeed.',
     schema: { type: 'integer', minimum: 1, maximum: 30 },
     example: 30,
+  },
+  'X-Payload-Limit-Bytes': {
+    description: 'The limit that was exceeded, in bytes.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+    example: OUTSIDE_PRODUCTS_LIMIT.bytes,
+  },
+  'X-Payload-Limit-Scope': {
+    description: 'What the limit is for: the body, everything in it outside `products`, or one product.',
+    required: true,
+    schema: { type: 'string', enum: ['body', 'outside_products', 'product'] },
+  },
+  'WWW-Authenticate': {
+    description: 'Where the API key is expected.',
+    required: true,
+    schema: { type: 'string', const: 'ApiKey header="x-api-key"' },
   },
   'Idempotent-Replayed': {
     description: 'Present if this is the stored response to an identical earlier request.',

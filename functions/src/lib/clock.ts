@@ -1,6 +1,6 @@
-import { setTimeout as timeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The one source of time: everything that compares or stores a time is given it. */
+/** The one source of time. Everything that compares or stores a time receives it. */
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
@@ -10,16 +10,33 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: Date.now,
-  sleep: (ms, signal) => timeout(ms, undefined, { signal }),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }),
 };
 
+export interface Timeout {
+  signal: AbortSignal;
+  /** Aborts the signal before its time. */
+  abort: (reason: Error) => void;
+  /** Must be called: until then the timer holds the request, through the `node:domain` of the Functions Framework. */
+  cancel: () => void;
+}
+
 /**
- * A signal that aborts after `ms` milliseconds, unless it is called off first, and it must be: what a timer holds, it
- * holds until then, and through the domain that the Functions Framework runs a handler in, it holds the whole request.
- * That is what `AbortSignal.timeout` cannot do.
+ * Creates a signal that aborts after `ms` milliseconds, or with its parent. Unlike one of `AbortSignal.timeout` it can be
+ * cancelled.
+ *
+ * @param createReason makes the signal's reason after `ms`
  */
-export function createTimeout(ms: number): { signal: AbortSignal; cancel: () => void } {
+export function createTimeout(ms: number, createReason: () => Error, parent?: AbortSignal): Timeout {
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(new Error('the time for the request is up')), ms);
-  return { signal: controller.signal, cancel: () => clearTimeout(timer) };
+  const abort = (reason: Error) => controller.abort(reason);
+  const abortWithParent = () => abort(parent?.reason as Error);
+  const timer = setTimeout(() => abort(createReason()), ms);
+  parent?.addEventListener('abort', abortWithParent);
+  if (parent?.aborted === true) abortWithParent();
+  const cancel = () => {
+    clearTimeout(timer);
+    parent?.removeEventListener('abort', abortWithParent);
+  };
+  return { signal: controller.signal, abort, cancel };
 }

@@ -1,11 +1,11 @@
 import { defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
 
 /**
- * The parameters and secrets of the service, and the only place that reads them.
- * Values are read at the time of a request, never while the module loads, since deployment loads it without any.
+ * The service's parameters and secrets. No other module reads them. Values are read per request and not while the module
+ * loads, because a deployment loads it without any.
  */
 
-/** The API key setting: one key a line, so that a new key can be added before the old one is removed. */
+/** One API key per line, so that a new one can be added before the old one is removed. */
 export const apiKeySecret = defineSecret('API_KEY');
 
 const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
@@ -14,7 +14,7 @@ const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
 });
 
-/** How many instances each function keeps, and how many it may have: a choice of cost, so made at deployment. */
+/** Minimum and maximum instances per function. Set at deployment, because they determine cost. */
 export const instanceLimits = {
   minInstances: defineInt('MIN_INSTANCES', {
     default: 0,
@@ -24,7 +24,7 @@ export const instanceLimits = {
   maxInstances: defineInt('MAX_INSTANCES', {
     default: 20,
     label: 'Instances that each function has at most',
-    description: 'Bounds the cost; requests beyond what so many can take are refused by the platform with 429.',
+    description: 'Bounds the cost. The platform rejects requests beyond their capacity with 429.',
   }),
 };
 
@@ -34,11 +34,14 @@ export const instanceLimits = {
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
-/** The configured keys, none when the setting is unset or blank. */
+/** Returns no API key if the setting is unset or blank. */
 export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\n');
 
-/** The origins that a browser may call warehouses from. */
 export const getAllowedOrigins = (): string[] => splitNonBlank(corsAllowedOrigins.value(), ',');
+
+/** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */
+export const isCloudRunInstance = (): boolean =>
+  process.env['K_SERVICE'] !== undefined && process.env['FUNCTIONS_EMULATOR'] === undefined;
 
 function splitNonBlank(value: string, separator: string): string[] {
   return value

@@ -1,10 +1,6 @@
-import type { FieldError, ErrorResponse, ValidationErrorResponse } from './schemas/responses';
-
 /**
- * Every refusal and failure that a caller can see: its status and its public text.
- *
- * The one table from which codes, statuses and answers follow (contract, section 7). What led to an error, in words
- * for an operator, is the internal text of a {@link ApiError}; it goes to the log and never into an answer.
+ * Every error response: its status and its public message. Codes and statuses in code, logs, docs/openapi.json and tests
+ * follow from this table. What led to an error is the message of an {@link ApiError}, which is logged and never sent.
  */
 export const ERROR_DEFINITIONS = {
   validation_failed: { status: 400, message: 'Payload is invalid' },
@@ -30,44 +26,71 @@ interface ApiErrorOptions {
   headers?: Record<string, string>;
 }
 
-/** A refusal or failure with a row in {@link ERROR_DEFINITIONS}. */
+/** An error with a row in {@link ERROR_DEFINITIONS}. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, { logMessage, cause, headers = {} }: ApiErrorOptions) {
     super(logMessage, { cause });
-    this.name = 'ServiceError';
+    this.name = 'ApiError';
     this.code = code;
     this.headers = headers;
   }
 }
 
-/** A payload that breaks a rule of the contract: 400 in the validation shape. */
+/** One field of a request that is invalid. */
+export interface FieldError {
+  /** Dotted, such as `products.cement.price_list_price`; `body` for the body itself. */
+  path: string;
+  message: string;
+}
+
+/** 400 with field errors. */
 export class ValidationError extends ApiError {
   readonly errors: FieldError[];
   readonly isComplete: boolean;
 
-  /** `complete` is false when judging stopped before the end, so that there may be more errors than these. */
+  /** @param isComplete false if validation stopped early, so that there may be more errors */
   constructor(errors: FieldError[], isComplete = true) {
-    super('validation_failed', { logMessage: `payload refused with ${errors.length} field errors` });
+    super('validation_failed', { logMessage: `payload has ${errors.length} field errors` });
     this.errors = errors;
     this.isComplete = isComplete;
   }
 }
 
-/** The error as the caller sees it: an unforeseen one says nothing of its cause. */
+/** A bound on a part of a request's body, after inflating. */
+export interface PayloadLimit {
+  scope: 'body' | 'outside_products' | 'product';
+  bytes: number;
+}
+
+/** 413; headers tell the limit, as the body's shape has no room for it. */
+export class PayloadTooLargeError extends ApiError {
+  constructor({ scope, bytes }: PayloadLimit) {
+    super('payload_too_large', {
+      logMessage: `more than ${bytes} bytes of ${scope}`,
+      headers: { 'X-Payload-Limit-Bytes': String(bytes), 'X-Payload-Limit-Scope': scope },
+    });
+  }
+}
+
+/**
+ * Why a request is aborted when the platform stops the instance. The request may be sent again: another instance handles
+ * it.
+ */
+export class InstanceStoppingError extends ApiError {
+  constructor() {
+    super('internal_error', { logMessage: 'the instance is stopping' });
+    this.name = 'InstanceStoppingError';
+  }
+}
+
+/** Converts anything thrown. The response to an unexpected error reveals nothing of it. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal_error', {
-    logMessage: error instanceof Error ? error.message : 'a value that is not an error was thrown',
+    logMessage: error instanceof Error ? error.message : 'thrown value is not an error',
     cause: error,
   });
-}
-
-/** The body of an answer that refuses or fails: the validation shape for a payload, else the simple one. */
-export function toErrorResponse(error: ApiError): ErrorResponse | ValidationErrorResponse {
-  if (!(error instanceof ValidationError)) return { error: ERROR_DEFINITIONS[error.code].message };
-  const more = error.isComplete ? '' : `; judging stopped after ${error.errors.length} errors, there may be more`;
-  return { success: false, message: ERROR_DEFINITIONS[error.code].message + more, errors: error.errors };
 }

@@ -1,74 +1,100 @@
 import { write } from 'firebase-functions/logger';
-import type { PriceListLogger } from '../price-lists/create-price-lists';
 import type { ApiError } from './errors';
-import type { Attempt } from './schemas/key-record';
 
 /**
- * Everything that the service logs: one function an event. Nothing else writes, so what never may be logged (keys,
- * payloads, prices, names of customers) is kept out here, by never being among the parameters.
+ * Everything that the service logs: one function per event. Nothing else writes. API keys, payloads, prices and names are
+ * never among the parameters, so they cannot be logged. See docs/operations.md#log-entries.
  */
 
-/** One line for each request, whatever became of it. */
+/** One line per request. */
 export interface RequestLogEntry {
   operation: string;
   request_id: string;
   method: string;
   status: number;
   duration_ms: number;
-  /** Calls to Firestore, as far as the operation counts them. */
   firestore_calls: number;
-  /** Records answered or products accepted. */
+  /** Records in the response, or products accepted. */
   count: number | undefined;
   replayed: boolean | undefined;
+  /** Identifies the accepted API key. */
+  key_id?: string;
+  /** The origin of a rejected preflight. */
+  origin?: string;
   error: ApiError | undefined;
 }
 
-export function logRequest({ error, ...line }: RequestLogEntry): void {
+export function logRequest({ error, ...entry }: RequestLogEntry): void {
   const outcome = error === undefined ? {} : { error_code: error.code, reason: redact(error.message) };
-  const severity = line.status >= 500 ? 'ERROR' : line.status >= 400 ? 'NOTICE' : 'INFO';
-  const cause = line.status >= 500 && error !== undefined ? { stack: formatStack(error) } : {};
+  const severity = entry.status >= 500 ? 'ERROR' : entry.status >= 400 ? 'NOTICE' : 'INFO';
+  const cause = entry.status >= 500 && error !== undefined ? { stack: formatStack(error) } : {};
   write({
     severity,
-    message: `${line.operation} answered ${line.status}`,
+    message: `${entry.operation} answered ${entry.status}`,
     event: 'request',
-    ...line,
+    ...entry,
     ...outcome,
     ...cause,
   });
 }
 
-/** Where an error came from, without its text, which stands beside it as the reason. */
+/** Returns where an error was thrown, without its message, which is the `reason`. */
 function formatStack(error: ApiError): string {
   const { stack = '' } = error.cause instanceof Error ? error.cause : error;
   return stack.slice(stack.indexOf('\n    at ') + 1);
 }
 
 /**
- * An internal text without what Firestore's errors may say of a document: from its path on, which names products, and
- * from the first quotation mark on, behind which stands a value.
+ * Removes what Firestore's messages may reveal of a document: from its path on, which names products, and from the first
+ * quotation mark on, after which a value may follow.
  */
-const redact = (text: string): string => text.replace(/(\/documents\/|").*/s, '$1…');
+const redact = (message: string): string => message.replace(/(\/documents\/|").*/s, '$1…');
 
-/** The life of a price list, one line for each step, under the request's id and the record's ids, never the key. */
+/** An attempt to create price lists, as far as it is logged. */
+export interface LoggedAttempt {
+  document_id: string;
+  products_count: number;
+  creation: { price_list_id: string } | null;
+}
+
+/** Logs the events of a price list under its request's id and its records' ids, never under its key. */
+export interface PriceListLogger {
+  claimed: (attempt: LoggedAttempt) => void;
+  completed: (attempt: LoggedAttempt) => void;
+  failed: (attempt: LoggedAttempt, reason: string) => void;
+  /** @param keyOutcome what the attempt found in place of its own claim */
+  superseded: (attempt: LoggedAttempt, keyOutcome: string) => void;
+}
+
 export function createPriceListLogger(request_id: string): PriceListLogger {
-  const line = (severity: 'INFO' | 'WARNING' | 'ERROR', event: string, attempt: Attempt, more: object = {}) => {
+  const log = (severity: 'INFO' | 'WARNING' | 'ERROR', event: string, attempt: LoggedAttempt, more: object = {}) => {
     const { document_id, products_count, creation } = attempt;
-    const list_id = creation?.price_list_id ?? null;
     write({
       severity,
       message: event.replaceAll('_', ' '),
       event,
       request_id,
       document_id,
-      list_id,
+      price_list_id: creation?.price_list_id ?? null,
       products_count,
       ...more,
     });
   };
   return {
-    claimed: (attempt) => line('INFO', 'price_list_claimed', attempt),
-    finished: (attempt) => line('INFO', 'price_list_finished', attempt),
-    failed: (attempt, reason) => line('ERROR', 'price_list_failed', attempt, { reason: redact(reason) }),
-    superseded: (attempt, found) => line('WARNING', 'price_list_superseded', attempt, { found }),
+    claimed: (attempt) => log('INFO', 'price_list_claimed', attempt),
+    completed: (attempt) => log('INFO', 'price_list_completed', attempt),
+    failed: (attempt, reason) => log('ERROR', 'price_list_failed', attempt, { reason: redact(reason) }),
+    superseded: (attempt, key_outcome) => log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
   };
+}
+
+/** The platform stops this instance. @param requests in progress */
+export function logInstanceStopping(requests: number): void {
+  write({ severity: 'INFO', message: 'instance stopping', event: 'instance_stopping', requests });
+}
+
+/** This instance exits. @param unanswered requests whose responses are not complete */
+export function logInstanceStopped(unanswered: number, duration_ms: number): void {
+  const severity = unanswered > 0 ? 'WARNING' : 'INFO';
+  write({ severity, message: 'instance stopped', event: 'instance_stopped', unanswered, duration_ms });
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock';
 import { ApiError } from '../lib/errors';
+import type { PriceListLogger } from '../lib/logging';
 import type { Database } from '../lib/firestore/database';
 import {
   commitClaim,
@@ -44,14 +45,6 @@ export interface WorkflowContext {
   /** How long after its claim the attempt counts as live. Longer than the platform lets it run. */
   leaseMs: number;
   log: PriceListLogger;
-}
-
-/** The events of a price list's life that are worth a line in the log. */
-export interface PriceListLogger {
-  claimed(attempt: Attempt): void;
-  finished(attempt: Attempt): void;
-  failed(attempt: Attempt, reason: string): void;
-  superseded(attempt: Attempt, verdict: KeyOutcome['kind']): void;
 }
 
 /** What the caller is answered: bytes that were stored, by this request or by an identical one before it. */
@@ -214,7 +207,7 @@ export async function completeAttempt(
     (signal) => applyKeyEvent(run.db, info.boq_list_id, event, completedAt, signal, last),
     run,
   );
-  if (verdict.kind === 'completed' && verdict.isOwn) run.log.finished(attempt);
+  if (verdict.kind === 'completed' && verdict.isOwn) run.log.completed(attempt);
   else run.log.superseded(attempt, verdict.kind);
   return verdict;
 }
@@ -233,7 +226,7 @@ export async function failAttempt(
     const verdict = await retry(step, withReserveTime(run));
     if (verdict.kind === 'failed') run.log.failed(attempt, reason);
     // The finish had landed, though its reply was lost.
-    else if (verdict.kind === 'completed' && verdict.isOwn) run.log.finished(attempt);
+    else if (verdict.kind === 'completed' && verdict.isOwn) run.log.completed(attempt);
     else run.log.superseded(attempt, verdict.kind);
     return verdict;
   } catch (error) {

@@ -5,7 +5,7 @@ import { PAGES, renderPage } from '../../../scripts/openapi/pages';
 import { getOperations } from '../../../scripts/openapi/operations';
 import { priceList } from '../../../scripts/openapi/examples';
 import { ERROR_DEFINITIONS } from '../../src/lib/errors';
-import { parseText } from '../../src/lib/json/streaming-parser';
+import { parseText } from '../../src/lib/json/body-parser';
 import { addPriceListsRequestSchema, validateProductId } from '../../src/lib/schemas/add-price-lists';
 
 /** docs/openapi.json and the client's list of operations are what `npm run openapi` generates from the code. */

@@ -104,7 +104,7 @@ async function liveThroughEverything(products: number): Promise<void> {
 
 const silent = {
   claimed: () => undefined,
-  finished: () => undefined,
+  completed: () => undefined,
   failed: () => undefined,
   superseded: () => undefined,
 };

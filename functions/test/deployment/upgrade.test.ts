@@ -120,7 +120,7 @@ test('a record of a version that is not known yet is refused, said so in the log
 });
 
 const quiet = () => undefined;
-const log = { claimed: quiet, finished: quiet, failed: quiet, superseded: quiet };
+const log = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet };
 
 /** Fields of a fixture as Firestore stores them: bytes stand in it as base64. */
 function stored(fields: Record<string, unknown>): Record<string, unknown> {

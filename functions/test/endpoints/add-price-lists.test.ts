@@ -218,7 +218,7 @@ describe('a new request for an existing market', () => {
 
   test('logs its steps, and nothing of its payload', async () => {
     await created(createPriceListBody(2, { name: 'Secret name', boq_list_id: 'secret-boq' }));
-    expect(service.log.map(({ event }) => event)).toEqual(['price_list_claimed', 'price_list_finished', 'request']);
+    expect(service.log.map(({ event }) => event)).toEqual(['price_list_claimed', 'price_list_completed', 'request']);
     expect(JSON.stringify(service.log)).not.toMatch(/secret|product-0|0\.25/i);
   });
 });

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { operationNames, operations, type OperationName } from '../support/operations';
-import { TEST_API_KEY, startTestService, type LogLine, type TestService } from '../support/service';
+import { TEST_API_KEY, TEST_ORIGIN, startTestService, type LogLine, type TestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { createLogLeakDetector } from '../support/leaks';
 
@@ -17,6 +18,8 @@ afterAll(() => service.close());
 
 const lines = (event: string): LogLine[] => service.log.filter((line) => line['event'] === event);
 const valid = (name: OperationName) => ('body' in operations[name] ? { json: operations[name].body } : {});
+
+const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex').slice(0, 8);
 
 /** The RPCs that reached the database meanwhile. */
 async function counted<T>(work: () => Promise<T>): Promise<{ result: T; calls: number }> {
@@ -40,6 +43,7 @@ describe('the line of a request', () => {
         duration_ms: expect.any(Number) as number,
         firestore_calls: calls,
         count: (result.json as { count?: number }).count ?? 2,
+        key_id: toKeyId(TEST_API_KEY),
         ...(name === 'addPriceLists' && { replayed: false }),
       },
     ]);
@@ -57,6 +61,33 @@ describe('the line of a request', () => {
     const { calls } = await counted(() => service.call('addPriceLists', valid('addPriceLists')));
     expect(lines('request')).toMatchObject([{ replayed: true, firestore_calls: calls }]);
     expect(lines('price_list_claimed')).toEqual([]);
+  });
+
+  test('has the id of the accepted API key, also where the request fails after it, and never that of a rejected one', async () => {
+    service.setConfig({ API_KEY: 'new-key\nold-key' });
+    for (const apiKey of ['new-key', 'old-key', 'other-key'])
+      await service.call('getTeams', { headers: { 'x-api-key': apiKey } });
+    await service.call('addPriceLists', { json: {}, headers: { 'x-api-key': 'old-key' } });
+    expect(lines('request').map(({ status, key_id }) => [status, key_id])).toEqual([
+      [200, toKeyId('new-key')],
+      [200, toKeyId('old-key')],
+      [401, undefined],
+      [400, toKeyId('old-key')],
+    ]);
+    expect(JSON.stringify(service.log)).not.toContain(toKeyId('other-key'));
+  });
+
+  test('names the origin of a rejected preflight, at most 300 characters of it', async () => {
+    const preflight = (origin: string) =>
+      service.call('getWarehouses', { method: 'OPTIONS', headers: { 'x-api-key': undefined, origin } });
+    await preflight('http://localhost:3000');
+    await preflight(`https://${'x'.repeat(1_000)}.example.com`);
+    await preflight(TEST_ORIGIN);
+    expect(lines('request').map(({ status, origin }) => [status, origin])).toEqual([
+      [403, 'http://localhost:3000'],
+      [403, `https://${'x'.repeat(292)}`],
+      [204, undefined],
+    ]);
   });
 
   test('counts calls that were tried again', async () => {
@@ -108,10 +139,10 @@ describe('the life of a price list', () => {
   test('claimed and finished, under the request’s id and the ids of its records', async () => {
     const { json, headers } = await service.call('addPriceLists', { json: createPriceListBody(3) });
     const { document_id, price_list } = json as { document_id: string; price_list: { id: string } };
-    const ids = { request_id: headers['x-request-id'], document_id, list_id: price_list.id, products_count: 3 };
+    const ids = { request_id: headers['x-request-id'], document_id, price_list_id: price_list.id, products_count: 3 };
     expect(life()).toEqual([
       { severity: 'INFO', message: 'price list claimed', event: 'price_list_claimed', ...ids },
-      { severity: 'INFO', message: 'price list finished', event: 'price_list_finished', ...ids },
+      { severity: 'INFO', message: 'price list completed', event: 'price_list_completed', ...ids },
     ]);
   });
 

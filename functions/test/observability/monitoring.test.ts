@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { ERROR_DEFINITIONS } from '../../src/lib/errors';
 import { operationNames } from '../support/operations';
@@ -56,4 +57,19 @@ test.each(alerts)('%s tells what to do, in a section of the page that there is, 
   expect(operations).toContain(`\n### ${section}\n`);
   expect(operations).toContain(`monitoring/${file}`);
   expect(conditions.length).toBeGreaterThan(0);
+});
+
+test('the alert on killed instances knows the text with which Node ends when its heap is full', () => {
+  const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
+  const { stderr, signal } = spawnSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
+  expect(signal).not.toBeNull();
+  const { filter } = (
+    JSON.parse(readFileSync('docs/monitoring/alerts/killed.json', 'utf8')) as {
+      conditions: [{ conditionMatchedLog: { filter: string } }];
+    }
+  ).conditions[0].conditionMatchedLog;
+  // Node writes to standard error without a severity.
+  const texts = [...filter.matchAll(/OR textPayload:"([^"]+)"\)$/g)].map(([, text = '']) => text);
+  expect(texts).toHaveLength(1);
+  expect(stderr.toString()).toContain(texts[0]);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../src/lib/errors';
-import { parseText } from '../../src/lib/json/streaming-parser';
+import { parseText } from '../../src/lib/json/body-parser';
 import { addPriceListsRequestSchema, createPriceListParser } from '../../src/lib/schemas/add-price-lists';
 import { createPriceListBody, toProductEntries } from '../support/submissions';
 

@@ -19,7 +19,7 @@ export function createOperatorContext(db: Firestore, afterMs = 0): WorkflowConte
     newToken: () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`,
     signal,
     leaseMs: LEASE_DURATION_MS,
-    log: { claimed: quiet, finished: quiet, failed: quiet, superseded: quiet },
+    log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
   };
 }
 

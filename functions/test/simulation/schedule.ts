@@ -203,7 +203,7 @@ class Schedule {
       newToken: () => process.name,
       signal,
       leaseMs: LEASE_DURATION_MS,
-      log: { claimed: quiet, finished: quiet, failed: quiet, superseded: quiet },
+      log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
     };
   }
 

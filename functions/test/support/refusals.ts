@@ -50,8 +50,9 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
       ['a key that follows a wrong one', { 'x-api-key': ['wrong', TEST_API_KEY] }],
       ['a key in another header', { 'x-api-key': undefined, authorization: `Bearer ${TEST_API_KEY}` }],
     ])('for %s', async (_, headers) => {
-      const { status, json } = await expectRejected({ ...valid, headers });
-      expect([status, json]).toEqual([401, { error: 'Unauthorized' }]);
+      const response = await expectRejected({ ...valid, headers });
+      expect([response.status, response.json]).toEqual([401, { error: 'Unauthorized' }]);
+      expect(response.headers['www-authenticate']).toBe('ApiKey header="x-api-key"');
     });
 
     test('for a key in the query of the address', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseText } from '../../src/lib/json/streaming-parser';
+import { parseText } from '../../src/lib/json/body-parser';
 import {
   createPriceListParser,
   type PriceListSubmission,

@@ -3,7 +3,7 @@ import { EXAMPLE_PRICE_LIST, createExamplePriceList, SAMPLE_SEED } from '..';
 import { createSamplePriceList } from '../price-list';
 import { SAMPLE_END, SAMPLE_START, createSampleRecords, type SampleRecord } from '../records';
 import { collections } from '../../../functions/src/lib/firestore/collections';
-import { parseText } from '../../../functions/src/lib/json/streaming-parser';
+import { parseText } from '../../../functions/src/lib/json/body-parser';
 import { createPriceListParser } from '../../../functions/src/lib/schemas/add-price-lists';
 import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
 

@@ -423,6 +423,15 @@ export interface components {
          * @example 30
          */
         "Retry-After": number;
+        /**
+         * @description The limit that was exceeded, in bytes.
+         * @example 1048576
+         */
+        "X-Payload-Limit-Bytes": number;
+        /** @description What the limit is for: the body, everything in it outside `products`, or one product. */
+        "X-Payload-Limit-Scope": "body" | "outside_products" | "product";
+        /** @description Where the API key is expected. */
+        "WWW-Authenticate": "ApiKey header=\"x-api-key\"";
         /** @description Present if this is the stored response to an identical earlier request. */
         "Idempotent-Replayed": "true";
         /**
@@ -455,7 +464,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 30 s. */
+        /** @description UTF-8, plain or gzip, at most 1 MiB as sent and inflated alike, sent within 30 s. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrdersByTeamRequest"];
@@ -498,6 +507,7 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -542,7 +552,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body is too large, as sent or inflated. */
+            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -550,6 +560,8 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
+                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -620,6 +632,7 @@ export interface operations {
                     "Content-Encoding": components["headers"]["Content-Encoding"];
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -777,6 +790,7 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -861,6 +875,7 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -923,7 +938,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 30 s. */
+        /** @description UTF-8, plain or gzip, at most 1 MiB as sent and inflated alike, sent within 30 s. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SupplyOrdersInvoicesRequest"];
@@ -966,6 +981,7 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1010,7 +1026,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body is too large, as sent or inflated. */
+            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1018,6 +1034,8 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
+                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1106,6 +1124,7 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1174,7 +1193,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body is too large, as sent or inflated. */
+            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1182,6 +1201,8 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
+                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,14 +1,20 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
+const KEY_ID_LENGTH = 8;
+
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
 /**
- * Whether the header holds one of the configured keys (contract, section 5).
+ * Finds the configured API key that a header holds.
  *
- * Digests are compared, in constant time and each of them every time, so that how long the answer takes tells neither
- * how much of a key was right nor which one it was, nor how long a key is.
+ * Compares SHA-256 digests in constant time, every configured API key each time. So the response time reveals neither a
+ * part of an API key, nor its length, nor which one matched.
+ *
+ * @returns the first 8 hex digits of the API key's SHA-256, which identify it in the log; undefined for an invalid one
  */
-export function isValidApiKey(header: string | undefined, keys: readonly string[]): boolean {
+export function identifyApiKey(header: string | undefined, apiKeys: readonly string[]): string | undefined {
   const candidate = sha256(header ?? '');
-  return keys.map((key) => timingSafeEqual(sha256(key), candidate)).includes(true);
+  const isValid = apiKeys.map((apiKey) => timingSafeEqual(sha256(apiKey), candidate)).includes(true);
+  const keyId = candidate.toString('hex', 0, KEY_ID_LENGTH / 2);
+  return isValid ? keyId : undefined;
 }

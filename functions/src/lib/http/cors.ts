@@ -1,24 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 
-/** Seconds for which a browser may remember the answer to a preflight. */
+/** Seconds for which a browser may cache the response to a preflight. */
 const PREFLIGHT_MAX_AGE_S = 3600;
 
 /**
- * Puts the CORS headers on an answer to an allowed origin, and `Vary: Origin` on every one.
+ * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed if it equals an allowed one
+ * exactly; `null` is an origin like any other.
  *
- * An origin is allowed when it stands among the allowed ones to the letter; `null` is an origin like any other.
- * @returns what the request's origin is: `absent` for a caller that is no browser
+ * @returns `absent` for a client that is not a browser
  */
 export function applyCors(
   request: IncomingMessage,
   response: ServerResponse,
-  allowed: readonly string[],
+  allowedOrigins: readonly string[],
 ): 'allowed' | 'rejected' | 'absent' {
   response.appendHeader('Vary', 'Origin');
   const { origin } = request.headers;
   if (origin === undefined) return 'absent';
-  if (!allowed.includes(origin)) return 'rejected';
+  if (!allowedOrigins.includes(origin)) return 'rejected';
   cors({
     origin,
     methods: ['GET'],

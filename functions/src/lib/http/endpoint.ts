@@ -1,43 +1,44 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
-import { createTimeout } from '../clock';
-import { getAllowedOrigins, getApiKeys, apiKeySecret } from '../config';
-import { logRequest } from '../logging';
 import { createCallContext, type CallContext } from '../call-context';
-import { isValidApiKey } from './api-key';
-import { disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './request-body';
+import { createTimeout } from '../clock';
+import { apiKeySecret, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
+import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
+import type { BodyParser } from '../json/body-parser';
+import { logRequest } from '../logging';
+import { identifyApiKey } from './api-key';
 import { applyCors } from './cors';
-import { toApiError, toErrorResponse, ERROR_DEFINITIONS, ApiError } from '../errors';
-import type { BodyParser } from '../json/streaming-parser';
+import { toErrorResponse } from './error-response';
+import { createBodyTimeoutError, disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './request-body';
+import { resolveRequestId } from './request-id';
 import { sendResponse, type OutgoingResponse } from './response';
+import { shutdown, stopOnSigterm, type StoppableRequest } from './shutdown';
 
 /**
- * The pipeline of every request, in this order (contract, section 7):
+ * Request pipeline, in order, with the statuses that end it:
  *
- *     request id                         the caller's if well-formed, else made
+ *     request id                         the client's if well-formed, else a new one
  *     preflight     204, 403             only where browsers may call
- *     method        405 and Allow
- *     key set       500
- *     key valid     401                  no byte of a body is read before
+ *     method        405
+ *     API key       500, 401             no byte of a body is read before
  *     body          400, 408, 413        only of a POST
- *     work          200, 409, 500
+ *     handler       200, 409, 500
  *     log           one line
  */
 
-/** What an operation's work is given besides the body. */
+/** What a handler receives besides the body. */
 export interface RequestContext {
-  /** What the request asks of Firestore is counted here; its signal aborts when the time for the work is up. */
+  /** Counts the calls to Firestore. Its signal aborts when the handler's time is up or the instance stops. */
   callContext: CallContext;
   requestId: string;
 }
 
-/** What an operation answers when all is well, and what the log says of it. */
+/** The response of a successful handler, and what is logged of it. */
 export interface HandlerResult {
   body: OutgoingResponse['body'];
   headers?: Record<string, string>;
   replayed?: boolean;
-  /** Products accepted; of an operation that lists, what is counted is the records that it answers. */
+  /** Products accepted. By default the records of the response. */
   count?: number;
 }
 
@@ -52,8 +53,8 @@ export interface OperationInfo {
   /** Whether browsers may call from the allowed origins. */
   cors: boolean;
   runtimeOptions: RuntimeOptions;
-  /** Only of a POST: milliseconds that a client may take to send the body, and what validates it. */
-  body?: { timeoutMs: number; createParser: () => BodyParser<unknown> };
+  /** Only of a POST: bytes that the body may have, milliseconds that a client may take to send it, and what validates it. */
+  body?: { maxBytes: number; timeoutMs: number; createParser: () => BodyParser<unknown> };
 }
 
 /** A Cloud Function with its {@link OperationInfo}. */
@@ -64,8 +65,10 @@ interface BaseEndpoint {
   runtimeOptions: RuntimeOptions;
   /** Whether browsers may call from the allowed origins. */
   cors?: boolean;
-  /** Milliseconds before the platform's time-out at which the work is given up, so that the caller is still answered. */
+  /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
+  /** What a stopping instance does with a request, by default `finish`. */
+  onShutdown?: StoppableRequest['onShutdown'];
 }
 
 interface GetEndpoint extends BaseEndpoint {
@@ -75,26 +78,45 @@ interface GetEndpoint extends BaseEndpoint {
 
 interface PostEndpoint<Body> extends BaseEndpoint {
   method: 'POST';
-  /** A reader of one request's body. */
   createParser: () => BodyParser<Body>;
-  /** Milliseconds that a caller may take to send the body. */
+  /** As sent and inflated alike. */
+  maxBodyBytes: number;
+  /** Milliseconds in which a client must send the body. */
   bodyTimeoutMs: number;
   handler: (context: RequestContext, body: Body) => Promise<HandlerResult> | HandlerResult;
+}
+
+type Endpoint<Body> = GetEndpoint | PostEndpoint<Body>;
+
+/** A request in the pipeline. */
+interface Exchange {
+  request: RequestWithRawBody;
+  response: ServerResponse;
+  context: RequestContext;
+  /** What the steps add to the log line. */
+  logFields: { key_id?: string; origin?: string };
 }
 
 const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 
 disableFrameworkBodyParsing();
+if (isCloudRunInstance()) stopOnSigterm();
 
-/** The Cloud Function of an operation. */
+/** Makes the Cloud Function of an operation. */
 export function defineEndpoint(endpoint: GetEndpoint): OperationFunction;
 export function defineEndpoint<Body>(endpoint: PostEndpoint<Body>): OperationFunction;
-export function defineEndpoint<Body>(endpoint: GetEndpoint | PostEndpoint<Body>): OperationFunction {
+export function defineEndpoint<Body>(endpoint: Endpoint<Body>): OperationFunction {
   const { name, method, cors = false, runtimeOptions } = endpoint;
   const options = { ...runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
   const body =
     endpoint.method === 'POST'
-      ? { body: { timeoutMs: endpoint.bodyTimeoutMs, createParser: endpoint.createParser } }
+      ? {
+          body: {
+            maxBytes: endpoint.maxBodyBytes,
+            timeoutMs: endpoint.bodyTimeoutMs,
+            createParser: endpoint.createParser,
+          },
+        }
       : {};
   return Object.assign(
     onRequest(options, (request, response) => handleRequest(endpoint, request, response)),
@@ -103,115 +125,122 @@ export function defineEndpoint<Body>(endpoint: GetEndpoint | PostEndpoint<Body>)
 }
 
 async function handleRequest<Body>(
-  operation: GetEndpoint | PostEndpoint<Body>,
+  endpoint: Endpoint<Body>,
   request: RequestWithRawBody,
   response: ServerResponse,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS } = operation;
-  const { signal, cancel } = createTimeout(runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs);
-  const context: RequestContext = { callContext: createCallContext(signal), requestId: resolveRequestId(request) };
-  response.setHeader('X-Request-Id', context.requestId);
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
+  const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS, onShutdown = 'finish' } = endpoint;
+  const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
+  const timeout = createTimeout(timeLimitMs, () => new Error('the time for the request is up'));
+  const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+  const removeFromShutdown = shutdown.addRequest({ onShutdown, abort: timeout.abort, giveUp });
+  const context = { callContext: createCallContext(timeout.signal), requestId: resolveRequestId(request) };
+  const exchange: Exchange = { request, response, context, logFields: {} };
+  setCommonHeaders(response, context.requestId);
 
   let result: HandlerResult | undefined;
   let error: ApiError | undefined;
   try {
-    result = await runPipeline(operation, request, response, context);
+    result = await Promise.race([runPipeline(endpoint, exchange), givenUp]);
   } catch (cause) {
     error = toApiError(cause);
     await sendError(request, response, error);
   } finally {
-    cancel();
+    timeout.cancel();
+    removeFromShutdown();
   }
   logRequest({
-    operation: operation.name,
+    operation: endpoint.name,
     request_id: context.requestId,
     method: request.method ?? '',
-    // An error may have come too late to be answered, or to a caller who has gone away: the log has it as it is.
+    // An error may come after the response has begun, or after the client has gone: the log has its own status.
     status: error === undefined ? response.statusCode : ERROR_DEFINITIONS[error.code].status,
     duration_ms: Math.round(performance.now() - startedAt),
     firestore_calls: context.callContext.callCount,
     count: result && (result.count ?? context.callContext.documentCount),
     replayed: result?.replayed,
+    ...exchange.logFields,
     error,
   });
 }
 
-/** Walks the pipeline up to the answer. @returns undefined for a preflight, which is no operation */
-async function runPipeline<Body>(
-  operation: GetEndpoint | PostEndpoint<Body>,
-  request: RequestWithRawBody,
-  response: ServerResponse,
-  context: RequestContext,
-): Promise<HandlerResult | undefined> {
-  if (operation.cors === true) {
-    const origin = applyCors(request, response, getAllowedOrigins());
-    if (request.method === 'OPTIONS') {
-      if (origin === 'rejected')
-        throw new ApiError('origin_not_allowed', { logMessage: 'preflight of an origin not allowed' });
-      response.writeHead(204).end();
-      return undefined;
-    }
-  }
-  if (request.method !== operation.method) {
+function setCommonHeaders(response: ServerResponse, requestId: string): void {
+  response.setHeader('X-Request-Id', requestId);
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+}
+
+/** @returns undefined for a preflight, which has no handler */
+async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult | undefined> {
+  const { request, response } = exchange;
+  if (endpoint.cors === true && handleCors(exchange)) return undefined;
+  if (request.method !== endpoint.method) {
     throw new ApiError('method_not_allowed', {
-      logMessage: `method ${request.method ?? ''} refused`,
-      headers: { Allow: operation.method },
+      logMessage: `method ${request.method ?? ''} not allowed`,
+      headers: { Allow: endpoint.method },
     });
   }
-  authenticate(request);
-  const result = await invokeHandler(operation, request, context);
+  authenticate(exchange);
+  const result = await invokeHandler(endpoint, exchange);
   await sendResponse(request, response, { status: 200, ...result });
   return result;
 }
 
-function authenticate({ headers }: IncomingMessage): void {
-  const keys = getApiKeys();
-  if (keys.length === 0) throw new ApiError('api_key_not_configured', { logMessage: 'the API key setting is blank' });
-  const presented = headers['x-api-key'];
-  if (!isValidApiKey(Array.isArray(presented) ? presented.join(', ') : presented, keys)) {
-    throw new ApiError('invalid_api_key', {
-      logMessage: presented === undefined ? 'no API key presented' : 'an API key presented that is not configured',
-    });
+/** An origin is sent by the client and may have any length. */
+const MAX_LOGGED_ORIGIN_LENGTH = 300;
+
+/** @returns whether the request was a preflight, and has its response */
+function handleCors({ request, response, logFields }: Exchange): boolean {
+  const outcome = applyCors(request, response, getAllowedOrigins());
+  if (request.method !== 'OPTIONS') return false;
+  if (outcome === 'rejected') {
+    logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
+    throw new ApiError('origin_not_allowed', { logMessage: 'preflight of an origin that is not allowed' });
   }
+  response.writeHead(204).end();
+  return true;
 }
 
-async function invokeHandler<Body>(
-  operation: GetEndpoint | PostEndpoint<Body>,
-  request: RequestWithRawBody,
-  context: RequestContext,
-): Promise<HandlerResult> {
-  switch (operation.method) {
+function authenticate({ request: { headers }, logFields }: Exchange): void {
+  const apiKeys = getApiKeys();
+  if (apiKeys.length === 0)
+    throw new ApiError('api_key_not_configured', { logMessage: 'the API key setting is blank' });
+  const header = headers['x-api-key'];
+  const keyId = identifyApiKey(Array.isArray(header) ? header.join(', ') : header, apiKeys);
+  if (keyId === undefined) {
+    throw new ApiError('invalid_api_key', {
+      logMessage: header === undefined ? 'no API key in the request' : 'the API key is not a configured one',
+      headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' },
+    });
+  }
+  logFields.key_id = keyId;
+}
+
+async function invokeHandler<Body>(endpoint: Endpoint<Body>, { request, context }: Exchange): Promise<HandlerResult> {
+  switch (endpoint.method) {
     case 'GET':
-      return operation.handler(context);
+      return endpoint.handler(context);
     case 'POST': {
-      const { signal, cancel } = createTimeout(operation.bodyTimeoutMs);
-      const body = await readBody(request, operation.createParser(), signal).finally(cancel);
-      return operation.handler(context, body);
+      const { signal, cancel } = createTimeout(
+        endpoint.bodyTimeoutMs,
+        createBodyTimeoutError,
+        context.callContext.signal,
+      );
+      const options = { maxBytes: endpoint.maxBodyBytes, signal };
+      const body = await readBody(request, endpoint.createParser(), options).finally(cancel);
+      return endpoint.handler(context, body);
     }
   }
 }
 
-/** Answers with an error, or, when part of an answer is out already, breaks the connection: never half of one as whole. */
+/** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */
 async function sendError(request: IncomingMessage, response: ServerResponse, error: ApiError): Promise<void> {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const { status } = ERROR_DEFINITIONS[error.code];
-  await sendResponse(request, response, {
-    status,
-    headers: error.headers,
-    body: JSON.stringify(toErrorResponse(error)),
-  });
-}
-
-/** A request id that a caller may choose: printable, short, and harmless in a log. */
-const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
-
-function resolveRequestId({ headers }: IncomingMessage): string {
-  const presented = headers['x-request-id'];
-  return typeof presented === 'string' && REQUEST_ID_PATTERN.test(presented) ? presented : randomUUID();
+  const body = JSON.stringify(toErrorResponse(error));
+  await sendResponse(request, response, { status, headers: error.headers, body });
 }

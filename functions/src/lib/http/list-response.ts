@@ -1,29 +1,31 @@
-import type { RecordBatches, IdentifiedRecord } from '../repositories/organisation';
+/** A record and its identifier. */
+type RecordWithId = readonly [id: string, record: object];
 
-/** The JSON of lists, in pieces as records arrive. The count stands last: it is known only then. */
-
-/** `{"<name>": {"<id>": record, …}, "count": n}` */
+/**
+ * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is known last
+ * (docs/decisions/0006-count-last.md).
+ */
 export const streamRecordMap = (
   name: string,
-  groups: RecordBatches<IdentifiedRecord<object>>,
+  batches: AsyncIterable<readonly RecordWithId[]>,
 ): AsyncGenerator<string> =>
-  streamList(name, '{}', groups, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`);
+  streamList(name, '{}', batches, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`);
 
-/** `{"<name>": [record, …], "count": n}` */
-export const streamRecordArray = (name: string, groups: RecordBatches<object>): AsyncGenerator<string> =>
-  streamList(name, '[]', groups, (record) => JSON.stringify(record));
+/** Streams the JSON `{"<name>": [record, …], "count": n}`. */
+export const streamRecordArray = (name: string, batches: AsyncIterable<readonly object[]>): AsyncGenerator<string> =>
+  streamList(name, '[]', batches, (record) => JSON.stringify(record));
 
 async function* streamList<T>(
   name: string,
   [open, close]: string,
-  groups: RecordBatches<T>,
-  text: (record: T) => string,
+  batches: AsyncIterable<readonly T[]>,
+  toText: (record: T) => string,
 ): AsyncGenerator<string> {
   let count = 0;
   yield `{"${name}":${open}`;
-  for await (const group of groups) {
-    yield (count === 0 ? '' : ',') + group.map(text).join(',');
-    count += group.length;
+  for await (const batch of batches) {
+    yield (count === 0 ? '' : ',') + batch.map(toText).join(',');
+    count += batch.length;
   }
   yield `${close},"count":${count}}`;
 }

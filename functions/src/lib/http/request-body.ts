@@ -2,61 +2,67 @@ import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import { ValidationError, ApiError } from '../errors';
-import type { BodyParser } from '../json/streaming-parser';
+import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
+import { JsonSyntaxError, type BodyParser } from '../json/body-parser';
 
-/** The most bytes that a body may have, as sent and inflated alike: what the platform lets a request have. */
-export const MAX_BODY_BYTES = 32 * 1024 * 1024;
-
-/** A request as a host may hand it over: with the body already read (`rawBody`), or not yet. */
+/** A request of the Functions Framework, or of a server that has read the body already (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 
 /**
- * Keeps the host's parsers away from every body. The Functions Framework parses and inflates before a handler runs, so
- * before the key is judged, and answers malformed JSON in HTML. Node reports a request on this channel first; a parser
- * that finds no content type leaves the stream alone, and {@link getContentType} still finds it among the raw headers.
+ * Keeps the body parsers of the Functions Framework away from every body. They parse and inflate before a handler runs, so
+ * before the API key is checked, and respond to malformed JSON in HTML. Node reports a request on this channel first; a parser
+ * that finds no content type leaves the stream alone, and {@link getContentType} still finds it in the raw headers.
  */
 export function disableFrameworkBodyParsing(): void {
   channel('http.server.request.start').subscribe((message) => {
     const { request } = message as { request: IncomingMessage };
     delete request.headers['content-type'];
-    // No address has a path of its own. The framework refuses one that is none, such as `*`, or cannot be decoded, in HTML.
+    // No address has a path. The framework responds in HTML to one that is not a path, such as `*`, or cannot be decoded.
     const { url = '' } = request;
     request.url = url.startsWith('/') ? url.replaceAll('%', '%25') : '/';
   });
 }
 
+interface ReadOptions {
+  /** As sent and inflated alike. */
+  maxBytes: number;
+  /** Ends the reading. */
+  signal: AbortSignal;
+}
+
 /**
- * Hands a request's body to a reader as it arrives, and answers what that makes of it.
+ * Streams the request body into `parser` and returns the parsed value.
  *
- * Reads the stream up to {@link MAX_BODY_BYTES}, before and after inflating, and no longer than the signal allows;
- * where the host has read it already, takes what the host kept.
- *
- * @throws InvalidPayload with path `body` for whatever is not JSON in UTF-8, plain or gzip
- * @throws ServiceError payload_too_large, request_timeout
+ * @throws ValidationError with path `body` for anything but JSON in UTF-8, plain or gzip
+ * @throws PayloadTooLargeError
+ * @throws the signal's reason
  */
 export async function readBody<Body>(
   request: RequestWithRawBody,
-  reader: BodyParser<Body>,
-  signal: AbortSignal,
+  parser: BodyParser<Body>,
+  options: ReadOptions,
 ): Promise<Body> {
+  options.signal.throwIfAborted();
   assertJsonContentType(getContentType(request));
-  const sink = createUtf8Sink(reader);
+  const sink = new Utf8Sink(parser);
   const { rawBody } = request;
   if (rawBody === undefined) {
-    await pipeBody(request, getContentEncoding(request), sink, signal);
+    await pipeBody(request, sink, options);
   } else {
-    if (rawBody.length > MAX_BODY_BYTES) throw payloadTooLarge();
-    sink(rawBody);
-    sink();
+    if (rawBody.length > options.maxBytes) throw payloadTooLarge(options);
+    sink.write(rawBody);
+    sink.end();
   }
-  return reader.end();
+  return sink.parse();
 }
 
 const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
 
-const payloadTooLarge = () =>
-  new ApiError('payload_too_large', { logMessage: `body refused at more than ${MAX_BODY_BYTES} bytes` });
+const payloadTooLarge = ({ maxBytes }: ReadOptions) => new PayloadTooLargeError({ scope: 'body', bytes: maxBytes });
+
+/** Why a body is not read to its end. The connection cannot be used again, as the rest of the body may still arrive. */
+export const createBodyTimeoutError = () =>
+  new ApiError('request_timeout', { logMessage: 'the body did not arrive in time', headers: { Connection: 'close' } });
 
 function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
   const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
@@ -84,56 +90,46 @@ function getContentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
   throw invalidBody('Expected the content encoding gzip or none, received another');
 }
 
-/** Takes the bytes of a body; without any, its end. @throws InvalidPayload */
-type ByteSink = (bytes?: Buffer) => void;
-
 /**
- * Reads a body to its end. Whatever goes wrong, the request's stream is left flowing into nothing rather than destroyed,
- * since its socket still has to carry the answer.
+ * Streams the body to its end. After an error the request's stream is left flowing and not destroyed, because its socket
+ * still has to carry the response.
  */
-async function pipeBody(
-  request: IncomingMessage,
-  encoding: 'identity' | 'gzip',
-  sink: ByteSink,
-  signal: AbortSignal,
-): Promise<void> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw payloadTooLarge();
+async function pipeBody(request: IncomingMessage, sink: Utf8Sink, options: ReadOptions): Promise<void> {
+  const gunzip = getContentEncoding(request) === 'gzip' ? createGunzip() : undefined;
+  const { maxBytes, signal } = options;
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(options);
 
-  const gunzip = encoding === 'gzip' ? createGunzip() : undefined;
   const { promise: completed, resolve, reject } = Promise.withResolvers<undefined>();
-  const fail = (error: () => ApiError) => () => reject(error());
-  const onTimeout = fail(bodyTimeout);
-  signal.addEventListener('abort', onTimeout);
-  request.on('data', limitBytes(fail(payloadTooLarge)));
-  const onAborted = fail(() => invalidBody('The body ended before it was complete'));
-  request.on('error', onAborted);
-  // A request that has been read to its end closes too, perhaps before the last of it is inflated.
+  const onLimit = () => reject(payloadTooLarge(options));
+  const onAbort = () => reject(signal.reason as Error);
+  const onClientGone = () => reject(invalidBody('The body ended before it was complete'));
+  signal.addEventListener('abort', onAbort);
+  request.on('data', limitBytes(maxBytes, onLimit));
+  request.on('error', onClientGone);
+  // A complete request closes too, perhaps before its last bytes are inflated.
   request.on('close', () => {
-    if (!request.readableEnded) onAborted();
+    if (!request.readableEnded) onClientGone();
   });
-  gunzip?.on('data', limitBytes(fail(payloadTooLarge)));
-  gunzip?.on(
-    'error',
-    fail(() => invalidBody('Expected a valid gzip body')),
-  );
+  gunzip?.on('data', limitBytes(maxBytes, onLimit));
+  gunzip?.on('error', () => reject(invalidBody('Expected a valid gzip body')));
 
-  const onData = (bytes?: Buffer) => {
+  const rejectErrors = (step: () => void) => {
     try {
-      sink(bytes);
+      step();
     } catch (error) {
       reject(error);
     }
   };
   const source = gunzip === undefined ? request : request.pipe(gunzip);
-  source.on('data', onData);
+  source.on('data', (bytes: Buffer) => rejectErrors(() => sink.write(bytes)));
   source.on('end', () => {
-    onData();
+    rejectErrors(() => sink.end());
     resolve(undefined);
   });
   try {
     await completed;
   } finally {
-    signal.removeEventListener('abort', onTimeout);
+    signal.removeEventListener('abort', onAbort);
     gunzip?.destroy();
     request.unpipe();
     request.removeAllListeners('data');
@@ -141,28 +137,66 @@ async function pipeBody(
   }
 }
 
-/** A listener that counts the bytes that pass, and calls `exceeded` once they are more than a body may have. */
-function limitBytes(exceeded: () => void): (chunk: Buffer) => void {
+/** Returns a listener that counts the bytes that pass, and calls `onLimit` once they are more than `maxBytes`. */
+function limitBytes(maxBytes: number, onLimit: () => void): (chunk: Buffer) => void {
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) exceeded();
+    if (bytes > maxBytes) onLimit();
   };
 }
 
-const bodyTimeout = () =>
-  new ApiError('request_timeout', { logMessage: 'the body did not arrive in time', headers: { Connection: 'close' } });
+const BYTE_ORDER_MARK = '\ufeff';
+const BYTE_ORDER_MARK_BYTES = 3;
 
-/** Decodes bytes as they come, for the reader of their text. */
-function createUtf8Sink(reader: BodyParser<unknown>): ByteSink {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  return (bytes) => {
+/** Decodes chunks of bytes for a parser of their text, without a byte order mark. */
+class Utf8Sink<Body = unknown> {
+  readonly #parser: BodyParser<Body>;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  #isStart = true;
+  #skippedBytes = 0;
+
+  constructor(parser: BodyParser<Body>) {
+    this.#parser = parser;
+  }
+
+  write(bytes: Buffer): void {
+    this.#decode(bytes);
+  }
+
+  end(): void {
+    this.#decode();
+  }
+
+  /** Returns what the parser makes of the complete text. */
+  parse(): Body {
+    try {
+      return this.#parser.end();
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      const byte = this.#skippedBytes + error.byteOffset;
+      throw invalidBody(
+        error.isAtEnd
+          ? `Expected JSON, received text that ends too early, at byte ${byte}`
+          : `Expected JSON, received other text at byte ${byte}`,
+      );
+    }
+  }
+
+  #decode(bytes?: Buffer): void {
     let text: string;
     try {
-      text = decoder.decode(bytes, { stream: bytes !== undefined });
+      text = this.#decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
       throw invalidBody('Expected UTF-8, received other bytes');
     }
-    reader.write(text);
-  };
+    if (this.#isStart && text !== '') {
+      this.#isStart = false;
+      if (text.startsWith(BYTE_ORDER_MARK)) {
+        this.#skippedBytes = BYTE_ORDER_MARK_BYTES;
+        text = text.slice(1);
+      }
+    }
+    this.#parser.write(text);
+  }
 }

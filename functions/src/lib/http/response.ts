@@ -4,16 +4,16 @@ import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib';
 import Negotiator from 'negotiator';
 
-/** Bytes that an answer gathers before it goes over to chunks: under the platform's 32 MiB for a Content-Length. */
+/** Bytes of a response that are buffered before it is sent in chunks: below the platform's 32 MiB for a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
-/** Bytes from which on compressing an answer pays. */
+/** Below this, compression costs more time than it saves. */
 const MIN_COMPRESSION_BYTES = 1024;
 
-/** Bytes of text that are turned into one buffer: large enough to be cheap, small enough to hold memory flat. */
+/** Size of one buffer of text: large enough to be cheap, small enough to keep memory flat. */
 const STREAM_CHUNK_BYTES = 64 * 1024;
 
-/** What an operation answers: a status, headers, and JSON text, whole or in pieces as it comes to be. */
+/** A response to send. The body is JSON text, complete or in chunks. */
 export interface OutgoingResponse {
   status: number;
   headers?: Readonly<Record<string, string>>;
@@ -21,23 +21,21 @@ export interface OutgoingResponse {
 }
 
 /**
- * Sends an answer. It is gathered, compressed where the caller accepts that, and sent with its Content-Length while it
- * is small enough for one; past {@link MAX_BUFFERED_RESPONSE_BYTES} what is there goes out, and the rest follows in chunks.
+ * Sends a response, compressed if the client accepts that. Up to {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent
+ * with its Content-Length; beyond, the buffer is sent and the rest follows in chunks.
  *
- * Until then nothing has left, so that a failure of the body can still be answered with an error of its own. After
- * it, only {@link ServerResponse.destroy} tells the caller that the answer is not whole. A caller that has gone away ends the
- * reading of the body.
+ * While it is buffered, an error of the body can still become an error response. Afterwards only
+ * {@link ServerResponse.destroy} tells the client that the response is incomplete. A disconnected client ends the reading.
  *
- * @throws whatever the body throws
+ * @throws what the body throws
  */
 export async function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: OutgoingResponse,
+  { status, headers = {}, body }: OutgoingResponse,
 ): Promise<void> {
-  const { status, headers = {}, body } = answer;
-  const pieces = toChunks(typeof body === 'string' ? [body] : body);
-  const [first, second] = [await pieces.next(), await pieces.next()];
+  const chunks = toChunks(typeof body === 'string' ? [body] : body);
+  const [first, second] = [await chunks.next(), await chunks.next()];
   const bytes = first.value?.length ?? 0;
   const encoding = bytes >= MIN_COMPRESSION_BYTES ? negotiateEncoding(request) : undefined;
 
@@ -54,30 +52,34 @@ export async function sendResponse(
   const encoded =
     second.done === true
       ? [compressSync(first.value ?? Buffer.alloc(0), encoding)]
-      : compressStream(prepend([first, second], pieces), encoding);
-  for await (const piece of encoded) {
-    if (response.destroyed) return;
+      : compressStream(prepend([first, second], chunks), encoding);
+  for await (const chunk of encoded) {
+    if (isOver(response)) return;
     if (response.headersSent) {
-      await writeWithBackpressure(response, piece);
+      await writeWithBackpressure(response, chunk);
       continue;
     }
-    buffered.push(piece);
-    bufferedBytes += piece.length;
+    buffered.push(chunk);
+    bufferedBytes += chunk.length;
     if (bufferedBytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
     setResponseHeaders();
     for (const held of buffered.splice(0)) await writeWithBackpressure(response, held);
   }
+  if (isOver(response)) return;
   if (!response.headersSent) {
     setResponseHeaders();
     response.setHeader('Content-Length', bufferedBytes);
   }
-  // Each by itself, since the buffer that held them all would be the largest of all.
+  // One by one: joined they would need a buffer as large as all of them.
   for (const held of buffered) response.write(held);
   response.end();
 }
 
-async function writeWithBackpressure(response: ServerResponse, piece: Buffer): Promise<void> {
-  if (response.destroyed || response.write(piece)) return;
+/** Whether the client is gone, or a stopping instance has sent an error response meanwhile. */
+const isOver = (response: ServerResponse): boolean => response.destroyed || response.writableEnded;
+
+async function writeWithBackpressure(response: ServerResponse, chunk: Buffer): Promise<void> {
+  if (isOver(response) || response.write(chunk)) return;
   const closed = new AbortController();
   const close = () => closed.abort();
   response.once('close', close);

@@ -1,36 +1,8 @@
-import { ValidationError } from '../errors';
-
-/** What becomes of a body's text, which comes piece by piece and may be cut anywhere. */
-export interface BodyParser<Body> {
-  write(text: string): void;
-  /** The value, once the text is whole. @throws InvalidPayload */
-  end(): Body;
-}
-
-/** Reads a text that is whole already. @throws InvalidPayload */
-export function parseText<Body>(reader: BodyParser<Body>, text: string): Body {
-  reader.write(text);
-  return reader.end();
-}
-
-/** Reads JSON that is small, and has it judged as a whole. */
-export function createJsonParser<Body>(judge: (value: unknown) => Body): BodyParser<Body> {
-  const texts: string[] = [];
-  return {
-    write: (text) => void texts.push(text),
-    end: () => judge(parseJson(texts.splice(0).join(''))),
-  };
-}
-
-/** What takes the members of an object that is too large to be held, in the order in which they come. */
-export interface MemberHandler {
-  /** An object begins; of several of the same name the last one counts, as with `JSON.parse`. */
-  onObjectStart(): void;
-  onMember(name: string, value: unknown): void;
-}
-
-/** Members that are parsed at a time. */
-const MEMBERS_PER_BATCH = 1000;
+import { PayloadTooLargeError, type PayloadLimit } from '../errors';
+import { JsonSyntaxError } from './body-parser';
+import { Chunk } from './chunk';
+import { MemberBuffer, type MemberHandler } from './member-buffer';
+import { findSyntaxError } from './syntax-error';
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -40,190 +12,186 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
+export interface StreamingJsonOptions {
+  /** The member of the outermost object whose members are streamed. */
+  streamedMember: string;
+  /** For the text outside the streamed member. */
+  envelopeLimit: PayloadLimit;
+  /** For each name, and each value, in the streamed member. */
+  memberLimit: PayloadLimit;
+}
+
+/** Text outside the streamed member. */
+interface EnvelopePart {
+  text: string;
+  byteOffset: number;
+}
+
 /**
- * Reads the JSON of an object of which one member, itself an object, may be too large to be held: the members of that are
- * parsed in groups as they come, and all else once the text is whole, with the large object empty in its place. Neither the
- * text nor what is parsed of it is held for longer.
+ * Parses the JSON of an object with one member, itself an object, that may be too large for memory. Accepts the texts that
+ * `JSON.parse` accepts, which does the parsing: here the text is only cut at the members' colons, commas and braces.
  *
- * Accepts exactly the texts that `JSON.parse` accepts, and has it do all the parsing. Here the text is only cut, behind the
- * braces around the members, at the commas between them and at their colons: where it is not JSON, one of its parts is not
- * either.
- *
- * A group is parsed as an array of names and values by turns. In an object, V8 of Node 24 may take an escaped name for one
- * that it has read in its place before, `5\"` for `5\\` (https://github.com/nodejs/node/issues/63785): a price of another product.
+ * Members are parsed in batches, as an array of names and values in turn. In an object, V8 of Node 24 may confuse escaped
+ * names (https://github.com/nodejs/node/issues/63785): a price would be stored for another product.
  */
 export class StreamingJsonParser {
-  readonly #name: string;
-  readonly #members: MemberHandler;
-  /** The text but for the members. */
-  #envelope: string[] = [];
+  readonly #options: StreamingJsonOptions;
+  readonly #handler: MemberHandler;
+  #envelope: EnvelopePart[] = [];
+  #envelopeBytes = 0;
   /** How many objects and arrays are open. */
   #depth = 0;
   #inString = false;
-  #escaped = false;
-  /** The string since the last comma directly in the outermost object, as much of it as has come: at a brace, its name. */
+  #isEscaped = false;
+  /** The last string directly in the outermost object since a comma; before a brace, the member's name. */
   #lastKey = '';
-  /** Within the large object: what of it is not parsed yet. */
+  /** While the streamed member is open. */
   #memberBuffer: MemberBuffer | undefined;
-  #malformed = false;
+  #byteOffset = 0;
+  #syntaxError: JsonSyntaxError | undefined;
 
-  /** @param name the member that may be large */
-  constructor(name: string, members: MemberHandler) {
-    this.#name = name;
-    this.#members = members;
+  constructor(options: StreamingJsonOptions, handler: MemberHandler) {
+    this.#options = options;
+    this.#handler = handler;
   }
 
+  /** @throws PayloadTooLargeError */
   write(text: string): void {
-    if (this.#malformed) return;
-    const quotes = new CharacterFinder('"', text);
-    const backslashes = new CharacterFinder('\\', text);
-    let from = 0;
-    let lastKeyStart = 0;
-    for (let i = 0; i < text.length; i += 1) {
-      if (this.#inString) {
-        if (this.#escaped) {
-          this.#escaped = false;
-          continue;
-        }
-        i = Math.min(quotes.nextIndex(i), backslashes.nextIndex(i));
-        this.#escaped = i < text.length && i === backslashes.nextIndex(i);
-        this.#inString = this.#escaped || i === text.length;
-        if (!this.#inString && this.#depth === 1) this.#lastKey += text.slice(lastKeyStart, i + 1);
-        continue;
-      }
+    if (this.#syntaxError !== undefined) return;
+    const chunk = new Chunk(text, this.#byteOffset);
+    for (let i = this.#inString ? this.#skipString(chunk, 0, 0) + 1 : 0; i < text.length; i += 1) {
       const code = text.charCodeAt(i);
       switch (code) {
         case QUOTE:
-          this.#inString = true;
-          if (this.#depth === 1) {
-            this.#lastKey = '';
-            lastKeyStart = i;
-          }
+          if (this.#depth === 1) this.#lastKey = '';
+          i = this.#skipString(chunk, i, i + 1);
           break;
         case OPEN_OBJECT:
         case OPEN_ARRAY:
           this.#depth += 1;
-          if (this.#depth === 2 && code === OPEN_OBJECT && this.#isStreamedMember()) {
-            this.#envelope.push(text.slice(from, i + 1));
-            from = i + 1;
-            this.#memberBuffer = new MemberBuffer(this.#members);
-          }
+          if (this.#depth === 2 && code === OPEN_OBJECT) this.#openObject(chunk, i);
           break;
         case COLON:
         case COMMA:
           if (this.#depth === 1 && code === COMMA) this.#lastKey = '';
-          if (this.#depth !== 2 || this.#memberBuffer === undefined) break;
-          this.#malformed ||= !this.#memberBuffer.endToken(text.slice(from, i), code === COLON);
-          from = i + 1;
+          if (this.#depth === 2) this.#endToken(chunk, i, code === COLON);
           break;
         case CLOSE_OBJECT:
         case CLOSE_ARRAY:
           this.#depth -= 1;
-          if (this.#depth !== 1 || this.#memberBuffer === undefined) break;
-          this.#malformed ||= !this.#memberBuffer.end(text.slice(from, i));
-          from = i;
-          this.#memberBuffer = undefined;
+          if (this.#depth === 1) this.#closeObject(chunk, i);
           break;
       }
     }
-    if (this.#inString && this.#depth === 1) this.#lastKey += text.slice(lastKeyStart);
-    if (this.#memberBuffer === undefined) this.#envelope.push(text.slice(from));
-    else this.#memberBuffer.append(text.slice(from));
+    this.#endChunk(chunk);
   }
 
-  /** The value, with the large object empty. @throws InvalidPayload for what is not JSON */
+  /**
+   * @returns the value, with the streamed member empty
+   * @throws JsonSyntaxError
+   */
   end(): unknown {
-    return this.#malformed ? throwInvalidJson() : parseJson(this.#envelope.join(''));
+    if (this.#memberBuffer === undefined && this.#syntaxError === undefined) {
+      try {
+        return JSON.parse(this.#envelope.map(({ text }) => text).join('')) as unknown;
+      } catch {
+        // Located below.
+      }
+    }
+    throw (this.#syntaxError ??= this.#locateSyntaxError(''));
+  }
+
+  /**
+   * @param start index of the string's opening quote, or 0 in a later chunk
+   * @param from index of the first character to look at
+   * @returns index of the closing quote, or the chunk's length
+   */
+  #skipString(chunk: Chunk, start: number, from: number): number {
+    const { text } = chunk;
+    let i = from;
+    this.#inString = true;
+    while (i < text.length) {
+      if (!this.#isEscaped) i = chunk.nextInString(i);
+      if (!this.#isEscaped && text.charCodeAt(i) === QUOTE) {
+        this.#inString = false;
+        break;
+      }
+      this.#isEscaped = !this.#isEscaped && i < text.length;
+      i += 1;
+    }
+    if (this.#depth === 1) this.#lastKey += text.slice(start, i + 1);
+    return Math.min(i, text.length);
+  }
+
+  #openObject(chunk: Chunk, index: number): void {
+    if (this.#syntaxError !== undefined || !this.#isStreamedMember()) return;
+    this.#addEnvelopePart(chunk, index + 1);
+    const byteOffset = chunk.byteOffsetAt(index + 1);
+    this.#memberBuffer = new MemberBuffer(this.#handler, byteOffset, this.#options.memberLimit);
+  }
+
+  #endToken(chunk: Chunk, index: number, isName: boolean): void {
+    if (this.#memberBuffer === undefined) return;
+    const isJson = this.#memberBuffer.endToken(chunk.takePart(index), isName);
+    if (!isJson) this.#syntaxError = this.#locateSyntaxError(chunk.text.charAt(index));
+    chunk.partStart = index + 1;
+  }
+
+  #closeObject(chunk: Chunk, index: number): void {
+    if (this.#memberBuffer === undefined) return;
+    const isJson = this.#memberBuffer.end(chunk.takePart(index));
+    if (!isJson) this.#syntaxError = this.#locateSyntaxError(chunk.text.charAt(index));
+    this.#memberBuffer = undefined;
+  }
+
+  #endChunk(chunk: Chunk): void {
+    const { length } = chunk.text;
+    if (this.#memberBuffer === undefined) this.#addEnvelopePart(chunk, length);
+    else this.#memberBuffer.append(chunk.takePart(length));
+    this.#byteOffset = chunk.byteOffsetAt(length);
+  }
+
+  #addEnvelopePart(chunk: Chunk, end: number): void {
+    if (this.#syntaxError !== undefined) return;
+    const byteOffset = chunk.byteOffsetAt(chunk.partStart);
+    this.#envelope.push({ byteOffset, text: chunk.takePart(end) });
+    this.#envelopeBytes += chunk.byteOffsetAt(end) - byteOffset;
+    if (this.#envelopeBytes > this.#options.envelopeLimit.bytes)
+      throw new PayloadTooLargeError(this.#options.envelopeLimit);
   }
 
   #isStreamedMember(): boolean {
-    if (!this.#lastKey.includes('\\')) return this.#lastKey === `"${this.#name}"`;
+    if (!this.#lastKey.includes('\\')) return this.#lastKey === `"${this.#options.streamedMember}"`;
     try {
-      return JSON.parse(this.#lastKey) === this.#name;
+      return JSON.parse(this.#lastKey) === this.#options.streamedMember;
     } catch {
       return false;
     }
   }
-}
 
-/** The members of an object, as far as they have come and are not parsed yet. */
-class MemberBuffer {
-  readonly #members: MemberHandler;
-  /** Names and values by turns. */
-  #tokens: string[] = [];
-  /** As much of the next part as has come. */
-  #pending = '';
-  #isFirst = true;
-
-  constructor(members: MemberHandler) {
-    this.#members = members;
-    members.onObjectStart();
+  /**
+   * Locates the first error, which may be before the one that was noticed, and drops all text.
+   *
+   * @param terminator the character at which the members proved not to be JSON, empty at the end of the text
+   */
+  #locateSyntaxError(terminator: string): JsonSyntaxError {
+    const text = this.#envelope.map((part) => part.text).join('');
+    const index = findSyntaxError(text) ?? text.length;
+    const byteOffset =
+      index === text.length && this.#memberBuffer !== undefined
+        ? this.#memberBuffer.locateSyntaxError(terminator)
+        : this.#envelopeByteOffset(index);
+    this.#memberBuffer = undefined;
+    this.#envelope = [];
+    return new JsonSyntaxError(byteOffset, terminator === '' && byteOffset === this.#byteOffset);
   }
 
-  /** Takes the beginning of a part, or more of it. */
-  append(text: string): void {
-    this.#pending += text;
-  }
-
-  /** Takes the rest of a name, up to its colon, or of a value, up to its comma. @returns false for what is not JSON */
-  endToken(text: string, isName: boolean): boolean {
-    if ((this.#tokens.length % 2 === 0) !== isName) return false;
-    this.#tokens.push(this.#pending + text);
-    this.#pending = '';
-    return this.#tokens.length < 2 * MEMBERS_PER_BATCH || this.#parse();
-  }
-
-  /** Takes the rest of the last value, up to the closing brace; there may be no member at all. */
-  end(text: string): boolean {
-    const isEmpty = this.#isFirst && this.#tokens.length === 0 && (this.#pending + text).trim() === '';
-    return this.endToken(text, isEmpty) && this.#parse();
-  }
-
-  #parse(): boolean {
-    let flat: unknown[];
-    try {
-      flat = JSON.parse(`[${this.#tokens.join()}]`) as unknown[];
-    } catch {
-      return false;
+  #envelopeByteOffset(index: number): number {
+    let start = 0;
+    for (const { text, byteOffset } of this.#envelope) {
+      if (index < start + text.length) return byteOffset + Buffer.byteLength(text.slice(0, index - start));
+      start += text.length;
     }
-    this.#tokens = [];
-    this.#isFirst = false;
-    for (let i = 0; i < flat.length; i += 2) {
-      const name = flat[i];
-      if (typeof name !== 'string') return false;
-      this.#members.onMember(name, flat[i + 1]);
-    }
-    return true;
+    return this.#byteOffset;
   }
-}
-
-/** Where a character stands in a text, looked up in ascending order. */
-class CharacterFinder {
-  #next = -1;
-
-  constructor(
-    readonly character: string,
-    readonly text: string,
-  ) {}
-
-  /** The first place from there on; the text's length if there is none. */
-  nextIndex(start: number): number {
-    if (this.#next < start) {
-      const found = this.text.indexOf(this.character, start);
-      this.#next = found === -1 ? this.text.length : found;
-    }
-    return this.#next;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return throwInvalidJson(text === '' ? 'nothing' : undefined);
-  }
-}
-
-function throwInvalidJson(what = 'other text'): never {
-  throw new ValidationError([{ path: 'body', message: `Expected JSON, received ${what}` }]);
 }

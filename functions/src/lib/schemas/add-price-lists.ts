@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { ValidationError } from '../errors';
-import { StreamingJsonParser, type BodyParser, type MemberHandler } from '../json/streaming-parser';
+import { ValidationError, type FieldError } from '../errors';
+import type { BodyParser } from '../json/body-parser';
+import type { MemberHandler } from '../json/member-buffer';
+import { StreamingJsonParser } from '../json/streaming-parser';
+import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../payload-limits';
 import { expectedError, toFieldErrors, describeReceived, textField } from './requests';
-import type { FieldError } from './responses';
 
 /**
  * The request body of add price lists. It is validated product by product while it streams in, so rejecting 100,000
@@ -110,10 +112,16 @@ export const addPriceListsRequestSchema = z
   })
   .meta({ id: 'AddPriceListsRequest' });
 
+const STREAMING_OPTIONS = {
+  streamedMember: 'products',
+  envelopeLimit: OUTSIDE_PRODUCTS_LIMIT,
+  memberLimit: PRODUCT_LIMIT,
+};
+
 /** @returns a parser that returns the submission or throws a {@link ValidationError} with at most 100 field errors */
 export function createPriceListParser(): BodyParser<PriceListSubmission> {
   const validator = new ProductsValidator();
-  const json = new StreamingJsonParser('products', validator);
+  const json = new StreamingJsonParser(STREAMING_OPTIONS, validator);
   return { write: (text) => json.write(text), end: () => toSubmission(json.end(), validator) };
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ValidationError } from '../errors';
-import type { FieldError } from './responses';
+import { ValidationError, type FieldError } from '../errors';
 
 /**
  * Request bodies of the two range reads, and the rules that all bodies share. Unknown fields are ignored; strings are

@@ -128,7 +128,6 @@ const fieldErrorSchema = z
     message: z.string().describe('What was expected, and what kind of value was received. Never the value itself.'),
   })
   .meta({ id: 'FieldError' });
-export type FieldError = z.output<typeof fieldErrorSchema>;
 
 /** The simple error shape. */
 export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'ErrorResponse' });

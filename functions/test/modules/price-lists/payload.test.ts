@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { parseText } from '../../../src/lib/json/streaming-parser';
+import { parseText } from '../../../src/lib/json/body-parser';
 import { createPriceListParser } from '../../../src/lib/schemas/add-price-lists';
 import {
   MAX_CHUNK_BYTES,

@@ -1,31 +1,36 @@
-import crypto from 'node:crypto';
+import crypto, { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { isValidApiKey } from '../../../../src/lib/http/api-key';
+import { identifyApiKey } from '../../../../src/lib/http/api-key';
 
-const keys = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { maxLength: 4 });
+const apiKeys = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { maxLength: 4 });
 
-describe('a key', () => {
-  test('is valid if it is one of the configured ones, to the letter', () =>
+const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex').slice(0, 8);
+
+describe('identifyApiKey', () => {
+  test('returns the id of an API key that equals a configured one exactly, and of no other', () =>
     fc.assert(
-      fc.property(keys, fc.string({ unit: 'binary' }), fc.nat(3), (configured, other, i) => {
-        const presented = configured[i] ?? other;
-        expect(isValidApiKey(presented, configured)).toBe(configured.includes(presented));
-        expect(isValidApiKey(`${presented} `, configured)).toBe(configured.includes(`${presented} `));
+      fc.property(apiKeys, fc.string({ unit: 'binary' }), fc.nat(3), (configured, other, i) => {
+        const header = configured[i] ?? other;
+        for (const candidate of [header, `${header} `]) {
+          const expected = configured.includes(candidate) ? toKeyId(candidate) : undefined;
+          expect(identifyApiKey(candidate, configured)).toBe(expected);
+        }
       }),
     ));
 
-  test('that is missing or empty is never valid', () =>
+  test('returns undefined for a missing or empty header', () =>
     fc.assert(
-      fc.property(keys, (configured) => {
-        expect([isValidApiKey(undefined, configured), isValidApiKey('', configured)]).toEqual([false, false]);
+      fc.property(apiKeys, (configured) => {
+        expect(identifyApiKey(undefined, configured)).toBeUndefined();
+        expect(identifyApiKey('', configured)).toBeUndefined();
       }),
     ));
 
   test.each(['first', 'second', 'third', 'none', '', 'x'.repeat(10_000)])(
-    'is compared with every configured one as a digest in constant time (%#)',
-    (presented) => {
+    'compares every configured API key as a digest in constant time (%#)',
+    (header) => {
       const compare = jest.spyOn(crypto, 'timingSafeEqual');
-      isValidApiKey(presented, ['first', 'second', 'third']);
+      identifyApiKey(header, ['first', 'second', 'third']);
       const lengths = compare.mock.calls.map(([a, b]) => [a.byteLength, b.byteLength]);
       compare.mockRestore();
       expect(lengths).toEqual([

@@ -5,8 +5,10 @@ import { gzipSync } from 'node:zlib';
 import express from 'express';
 import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import type * as functions from '../../../../src/index';
-import { MAX_BODY_BYTES, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
-import { createJsonParser } from '../../../../src/lib/json/streaming-parser';
+import { createTimeout } from '../../../../src/lib/clock';
+import { createBodyTimeoutError, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
+import { createJsonParser } from '../../../../src/lib/json/body-parser';
+import { MAX_READ_BODY_BYTES } from '../../../../src/lib/payload-limits';
 import { assertResponse } from '../../../support/answers';
 import { sendRequest } from '../../../support/http';
 import { operations } from '../../../support/operations';
@@ -73,8 +75,8 @@ describe('a host that has read and inflated the body already, whatever its type'
     ]);
   });
 
-  test('is refused more than 32 MiB, inflated', async () => {
-    const { status, json } = await call(gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1, ' ')), {
+  test('is refused more than 1 MiB, inflated', async () => {
+    const { status, json } = await call(gzipSync(Buffer.alloc(MAX_READ_BODY_BYTES + 1, ' ')), {
       'content-encoding': 'gzip',
     });
     expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
@@ -123,33 +125,51 @@ describe('a unit test of firebase-functions-test', () => {
 describe('a body that does not end', () => {
   const incoming = (headers: Record<string, string> = {}) =>
     Object.assign(new PassThrough(), { headers, rawHeaders: ['Content-Type', 'application/json'] });
-  const never = new AbortController().signal;
-  const reader = () => createJsonParser((value) => value);
+  const maxBytes = 1_000;
+  const neverAborts = { maxBytes, signal: new AbortController().signal };
+  const read = (request: unknown, options: Parameters<typeof readBody>[2]) =>
+    readBody(
+      request as RequestWithRawBody,
+      createJsonParser((value) => value),
+      options,
+    );
 
-  test.each([{}, { 'content-encoding': 'gzip' }])('is given up when its time is up: %j', async (headers) => {
+  test.each([{}, { 'content-encoding': 'gzip' }])('ends with 408 after its timeout: %j', async (headers) => {
     const request = incoming(headers);
-    const timeUp = new AbortController();
-    const read = readBody(request as unknown as RequestWithRawBody, reader(), timeUp.signal);
+    const { signal } = createTimeout(50, createBodyTimeoutError);
+    const reading = read(request, { maxBytes, signal });
     request.write('content-encoding' in headers ? gzipSync('{}').subarray(0, 12) : '{"team_id":');
-    timeUp.abort();
-    await expect(read).rejects.toMatchObject({ code: 'request_timeout', headers: { Connection: 'close' } });
-    // The stream is left flowing: its socket still has to carry the answer.
+    await expect(reading).rejects.toMatchObject({ code: 'request_timeout', headers: { Connection: 'close' } });
+    // The stream is left flowing: its socket still has to carry the response.
     expect([request.destroyed, request.readableFlowing]).toEqual([false, true]);
   });
 
-  test('is given up when its caller goes away', async () => {
-    const request = incoming();
-    const read = readBody(request as unknown as RequestWithRawBody, reader(), never);
-    request.write('{"team_id":');
-    request.destroy();
-    await expect(read).rejects.toMatchObject({ code: 'validation_failed' });
+  test('ends with the reason for which the request is aborted, before or during the reading', async () => {
+    const parent = new AbortController();
+    const { signal, cancel } = createTimeout(60_000, createBodyTimeoutError, parent.signal);
+    const reading = read(incoming(), { maxBytes, signal });
+    parent.abort(new Error('stopping'));
+    await expect(reading).rejects.toThrow('stopping');
+    await expect(read(incoming(), { maxBytes, signal })).rejects.toThrow('stopping');
+    cancel();
+    const late = createTimeout(60_000, createBodyTimeoutError, parent.signal);
+    expect(late.signal.reason).toEqual(new Error('stopping'));
+    late.cancel();
   });
 
-  test('is given up at the bound', async () => {
+  test('ends with 400 when the client disconnects', async () => {
     const request = incoming();
-    const read = readBody(request as unknown as RequestWithRawBody, reader(), never);
-    request.write(Buffer.alloc(MAX_BODY_BYTES + 1));
-    await expect(read).rejects.toMatchObject({ code: 'payload_too_large' });
+    const reading = read(request, neverAborts);
+    request.write('{"team_id":');
+    request.destroy();
+    await expect(reading).rejects.toMatchObject({ code: 'validation_failed' });
+  });
+
+  test('ends with 413 at the limit', async () => {
+    const request = incoming();
+    const reading = read(request, neverAborts);
+    request.write(Buffer.alloc(maxBytes + 1));
+    await expect(reading).rejects.toMatchObject({ code: 'payload_too_large' });
     expect(request.destroyed).toBe(false);
   });
 });

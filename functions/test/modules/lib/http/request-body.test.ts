@@ -5,8 +5,10 @@ import { getOperationNames, operations, postOperationNames, type PostOperationNa
 import { startTestService, type TestRequest, type TestService } from '../../../support/service';
 import { waitFor } from '../../../support/until';
 
-const MAX_BODY_BYTES = 33_554_432;
+const MIB = 1_048_576;
+const MAX_BODY_BYTES = { getOrdersByTeam: MIB, supplyOrdersInvoices: MIB, addPriceLists: 32 * MIB } as const;
 const WRONG_KEY = { 'x-api-key': 'wrong' };
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 let service: TestService;
 beforeAll(async () => {
@@ -32,9 +34,26 @@ async function refusedBody(name: PostOperationName, request: TestRequest): Promi
   expect(service.firestore.counts()).toEqual(before);
 }
 
-function expectTooLarge({ status, json }: ReceivedResponse): void {
+function assertTooLarge({ status, json, headers }: ReceivedResponse, bytes: number, scope = 'body'): void {
   expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
+  expect([headers['x-payload-limit-bytes'], headers['x-payload-limit-scope']]).toEqual([String(bytes), scope]);
 }
+
+/** A valid body of so many bytes: of a read with white space after it, of add price lists with more products. */
+function padBody(name: PostOperationName, bytes: number): Buffer {
+  const text = valid(name);
+  if (name !== 'addPriceLists') return Buffer.from(text.padEnd(bytes));
+  const start = text.indexOf('"products":{') + '"products":{'.length;
+  const members: string[] = [];
+  for (let left = bytes - text.length; left > 0;) {
+    const size = left < 2 * MEMBER_BYTES ? left : MEMBER_BYTES;
+    members.push(`${`"${left}":{"price_list_price":1,"expected_forward_cost_price":1}`.padEnd(size - 1)},`);
+    left -= size;
+  }
+  return Buffer.from(text.slice(0, start) + members.join('') + text.slice(start));
+}
+
+const MEMBER_BYTES = 30_000;
 
 /** The most memory outside the heap, in bytes, that the process held more than at the start while something ran. */
 async function growthDuring(run: () => Promise<unknown>): Promise<number> {
@@ -171,33 +190,65 @@ describe.each(postOperationNames)('%s', (name) => {
     });
   });
 
-  describe('at the bound of 32 MiB', () => {
-    const padded = (bytes: number) => Buffer.concat([Buffer.from(valid(name)), Buffer.alloc(bytes, ' ')], bytes);
-    const exact = padded(MAX_BODY_BYTES);
-    const over = padded(MAX_BODY_BYTES + 1);
+  describe('tells the byte at which JSON breaks', () => {
+    const text = valid(name);
+    const broken = (index: number) => `${text.slice(0, index)}\u0001${text.slice(index)}`;
+    const errorAt = (byte: number, what = 'other text at byte') => ({
+      errors: [{ path: 'body', message: `Expected JSON, received ${what} ${byte}` }],
+    });
+
+    test.each([0, 1, 15, text.length - 3, text.length])('%d', async (index) => {
+      const { json } = await service.call(name, { body: broken(index), headers: JSON_TYPE });
+      expect(json).toMatchObject(errorAt(index));
+    });
+
+    test('counted from the start of the inflated body, its byte order mark included', async () => {
+      const body = gzipSync(`\ufeff${broken(15).replace('{', '{"é":1,')}`);
+      const { json } = await service.call(name, { body, headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } });
+      expect(json).toMatchObject(errorAt(3 + 15 + Buffer.byteLength('"é":1,')));
+    });
+
+    test('also where the text ends', async () => {
+      const { json } = await service.call(name, { body: text.slice(0, 20), headers: JSON_TYPE });
+      expect(json).toMatchObject(errorAt(20, 'text that ends too early, at byte'));
+    });
+
+    test('in chunks of one byte', async () => {
+      const body = Array.from(Buffer.from(broken(text.length - 3)), (byte) => Buffer.from([byte]));
+      const { json } = await service.call(name, { body, headers: JSON_TYPE });
+      expect(json).toMatchObject(errorAt(text.length - 3));
+    });
+  });
+
+  describe('at its limit', () => {
+    const bytes = MAX_BODY_BYTES[name];
+    const exact = padBody(name, bytes);
+    const over = padBody(name, bytes + 1);
     const gzip = { 'content-encoding': 'gzip' };
 
     test('accepts a body of exactly that', async () => {
+      expect(exact.length).toBe(bytes);
       expect((await service.call(name, { body: exact })).status).toBe(200);
     });
     test('accepts one that inflates to exactly that', async () => {
       expect((await service.call(name, { body: gzipSync(exact), headers: gzip })).status).toBe(200);
     });
-    test('refuses one byte more', async () => {
-      expectTooLarge(await service.call(name, { body: over }));
+    test('rejects one byte more, and tells the limit', async () => {
+      assertTooLarge(await service.call(name, { body: over }), bytes);
     });
-    test('refuses one byte more in chunks', async () => {
-      const chunks = [over.subarray(0, 20_000_000), over.subarray(20_000_000)];
-      expectTooLarge(await service.call(name, { body: chunks, headers: { 'content-type': 'application/json' } }));
+    test('rejects one byte more in chunks', async () => {
+      const half = over.length >> 1;
+      const chunks = [over.subarray(0, half), over.subarray(half)];
+      assertTooLarge(await service.call(name, { body: chunks, headers: JSON_TYPE }), bytes);
     });
-    test('refuses one that inflates to one byte more', async () => {
-      expectTooLarge(await service.call(name, { body: gzipSync(over), headers: gzip }));
+    test('rejects one that inflates to one byte more', async () => {
+      assertTooLarge(await service.call(name, { body: gzipSync(over), headers: gzip }), bytes);
     });
-    test('refuses a longer one by its length alone, before it comes', async () => {
-      const headers = { 'content-type': 'application/json', 'content-length': String(MAX_BODY_BYTES + 1) };
+    test('rejects a longer one by its length alone, before it arrives', async () => {
+      const headers = { ...JSON_TYPE, 'content-length': String(bytes + 1) };
       const { request, answer } = service.open(name, { headers });
       request.flushHeaders();
-      expectTooLarge(await answer);
+      assertTooLarge(await answer, bytes);
       request.destroy();
     });
   });
@@ -231,6 +282,36 @@ describe.each(postOperationNames)('%s', (name) => {
   });
 });
 
+describe('add price lists', () => {
+  const body = (members: string, unknown: string) =>
+    `{"unknown":"${unknown}",${valid('addPriceLists').slice(1, -2)},${members}}}`;
+  const product = (bytes: number) =>
+    `"a":{"price_list_price":1,"expected_forward_cost_price":1,"unknown":"${'x'.repeat(bytes)}"}`;
+  const jsonOfProduct = product(0).length - '"a":'.length;
+
+  test('accepts 64 KiB of one product, and 1 MiB outside products', async () => {
+    const outside =
+      MIB -
+      body('', '').length +
+      valid('addPriceLists').slice(valid('addPriceLists').indexOf('"cement"'), -2).length +
+      1;
+    const request = { body: body(product(64 * 1024 - jsonOfProduct), 'x'.repeat(outside)), headers: JSON_TYPE };
+    expect((await service.call('addPriceLists', request)).status).toBe(200);
+    const over = { ...request, body: body(product(0), 'x'.repeat(outside + 1)) };
+    assertTooLarge(await service.call('addPriceLists', over), MIB, 'outside_products');
+  });
+
+  test('rejects a product of one byte more', async () => {
+    const request = { body: body(product(64 * 1024 - jsonOfProduct + 1), ''), headers: JSON_TYPE };
+    assertTooLarge(await service.call('addPriceLists', request), 64 * 1024, 'product');
+  });
+
+  test('rejects an identifier of more than 64 KiB', async () => {
+    const request = { body: body(`"${'x'.repeat(64 * 1024)}":{}`, ''), headers: JSON_TYPE };
+    assertTooLarge(await service.call('addPriceLists', request), 64 * 1024, 'product');
+  });
+});
+
 describe('with a wrong key', () => {
   test('30 MB of body are let go as they come', async () => {
     const piece = Buffer.alloc(1_000_000, 'x');
@@ -254,7 +335,7 @@ describe('with a wrong key', () => {
     });
     expect(refused).toBeLessThan(5_000_000);
     const accepted = await growthDuring(async () => {
-      expectTooLarge(await service.call('addPriceLists', { headers, body: bomb }));
+      assertTooLarge(await service.call('addPriceLists', { headers, body: bomb }), MIB, 'outside_products');
     });
     expect(accepted).toBeLessThan(80_000_000);
   });

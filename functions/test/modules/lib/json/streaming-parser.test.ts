@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import { ValidationError } from '../../../../src/lib/errors';
+import type { PayloadTooLargeError } from '../../../../src/lib/errors';
+import { JsonSyntaxError } from '../../../../src/lib/json/body-parser';
 import { StreamingJsonParser } from '../../../../src/lib/json/streaming-parser';
+import { findSyntaxError } from '../../../../src/lib/json/syntax-error';
 
 type Member = [name: string, value: unknown];
 
@@ -10,19 +12,34 @@ interface Read {
   value: unknown;
 }
 
-/** Reads a text that is cut at some places; undefined if it is refused. */
-function read(text: string, cuts: readonly number[]): Read | undefined {
+const ENVELOPE_BYTES = 20_000;
+const MEMBER_BYTES = 1_000;
+
+const options = {
+  streamedMember: 'large',
+  envelopeLimit: { scope: 'outside_products', bytes: ENVELOPE_BYTES },
+  memberLimit: { scope: 'product', bytes: MEMBER_BYTES },
+} as const;
+
+/** Parses a text that is cut at these places, but for those within a character. @throws JsonSyntaxError */
+function parse(text: string, cuts: readonly number[]): Read {
   let members: Member[] = [];
-  const json = new StreamingJsonParser('large', {
+  const parser = new StreamingJsonParser(options, {
     onObjectStart: () => (members = []),
     onMember: (name, value) => void members.push([name, value]),
   });
-  const places = [0, ...cuts.map((cut) => cut % (text.length + 1)).sort((a, b) => a - b), text.length];
-  places.slice(1).forEach((end, i) => json.write(text.slice(places[i], end)));
+  const places = cuts.map((cut) => cut % (text.length + 1)).filter((cut) => !/[\udc00-\udfff]/.test(text.charAt(cut)));
+  const starts = [0, ...places.sort((a, b) => a - b), text.length];
+  starts.slice(1).forEach((end, i) => parser.write(text.slice(starts[i], end)));
+  return { value: parser.end(), members };
+}
+
+/** As {@link parse}; undefined for a text that is not JSON. */
+function read(text: string, cuts: readonly number[]): Read | undefined {
   try {
-    return { value: json.end(), members };
+    return parse(text, cuts);
   } catch (error) {
-    if (error instanceof ValidationError) return undefined;
+    if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
 }
@@ -80,23 +97,102 @@ test('any JSON is read as JSON.parse reads it, wherever it is cut', () =>
     { numRuns: 2000 },
   ));
 
-test('what is nearly JSON is read, or refused, as by JSON.parse', () =>
+/** A text that is nearly JSON: a part of it is replaced. */
+const nearlyJson = fc
+  .tuple(
+    anyJson,
+    fc.nat(),
+    fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', ',,', '{}', '"large":{', '\u00a0', '1', '\\', 'é𝄞'),
+    fc.nat({ max: 2 }),
+  )
+  .map(([json, place, put, dropped]) => {
+    const index = place % (json.length + 1);
+    return json.slice(0, index) + put + json.slice(index + dropped);
+  })
+  .filter((text) => text.isWellFormed());
+
+test('a text that is nearly JSON is parsed or rejected as by JSON.parse', () =>
   fc.assert(
-    fc.property(
-      anyJson,
-      fc.nat(),
-      fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', ',,', '{}', '"large":{', '\u00a0', '1'),
-      fc.nat({ max: 2 }),
-      cuts,
-      (json, place, put, dropped, places) => {
-        const at = place % (json.length + 1);
-        const text = json.slice(0, at) + put + json.slice(at + dropped);
-        const result = read(text, places);
-        expect(result && whole(result)).toEqual(parsed(text));
-      },
-    ),
+    fc.property(nearlyJson, cuts, (text, places) => {
+      const result = read(text, places);
+      expect(result && whole(result)).toEqual(parsed(text));
+    }),
     { numRuns: 10_000 },
   ));
+
+test('a syntax error is located at the same byte wherever the text is cut, also within the large object', () =>
+  fc.assert(
+    fc.property(nearlyJson, cuts, (text, places) => {
+      const index = findSyntaxError(text);
+      fc.pre(index !== undefined);
+      const expected = new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), index === text.length);
+      expect(() => parse(text, places)).toThrow(expected);
+    }),
+    { numRuns: 10_000 },
+  ));
+
+test.each([3, 997, 1000, 2500])('a syntax error after %d members is located', (count) => {
+  const before = `{"é":1,"large":{${Array.from({ length: count }, (_, i) => `"ñ${i}":${i}`).join()}`;
+  for (const rest of [',"a":x}}', ',"a":1,}}', ':1}}', '}},', ',"a":[1}}', '', ',"a"', '}', ',"large":{"a":tru']) {
+    const text = before + rest;
+    const index = findSyntaxError(text) ?? NaN;
+    const expected = new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), index === text.length);
+    for (const size of [1, 7, 4096, text.length])
+      expect(() => parse(text, everyNth(size, text.length))).toThrow(expected);
+  }
+});
+
+const everyNth = (size: number, length: number): number[] =>
+  Array.from({ length: Math.ceil(length / size) }, (_, i) => i * size);
+
+describe('a limit', () => {
+  const tooLarge = (scope: string) =>
+    expect.objectContaining({
+      headers: expect.objectContaining({ 'X-Payload-Limit-Scope': scope }) as object,
+    }) as PayloadTooLargeError;
+  /** What parsing a text throws, cut into chunks of each of these sizes. */
+  const outcomes = (text: string) =>
+    [1, 100, text.length].map((size) => {
+      try {
+        parse(text, everyNth(size, text.length));
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    });
+  const accepted = [undefined, undefined, undefined];
+  const rejected = (scope: string) => [tooLarge(scope), tooLarge(scope), tooLarge(scope)];
+
+  test('holds for the text outside the large object, to the byte', () => {
+    const text = (bytes: number) => {
+      const rest = '{"large":{},"é":""}';
+      return `{"large":{"a":1},"é":"${'x'.repeat(bytes - Buffer.byteLength(rest))}"}`;
+    };
+    expect(outcomes(text(ENVELOPE_BYTES))).toEqual(accepted);
+    expect(outcomes(text(ENVELOPE_BYTES + 1))).toEqual(rejected('outside_products'));
+  });
+
+  test.each(['é', 'x'])('holds for one value, to the byte: of %s', (character) => {
+    const text = (bytes: number) => {
+      const count = Math.floor((bytes - 2) / Buffer.byteLength(character));
+      const value = `"${character.repeat(count)}"`.padEnd(count + 2 + bytes - 2 - count * Buffer.byteLength(character));
+      return `{"large":{"a":1,"b":${value},"c":2}}`;
+    };
+    expect(outcomes(text(MEMBER_BYTES))).toEqual(accepted);
+    expect(outcomes(text(MEMBER_BYTES + 1))).toEqual(rejected('product'));
+  });
+
+  test('holds for one name', () => {
+    const text = (bytes: number) => `{"large":{"${'x'.repeat(bytes - 2)}":1}}`;
+    expect(outcomes(text(MEMBER_BYTES))).toEqual(accepted);
+    expect(outcomes(text(MEMBER_BYTES + 1))).toEqual(rejected('product'));
+  });
+
+  test('does not hold for all members together', () => {
+    const members = Array.from({ length: 200 }, (_, i) => `"${i}":"${'x'.repeat(MEMBER_BYTES - 2)}"`).join();
+    expect(outcomes(`{"large":{${members}}}`)).toEqual(accepted);
+  });
+});
 
 /** A string as JSON, as many of its characters as one likes written as escapes. */
 const writtenName = fc

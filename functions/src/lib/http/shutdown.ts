@@ -1,0 +1,102 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { Server, ServerResponse } from 'node:http';
+import { systemClock, type Clock } from '../clock';
+import { InstanceStoppingError } from '../errors';
+import { logInstanceStopped, logInstanceStopping } from '../logging';
+
+/** How a stopping instance ends a request. */
+export interface StoppableRequest {
+  /** `finish`: aborted only when the time for it is up; `abort`: at once. */
+  onShutdown: 'finish' | 'abort';
+  /** Aborts the handler, which then fails. */
+  abort: (reason: InstanceStoppingError) => void;
+  /** Sends the error response now, also if the handler does not end. */
+  giveUp: (reason: InstanceStoppingError) => void;
+}
+
+/** Cloud Run sends SIGKILL 10 s after SIGTERM. The sum of these is 9 s. */
+const FINISH_MS = 7_000;
+const FAIL_MS = 1_000;
+const FLUSH_MS = 1_000;
+
+/** Lets the kernel send the last bytes before the exit closes the sockets. */
+const LINGER_MS = 50;
+
+/** Ends the requests of this process, which may serve several functions. */
+export class Shutdown {
+  readonly #requests = new Set<StoppableRequest>();
+  readonly #servers = new Set<Server>();
+  readonly #openResponses = new Set<ServerResponse>();
+  #isStopping = false;
+  #onDrained: (() => void) | undefined;
+
+  /** @returns a function to call when the request is handled */
+  addRequest(request: StoppableRequest): () => void {
+    this.#requests.add(request);
+    if (this.#isStopping && request.onShutdown === 'abort') request.abort(new InstanceStoppingError());
+    return () => void this.#requests.delete(request);
+  }
+
+  /** Adds a response, of any request that reaches the process. */
+  addResponse(server: Server, response: ServerResponse): void {
+    this.#servers.add(server);
+    this.#openResponses.add(response);
+    if (this.#isStopping) response.setHeader('Connection', 'close');
+    response.once('close', () => {
+      this.#openResponses.delete(response);
+      if (this.#openResponses.size === 0) this.#onDrained?.();
+    });
+  }
+
+  /** Accepts no more connections and ends the requests in progress: reads by their responses if there is time. */
+  async stop(clock: Clock): Promise<void> {
+    const startedAt = clock.now();
+    this.#isStopping = true;
+    logInstanceStopping(this.#requests.size);
+    for (const server of this.#servers) server.close();
+    for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
+
+    const reason = new InstanceStoppingError();
+    const requests = () => [...this.#requests];
+    for (const request of requests()) if (request.onShutdown === 'abort') request.abort(reason);
+    if (!(await this.#drain(FINISH_MS, clock))) for (const request of requests()) request.abort(reason);
+    if (!(await this.#drain(FAIL_MS, clock))) for (const request of requests()) request.giveUp(reason);
+    await this.#drain(FLUSH_MS, clock);
+    logInstanceStopped(this.#openResponses.size, clock.now() - startedAt);
+  }
+
+  /** Waits until every response is sent, at most `ms`. @returns whether every response is sent */
+  async #drain(ms: number, clock: Clock): Promise<boolean> {
+    if (this.#openResponses.size === 0) return true;
+    const drained = new AbortController();
+    this.#onDrained = () => drained.abort();
+    // Rejects when drained.
+    await clock.sleep(ms, drained.signal).catch(() => undefined);
+    this.#onDrained = undefined;
+    return this.#openResponses.size === 0;
+  }
+}
+
+export const shutdown = new Shutdown();
+
+/**
+ * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. The framework adds its own
+ * when it listens, which is before the first request.
+ */
+export function stopOnSigterm(): void {
+  let isReplaced = false;
+  subscribe('http.server.request.start', (message) => {
+    const { server, response } = message as { server: Server; response: ServerResponse };
+    shutdown.addResponse(server, response);
+    if (isReplaced) return;
+    isReplaced = true;
+    process.removeAllListeners('SIGTERM');
+    process.once('SIGTERM', () => void exitAfterRequests());
+  });
+}
+
+async function exitAfterRequests(): Promise<void> {
+  await shutdown.stop(systemClock);
+  await systemClock.sleep(LINGER_MS, new AbortController().signal);
+  process.exit(0);
+}

@@ -1,0 +1,51 @@
+import { findSyntaxError } from './syntax-error';
+
+/** Parses a request body whose text arrives in chunks, cut anywhere. */
+export interface BodyParser<Body> {
+  /** @throws PayloadTooLargeError */
+  write(text: string): void;
+  /**
+   * @returns the body, after its last chunk
+   * @throws JsonSyntaxError, ValidationError
+   */
+  end(): Body;
+}
+
+/** A text that is not JSON. */
+export class JsonSyntaxError extends Error {
+  /** Where the text stops being JSON, counted from 0. */
+  readonly byteOffset: number;
+  /** Whether the text ends there. */
+  readonly isAtEnd: boolean;
+
+  constructor(byteOffset: number, isAtEnd: boolean) {
+    super(isAtEnd ? `JSON ends early at byte ${byteOffset}` : `not JSON at byte ${byteOffset}`);
+    this.name = 'JsonSyntaxError';
+    this.byteOffset = byteOffset;
+    this.isAtEnd = isAtEnd;
+  }
+}
+
+/** Parses a complete text. @throws what the parser throws */
+export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
+  parser.write(text);
+  return parser.end();
+}
+
+/** Collects a small body and parses it at its end. */
+export function createJsonParser<Body>(validate: (value: unknown) => Body): BodyParser<Body> {
+  const texts: string[] = [];
+  return {
+    write: (text) => void texts.push(text),
+    end: () => validate(parseJson(texts.splice(0).join(''))),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const index = findSyntaxError(text) ?? text.length;
+    throw new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), index === text.length);
+  }
+}

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { findSyntaxError } from '../../../../src/lib/json/syntax-error';
+
+/** A control character is nowhere allowed in JSON, neither in a string nor between tokens. */
+const NOT_JSON = '\u0001';
+
+test('finds a character that is not JSON exactly where it is, in any JSON', () => {
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), (json, place) => {
+      const index = place % (json.length + 1);
+      expect(findSyntaxError(json.slice(0, index) + NOT_JSON + json.slice(index))).toBe(index);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('finds the end of a text that is a part of JSON', () => {
+  fc.assert(
+    fc.property(
+      fc.json().filter((json) => /^[[{"]/.test(json)),
+      fc.nat(),
+      (json, place) => {
+        const index = place % json.length;
+        expect(findSyntaxError(json.slice(0, index))).toBe(index);
+        expect(findSyntaxError(json)).toBeUndefined();
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+test('finds an error exactly in the texts that JSON.parse rejects', () => {
+  const characters = fc.constantFrom(...Array.from('{}[]:,"\\ \n019-+.eEtrufalsn\u0001é'));
+  fc.assert(
+    fc.property(fc.string({ unit: characters, maxLength: 8 }), (text) => {
+      expect(findSyntaxError(text) === undefined).toBe(isJson(text));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test.each([
+  ['', 0],
+  [' \n', 2],
+  ['{"a":tru,}', 8],
+  ['01', 1],
+  ['-', 1],
+  ['1.,', 2],
+  ['1e+x', 3],
+  ['{,}', 1],
+  ['[1,]', 3],
+  ['{"a" 1}', 5],
+  ['{"a":1,}', 7],
+  ['{a:1}', 1],
+  ['}', 0],
+  ['{}x', 2],
+  ['[1}', 2],
+  [String.raw`"\x"`, 2],
+  [String.raw`"\u12g4"`, 5],
+  ['NaN', 0],
+  ['{"a":1}}', 7],
+])('%j stops being JSON at %d', (text, index) => {
+  expect(findSyntaxError(text)).toBe(index);
+});
+
+test('a million open arrays need no stack', () => {
+  const text = '['.repeat(1_000_000);
+  expect(findSyntaxError(text)).toBe(text.length);
+});
