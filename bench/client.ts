@@ -1,45 +1,44 @@
 import { Agent, request, type OutgoingHttpHeaders } from 'node:http';
-import { KEY } from './stack';
+import { BENCH_API_KEY } from './stack';
 
-/** HTTP as a caller has it who wants the bytes and the times. */
+/** An HTTP client that reports bytes and times. */
 
-export interface Asked {
+export interface BenchRequest {
   method: 'GET' | 'POST';
   body?: Buffer;
   headers?: OutgoingHttpHeaders;
 }
 
-export interface Answered {
+export interface BenchResponse {
   status: number;
-  /** Whether the answer came with its length, and not in chunks. */
+  /** Whether the response has a Content-Length. */
   hasLength: boolean;
   bytes: number;
-  /** The last hundred bytes or so, where a list has its count. */
+  /** The last 100 bytes, where a list has its count. */
   tail: string;
-  /** Milliseconds until the first byte of the body, and until the last. */
+  /** Time to the first and to the last byte of the body, in ms. */
   firstByteMs: number;
   ms: number;
 }
 
 const agents = new Map<number, Agent>();
 
-/** Connections that are kept, so many to a port. */
-function agentOf(port: number): Agent {
+function getAgent(port: number): Agent {
   let agent = agents.get(port);
   if (!agent) agents.set(port, (agent = new Agent({ keepAlive: true })));
   return agent;
 }
 
-export function ask(port: number, { method, body, headers }: Asked): Promise<Answered> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answered>();
-  const started_at = performance.now();
+export function timeRequest(port: number, { method, body, headers }: BenchRequest): Promise<BenchResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<BenchResponse>();
+  const startedAt = performance.now();
   const sent = request({
     host: '127.0.0.1',
     port,
     method,
-    agent: agentOf(port),
+    agent: getAgent(port),
     headers: {
-      'x-api-key': KEY,
+      'x-api-key': BENCH_API_KEY,
       ...(body && { 'content-type': 'application/json', 'content-length': body.length }),
       ...headers,
     },
@@ -51,7 +50,7 @@ export function ask(port: number, { method, body, headers }: Asked): Promise<Ans
     let last: Buffer = Buffer.alloc(0);
     let beforeLast: Buffer = last;
     response.on('data', (chunk: Buffer) => {
-      if (bytes === 0) firstByteMs = performance.now() - started_at;
+      if (bytes === 0) firstByteMs = performance.now() - startedAt;
       bytes += chunk.length;
       [beforeLast, last] = [last, chunk];
     });
@@ -60,33 +59,39 @@ export function ask(port: number, { method, body, headers }: Asked): Promise<Ans
       const { statusCode: status = 0, headers } = response;
       const tail = Buffer.concat([beforeLast, last]).subarray(-100).toString();
       const hasLength = headers['content-length'] !== undefined;
-      resolve({ status, hasLength, bytes, tail, firstByteMs, ms: performance.now() - started_at });
+      resolve({ status, hasLength, bytes, tail, firstByteMs, ms: performance.now() - startedAt });
     });
   });
   sent.end(body);
   return promise;
 }
 
-/** Answers a second, with so many connections that each ask again as soon as they are answered. */
-export async function throughput(port: number, asked: Asked, connections: number, forMs: number): Promise<number> {
-  const started_at = performance.now();
+/** Requests per second with `connections` concurrent clients in a closed loop. */
+export async function throughput(
+  port: number,
+  asked: BenchRequest,
+  connections: number,
+  forMs: number,
+): Promise<number> {
+  const startedAt = performance.now();
   let answers = 0;
   const connection = async () => {
-    while (performance.now() - started_at < forMs) {
-      const { status } = await ask(port, asked);
+    while (performance.now() - startedAt < forMs) {
+      const { status } = await timeRequest(port, asked);
       if (status !== 200) throw new Error(`status ${status} under load`);
       answers += 1;
     }
   };
   await Promise.all(Array.from({ length: connections }, connection));
-  return (answers * 1000) / (performance.now() - started_at);
+  return (answers * 1000) / (performance.now() - startedAt);
 }
 
-/**
- * Sends a head that promises a body, and no byte of it until an answer is there, or sends all of it regardless.
- * @returns the status and when it came; undefined milliseconds... when none came
- */
-export function askWithoutBody(port: number, bytes: number, headers: OutgoingHttpHeaders): Promise<Answered['status']> {
+/** Sends headers that announce a body, and no body. @returns the status of the response */
+export function sendHeadersOnly(
+  port: number,
+  bytes: number,
+  headers: OutgoingHttpHeaders,
+): Promise<BenchResponse['status']> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const sent = request({
     host: '127.0.0.1',

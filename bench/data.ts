@@ -1,17 +1,16 @@
 import { Firestore, type DocumentData } from '@google-cloud/firestore';
-import { PROJECT, type Database } from './stack';
+import { PROJECT_ID, type BenchDatabase } from './stack';
 
-/** What the database of a bench holds, and the requests for it. */
+/** The bench's data and request bodies. */
 
 export const MARKETS = 50;
 
-/** The team that has so many orders. */
-export const teamOf = (orders: number): string => `team-with-${orders}`;
+export const teamId = (orders: number): string => `team-with-${orders}`;
 
-/** Fills the database: markets, teams, and for each size a team with so many orders. */
-export async function seed({ address }: Database, teams: number, orders: readonly number[]): Promise<void> {
+/** Writes markets, teams, and one team with `size` orders per size. */
+export async function seed({ address }: BenchDatabase, teams: number, orders: readonly number[]): Promise<void> {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  const firestore = new Firestore({ projectId: PROJECT });
+  const firestore = new Firestore({ projectId: PROJECT_ID });
   await write(firestore, 'markets', MARKETS, marketOf);
   await write(firestore, 'teams', teams, (i) => ({
     name: `Team ${i}`,
@@ -19,11 +18,11 @@ export async function seed({ address }: Database, teams: number, orders: readonl
     members: [`user-${i}`, `user-${i + 1}`],
     created_at: START + i,
   }));
-  for (const size of orders) await write(firestore, 'orders', size, (i) => orderOf(i, teamOf(size)), `${size}-`);
+  for (const size of orders) await write(firestore, 'orders', size, (i) => orderOf(i, teamId(size)), `${size}-`);
   await firestore.terminate();
 }
 
-/** 2026-01-01, from when on there is an order a second. */
+/** The first order's time; each later one is a second younger. */
 const START = Date.UTC(2026, 0, 1);
 const STATUSES = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'];
 
@@ -34,7 +33,7 @@ const marketOf = (i: number): DocumentData => ({
   regions: ['north', 'south'],
 });
 
-/** An order of the size that orders have: about 600 bytes, of which 200 are answered. */
+/** About 600 bytes, of which 200 are in a response. */
 const orderOf = (i: number, team_id: string): DocumentData => ({
   team_id,
   market_id: `market-${i % MARKETS}`,
@@ -73,22 +72,24 @@ async function write(
   await Promise.all([writer(), writer(), writer(), writer()]);
 }
 
-/** A market for price lists, alone in the database. */
-export async function seedMarket({ address }: Database): Promise<void> {
+/** Writes the market of price lists. */
+export async function seedMarket({ address }: BenchDatabase): Promise<void> {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  const firestore = new Firestore({ projectId: PROJECT });
+  const firestore = new Firestore({ projectId: PROJECT_ID });
   await firestore.doc('markets/market-0').set(marketOf(0));
   await firestore.terminate();
 }
 
-/** Asks for all orders of the team that has so many. */
-export const ordersRequest = (orders: number): Buffer =>
-  json({ team_id: teamOf(orders), status: 'ALL', start_date: '2026-01-01', end_date: '2027-01-01' });
+export const createOrdersBody = (orders: number): Buffer =>
+  json({ team_id: teamId(orders), status: 'ALL', start_date: '2026-01-01', end_date: '2027-01-01' });
+
+export const createSupplyOrdersBody = (): Buffer =>
+  json({ team_id: 'team-1', status: null, start_date: '2026-01-01', end_date: '2027-01-01' });
 
 let lists = 0;
 
-/** A price list that was never sent before. */
-export function priceListRequest(products: number): Buffer {
+/** A price list with a new `boq_list_id`. */
+export function createPriceListPayload(products: number): Buffer {
   lists += 1;
   const info = {
     market_id: 'market-0',

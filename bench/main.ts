@@ -1,30 +1,31 @@
 import { writeFileSync } from 'node:fs';
 import { arch, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { plotOf, tableOf } from './report';
+import { renderChart, renderTable } from './report';
 import { buildVariants, startDatabase } from './stack';
-import { measureAll, plans, type Figure, type Point } from './works';
+import { plans, type BenchMetric, type ChartPoint } from './metrics';
+import { measureAll } from './scenarios';
 
 /*
  * npm run bench [-- --quick] [--json FILE] [--svg FILE]
  *
- * The service, the floor (the bare SDK), and the first version anyone would write, side by side on the embedded
- * Firestore. Fails when a goal of calls or memory is missed; a time never fails it.
+ * Measures the service beside the SDK baseline and the naive version on the embedded Firestore. Fails when a target for calls or
+ * memory is missed; a time never fails it.
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: { quick: { type: 'boolean', default: false }, json: { type: 'string' }, svg: { type: 'string' } },
   });
-  const started_at = performance.now();
-  const figures: Figure[] = [];
-  const points: Point[] = [];
-  const at = (what: string) => {
-    const seconds = Math.round((performance.now() - started_at) / 1000);
-    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${seconds} s  ${what}`);
-    else process.stderr.write(`${seconds} s  ${what}\n`);
+  const startedAt = performance.now();
+  const metrics: BenchMetric[] = [];
+  const points: ChartPoint[] = [];
+  const onProgress = (step: string) => {
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${seconds} s  ${step}`);
+    else process.stderr.write(`${seconds} s  ${step}\n`);
   };
 
-  at('building');
+  onProgress('building');
   await buildVariants();
   const database = await startDatabase();
   try {
@@ -32,34 +33,36 @@ async function main(): Promise<void> {
     await measureAll({
       plan,
       database,
-      at,
-      add: (figure) => void figures.push(figure),
-      plot: (point) => void points.push(point),
+      onProgress,
+      add: (metric) => void metrics.push(metric),
+      addPoint: (point) => void points.push(point),
     });
-    at('done\n');
+    onProgress('done\n');
   } catch (error) {
-    // What was measured until then is worth its minutes.
+    // The table shows what was measured before the error.
     console.error(error);
     process.exitCode = 1;
   } finally {
     await database.stop();
   }
-  console.log(tableOf(figures));
+  console.log(renderTable(metrics));
   console.log(machine());
   if (values.json !== undefined) {
-    const rows = figures.map(({ work, figure, value, goal }) => ({
-      work,
-      figure,
+    const rows = metrics.map(({ scenario, metric, value, spread, target }) => ({
+      scenario,
+      metric,
       value,
-      goal: goal?.text ?? null,
-      holds: goal?.holds ?? null,
+      min: spread?.min ?? null,
+      max: spread?.max ?? null,
+      target: target?.text ?? null,
+      passed: target?.passed ?? null,
     }));
     writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
   }
-  if (values.svg !== undefined) writeFileSync(values.svg, plotOf(points, machine()));
+  if (values.svg !== undefined) writeFileSync(values.svg, renderChart(points, machine()));
 
-  const missed = figures.filter(({ goal }) => goal?.firm === true && !goal.holds);
-  for (const { work, figure, value } of missed) console.error(`Missed: ${work}, ${figure}: ${value}`);
+  const missed = metrics.filter(({ target }) => target?.enforced === true && !target.passed);
+  for (const { scenario, metric, value } of missed) console.error(`Missed: ${scenario}, ${metric}: ${value}`);
   if (missed.length > 0) process.exitCode = 1;
 }
 

@@ -1,50 +1,56 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, type Answered, type Asked } from './client';
-import { memoryOf, resetPeak, startFunction, type Database, type Running, type Variant } from './stack';
+import { timeRequest, type BenchResponse, type BenchRequest } from './client';
+import {
+  readProcessMemory,
+  resetPeakMemory,
+  startFunction,
+  type BenchDatabase,
+  type FunctionProcess,
+  type Baseline,
+  type Variant,
+} from './stack';
 
-/** Figures, each measured some times over, and what is made of them. */
+/** Repeated, interleaved measurements and their statistics. */
 
-/** The middle of some values, and the range that they cover. */
-export interface Spread {
+export interface Stats {
   median: number;
-  least: number;
-  most: number;
+  min: number;
+  max: number;
 }
 
-export function spreadOf(values: readonly number[]): Spread {
+export function computeStats(values: readonly number[]): Stats {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   const median = ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
-  return { median, least: sorted[0] ?? NaN, most: sorted.at(-1) ?? NaN };
+  return { median, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN };
 }
 
-/** How one of two that ran side by side compares with the other, round by round, so that a slow moment strikes both. */
-export const ratioOf = (a: readonly number[], b: readonly number[]): Spread =>
-  spreadOf(a.map((value, round) => value / (b[round] ?? NaN)));
+/** Ratios per round, so that a slow moment of the machine affects both sides. */
+export const computeRatioStats = (a: readonly number[], b: readonly number[]): Stats =>
+  computeStats(a.map((value, round) => value / (b[round] ?? NaN)));
 
-/** Functions that run side by side. */
-export type Side<V extends Variant = Variant> = Record<V, Running>;
+export type FunctionsByVariant<V extends Variant | Baseline = Variant> = Record<V, FunctionProcess>;
 
-/** Runs work with the same function of several variants, and stops them whatever happens. */
-export async function withFunctions<V extends Variant, T>(
+/** Runs `work` with the same function of several variants, and always stops them. */
+export async function withFunctions<V extends Variant | Baseline, T>(
   variants: readonly V[],
   name: string,
-  { address }: Database,
-  work: (side: Side<V>) => Promise<T>,
+  { address }: BenchDatabase,
+  work: (side: FunctionsByVariant<V>) => Promise<T>,
 ): Promise<T> {
   const started = await Promise.all(variants.map((variant) => startFunction(variant, name, address)));
   try {
-    return await work(Object.fromEntries(variants.map((variant, i) => [variant, started[i]])) as Side<V>);
+    return await work(Object.fromEntries(variants.map((variant, i) => [variant, started[i]])) as FunctionsByVariant<V>);
   } finally {
     await Promise.all(started.map((running) => running.stop()));
   }
 }
 
-/** Measures every variant in each round, each round beginning with another; after one round that does not count. */
-export async function interleaved<V extends Variant, T>(
-  side: Side<V>,
+/** Measures every variant in each round, starting with a different one each time, after one warm-up round. */
+export async function measureInterleaved<V extends Variant | Baseline, T>(
+  side: FunctionsByVariant<V>,
   rounds: number,
-  measure: (running: Running, variant: V) => Promise<T>,
+  measure: (running: FunctionProcess, variant: V) => Promise<T>,
 ): Promise<Record<V, T[]>> {
   const variants = Object.keys(side) as V[];
   const measured = Object.fromEntries(variants.map((variant) => [variant, []])) as unknown as Record<V, T[]>;
@@ -58,64 +64,64 @@ export async function interleaved<V extends Variant, T>(
   return measured;
 }
 
-/** Asks, and fails the bench on an answer that is not a success. */
-export async function succeed(port: number, asked: Asked): Promise<Answered> {
-  const answered = await ask(port, asked);
-  if (answered.status !== 200)
-    throw new Error(`a request of the bench was answered ${answered.status}: ${answered.tail}`);
-  return answered;
+/** @throws unless the response is a 200 */
+export async function requestOk(port: number, request: BenchRequest): Promise<BenchResponse> {
+  const response = await timeRequest(port, request);
+  if (response.status !== 200)
+    throw new Error(`a request of the bench failed with ${response.status}: ${response.tail}`);
+  return response;
 }
 
-export interface Peak {
-  /** Megabytes above what the process had before. */
+export interface MemoryPeak {
+  /** MB above what the process used before the request. */
   peakMb: number;
-  /** Calls to Firestore. */
+  /** RPCs to Firestore. */
   calls: number;
-  answered: Answered;
+  response: BenchResponse;
 }
 
-/** The memory that one request takes, in a process that has only answered a small one before. */
-export async function peakOf(
+/** Peak memory of one request, in a process that has served one small request. */
+export async function measurePeakMemory(
   variant: Variant,
   name: string,
-  database: Database,
-  small: Asked,
-  asked: Asked,
-): Promise<Peak> {
+  database: BenchDatabase,
+  small: BenchRequest,
+  request: BenchRequest,
+): Promise<MemoryPeak> {
   return withFunctions([variant], name, database, async (side) => {
     const running = side[variant];
-    await ask(running.port, small);
+    await timeRequest(running.port, small);
     await sleep(200);
-    resetPeak(running.pid);
-    const idle = memoryOf(running.pid).now;
+    resetPeakMemory(running.pid);
+    const idle = readProcessMemory(running.pid).now;
     const before = await database.calls();
-    const answered = await ask(running.port, asked);
-    const { peak } = memoryOf(running.pid);
-    return { peakMb: peak - idle, calls: (await database.calls()) - before, answered };
+    const response = await timeRequest(running.port, request);
+    const { peak } = readProcessMemory(running.pid);
+    return { peakMb: peak - idle, calls: (await database.calls()) - before, response };
   });
 }
 
-/** What one request holds at most, in megabytes that no collection of garbage frees, looked at while it is under way. */
-export async function liveOf(
+/** The most that one request retains after garbage collection, in MB, sampled while it runs. */
+export async function measureLiveMemory(
   variant: Variant,
   name: string,
-  { address }: Database,
-  small: Asked,
-  asked: Asked,
+  { address }: BenchDatabase,
+  small: BenchRequest,
+  request: BenchRequest,
 ): Promise<number> {
   const running = await startFunction(variant, name, address, ['--expose-gc']);
   try {
-    await succeed(running.port, small);
+    await requestOk(running.port, small);
     const idle = await running.liveMb();
-    const progress = { isAnswered: false };
-    const answer = succeed(running.port, asked).finally(() => (progress.isAnswered = true));
-    let most = idle;
-    while (!progress.isAnswered) {
-      most = Math.max(most, await running.liveMb());
+    const progress = { isDone: false };
+    const pending = requestOk(running.port, request).finally(() => (progress.isDone = true));
+    let max = idle;
+    while (!progress.isDone) {
+      max = Math.max(max, await running.liveMb());
       await sleep(100);
     }
-    await answer;
-    return most - idle;
+    await pending;
+    return max - idle;
   } finally {
     await running.stop();
   }

@@ -1,16 +1,16 @@
+import type { BenchMetric, ChartPoint } from './metrics';
 import { variants, type Variant } from './stack';
-import type { Figure, Point } from './works';
 
-/** The table of figures: what was measured, its middle and its range, the goal and whether it holds. */
-export function tableOf(figures: readonly Figure[]): string {
-  const head = ['Work', 'Figure', 'Value', 'Range', 'Goal', 'Holds'];
-  const rows = figures.map(({ work, figure, value, unit, spread, goal }, i) => [
-    figures[i - 1]?.work === work ? '' : work,
-    figure,
-    `${shown(value)}${unit === '' ? '' : ` ${unit}`}`,
-    spread === undefined ? '' : `${shown(spread.least)} to ${shown(spread.most)}`,
-    goal?.text ?? '',
-    goal === undefined ? '' : goal.holds ? 'yes' : 'NO',
+/** A Markdown table: medians, ranges, targets. */
+export function renderTable(metrics: readonly BenchMetric[]): string {
+  const head = ['Scenario', 'Metric', 'Value', 'Range', 'Target', 'Met'];
+  const rows = metrics.map(({ scenario, metric, value, unit, spread, target }, i) => [
+    metrics[i - 1]?.scenario === scenario ? '' : scenario,
+    metric,
+    `${formatNumber(value)}${unit === '' ? '' : ` ${unit}`}`,
+    spread === undefined ? '' : `${formatNumber(spread.min)} to ${formatNumber(spread.max)}`,
+    target?.text ?? '',
+    target === undefined ? '' : target.passed ? 'yes' : 'NO',
   ]);
   const widths = head.map((title, column) =>
     Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0), title.length),
@@ -19,21 +19,21 @@ export function tableOf(figures: readonly Figure[]): string {
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
-/** Three digits that matter, and thousands set apart. */
-const shown = (value: number): string =>
+/** Three significant digits, with thousands separators. */
+const formatNumber = (value: number): string =>
   value.toLocaleString('en', { maximumFractionDigits: Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0 });
 
-const LOOKS: Record<Variant, { name: string; colour: string }> = {
+const SERIES_STYLES: Record<Variant, { name: string; colour: string }> = {
   service: { name: 'this service', colour: '#0072b2' },
-  floor: { name: 'bare SDK, same projection', colour: '#999999' },
-  first: { name: 'first version', colour: '#d55e00' },
+  sdk: { name: 'SDK baseline', colour: '#999999' },
+  naive: { name: 'naive version', colour: '#d55e00' },
 };
 
 const PANEL = { width: 380, height: 240 };
 const MARGIN = { left: 64, top: 44, right: 16, bottom: 48 };
 
-/** How time and memory grow with the size of an answer: two panels, with linear axes, so that flat is flat. */
-export function plotOf(points: readonly Point[], machine: string): string {
+/** Time and memory by response size, in two panels with linear axes. */
+export function renderChart(points: readonly ChartPoint[], machine: string): string {
   const width = 2 * (PANEL.width + MARGIN.left + MARGIN.right);
   const height = PANEL.height + MARGIN.top + MARGIN.bottom + 44;
   const panels = [
@@ -42,7 +42,7 @@ export function plotOf(points: readonly Point[], machine: string): string {
   ];
   const legend = variants.map((variant, i) => {
     const x = MARGIN.left + i * 210;
-    const { name, colour } = LOOKS[variant];
+    const { name, colour } = SERIES_STYLES[variant];
     return `<rect x="${x}" y="${height - 38}" width="18" height="4" fill="${colour}"/>${text(x + 26, height - 32, name)}`;
   });
   return [
@@ -56,32 +56,41 @@ export function plotOf(points: readonly Point[], machine: string): string {
   ].join('\n');
 }
 
-function panel(points: readonly Point[], left: number, title: string, figure: (point: Point) => number): string {
+function panel(
+  points: readonly ChartPoint[],
+  left: number,
+  title: string,
+  getValue: (point: ChartPoint) => number,
+): string {
   const mostX = Math.max(...points.map(({ orders }) => orders));
-  const mostY = Math.max(...points.map(figure)) * 1.05;
+  const mostY = Math.max(...points.map(getValue)) * 1.05;
   const x = (orders: number) => Math.round(left + MARGIN.left + (orders / mostX) * PANEL.width);
   const y = (value: number) => Math.round(MARGIN.top + PANEL.height - (value / mostY) * PANEL.height);
   const lines = variants.map((variant) => {
     const own = points.filter((point) => point.variant === variant).sort((a, b) => a.orders - b.orders);
-    const path = own.map((point) => `${x(point.orders)},${y(figure(point))}`);
-    const dots = path.map((at) => `<circle cx="${at.replace(',', '" cy="')}" r="3" fill="${LOOKS[variant].colour}"/>`);
-    return `<polyline points="${path.join(' ')}" fill="none" stroke="${LOOKS[variant].colour}" stroke-width="2"/>${dots.join('')}`;
+    const path = own.map((point) => `${x(point.orders)},${y(getValue(point))}`);
+    const dots = path.map(
+      (at) => `<circle cx="${at.replace(',', '" cy="')}" r="3" fill="${SERIES_STYLES[variant].colour}"/>`,
+    );
+    return `<polyline points="${path.join(' ')}" fill="none" stroke="${SERIES_STYLES[variant].colour}" stroke-width="2"/>${dots.join('')}`;
   });
   const rules = ticks(mostY).map(
     (value) =>
-      `<path d="M${x(0)} ${y(value)}H${x(mostX)}" stroke="#e5e5e5"/>${text(x(0) - 8, y(value) + 4, shown(value), 'end')}`,
+      `<path d="M${x(0)} ${y(value)}H${x(mostX)}" stroke="#e5e5e5"/>${text(x(0) - 8, y(value) + 4, formatNumber(value), 'end')}`,
   );
-  const marks = ticks(mostX).map((orders) => text(x(orders), MARGIN.top + PANEL.height + 18, shown(orders), 'middle'));
-  const axis = text(x(mostX / 2), MARGIN.top + PANEL.height + 38, 'orders in the answer', 'middle');
+  const marks = ticks(mostX).map((orders) =>
+    text(x(orders), MARGIN.top + PANEL.height + 18, formatNumber(orders), 'middle'),
+  );
+  const axis = text(x(mostX / 2), MARGIN.top + PANEL.height + 38, 'orders in the response', 'middle');
   return [...rules, ...marks, axis, ...lines, text(x(0), MARGIN.top - 18, title)].join('\n');
 }
 
-/** Round values from nought to the most, about five of them. */
-function ticks(most: number): number[] {
-  const rough = most / 5;
+/** About five round values from 0 to `max`. */
+function ticks(max: number): number[] {
+  const rough = max / 5;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+  return Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
 }
 
 const text = (x: number, y: number, content: string, anchor = 'start', fill = '#333'): string =>

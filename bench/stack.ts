@@ -1,54 +1,99 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { execFileSync, fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 
-/**
- * The processes that a bench runs: one embedded Firestore, and for each thing that is measured a Node of its own behind
- * the Functions Framework, all of them started alike.
- */
+/** The processes of the bench: one embedded Firestore, and one Node process per measured function. */
 
-/** What is measured side by side. */
-export const variants = ['service', 'floor', 'first'] as const;
+/** Measured side by side and drawn in the chart. */
+export const variants = ['service', 'sdk', 'naive'] as const;
 export type Variant = (typeof variants)[number];
 
-export const PROJECT = 'demo-price-lists';
-export const KEY = 'bench-key';
+/** Measured beside them for the processor time of a large read (variants/bytes.ts, variants/sdk-outside-domain.ts). */
+export type Baseline = 'bytes' | 'sdkOutsideDomain';
 
-/** In node_modules, so that what is not bundled is found from there. */
+/** The six functions, as the manifest of a deployment names them. */
+export const operations = [
+  'getMarkets',
+  'getTeams',
+  'getWarehouses',
+  'getOrdersByTeam',
+  'supplyOrdersInvoices',
+  'addPriceLists',
+] as const;
+export type Operation = (typeof operations)[number];
+
+export const PROJECT_ID = 'demo-price-lists';
+export const BENCH_API_KEY = 'bench-key';
+
+/** In node_modules, from where the variants resolve the packages that are not bundled. */
 const BUILD = path.resolve('node_modules/.cache/bench');
-const PERFORMANCE = 'functions/test/performance';
+const VARIANTS = 'bench/variants';
 
-/** The file that a variant is deployed as. */
-export const bundles: Record<Variant | 'bare', string> = {
+/** The file that each variant is loaded from. */
+export const bundles: Record<Variant | Baseline, string> = {
   service: path.resolve('functions/dist/index.cjs'),
-  floor: path.join(BUILD, 'floor.cjs'),
-  first: path.join(BUILD, 'first-version.cjs'),
-  bare: path.join(BUILD, 'bare.cjs'),
+  sdk: path.join(BUILD, 'sdk.cjs'),
+  naive: path.join(BUILD, 'naive.cjs'),
+  bytes: path.join(BUILD, 'bytes.cjs'),
+  sdkOutsideDomain: path.join(BUILD, 'sdk-outside-domain.cjs'),
 };
 
-/**
- * Builds everything but the service, which is measured as `npm run build` has built it: the floor as one file like the
- * service, the first version and the bare function beside their node_modules.
- */
+/** The packages whose cold starts are compared. */
+export const packages = {
+  /** The service as it is deployed, with the compile cache that `gcp-build` makes. */
+  service: path.join(BUILD, 'service/index.cjs'),
+  naive: bundles.naive,
+  /** A function that does nothing, as such a function is usually deployed: beside its node_modules, without a cache. */
+  bare: path.join(BUILD, 'bare.cjs'),
+  /** The same function in one bundle, with a compile cache made alike. */
+  bareCached: path.join(BUILD, 'bare/index.cjs'),
+};
+
+/** Builds every variant. The service is measured as `npm run build` has built it. */
 export async function buildVariants(): Promise<void> {
   mkdirSync(BUILD, { recursive: true });
   const common = { bundle: true, platform: 'node', target: 'node24', format: 'cjs', logLevel: 'warning' } as const;
-  const framework = ['@google-cloud/functions-framework'];
-  const judging = path.resolve(PERFORMANCE, 'judging.ts');
-  await build({ ...common, entryPoints: [`${PERFORMANCE}/floor.ts`], outfile: bundles.floor, external: framework });
-  for (const name of ['first', 'bare'] as const) {
-    const entry = `${PERFORMANCE}/${path.basename(bundles[name], '.cjs')}.ts`;
-    await build({ ...common, entryPoints: [entry], outfile: bundles[name], packages: 'external' });
+  const bundled = { ...common, external: ['@google-cloud/functions-framework'] };
+  for (const name of ['sdk', 'bytes', 'sdkOutsideDomain'] as const) {
+    const entry = `${VARIANTS}/${path.basename(bundles[name], '.cjs')}.ts`;
+    await build({ ...bundled, entryPoints: [entry], outfile: bundles[name] });
   }
-  await build({ ...common, entryPoints: [judging], outfile: path.join(BUILD, 'judging.cjs') });
+  for (const name of ['naive', 'bare'] as const) {
+    await build({ ...common, entryPoints: [`${VARIANTS}/${name}.ts`], outfile: packages[name], packages: 'external' });
+  }
+  const validation = path.resolve('bench/validation.ts');
+  await build({ ...common, entryPoints: [validation], outfile: path.join(BUILD, 'validation.cjs') });
+  await build({
+    ...bundled,
+    entryPoints: [`${VARIANTS}/bare.ts`],
+    outfile: path.join(path.dirname(packages.bareCached), 'bare.cjs'),
+  });
+  buildCachedPackages();
 }
 
-/** Runs the measurement of judging in a process of its own. */
-export async function runJudging(products: number, runs: number): Promise<Record<string, number>> {
-  const script = path.join(BUILD, 'judge.cjs');
-  const text = `process.send(require('./judging.cjs').timeJudging(${products}, ${runs}), () => process.disconnect());`;
+/** Makes the compile caches as `gcp-build` does. Caches hold absolute paths, so each package is built where it is run. */
+function buildCachedPackages(): void {
+  const dist = path.dirname(bundles.service);
+  const [service, bare] = [path.dirname(packages.service), path.dirname(packages.bareCached)];
+  rmSync(service, { recursive: true, force: true });
+  mkdirSync(service, { recursive: true });
+  const files = readdirSync(dist).filter((file) => /\.(cjs|json)$/.test(file));
+  for (const file of files) copyFileSync(path.join(dist, file), path.join(service, file));
+  rmSync(path.join(bare, '.compile-cache'), { recursive: true, force: true });
+  copyFileSync(path.join(dist, 'compile-cache.cjs'), path.join(bare, 'compile-cache.cjs'));
+  const enable = "require('./compile-cache.cjs').enable();";
+  writeFileSync(packages.bareCached, `'use strict';\n${enable}\nmodule.exports = require('./bare.cjs');\n`);
+  for (const folder of [service, bare]) {
+    execFileSync(process.execPath, ['--no-deprecation', 'compile-cache.cjs'], { cwd: folder, stdio: 'inherit' });
+  }
+}
+
+/** Measures validation in a process of its own. */
+export async function runValidationBenchmark(products: number, runs: number): Promise<Record<string, number>> {
+  const script = path.join(BUILD, 'run-validation.cjs');
+  const text = `process.send(require('./validation.cjs').measureValidation(${products}, ${runs}), () => process.disconnect());`;
   writeFileSync(script, text);
   const child = fork(script);
   const [times] = (await once(child, 'message')) as [Record<string, number>];
@@ -56,16 +101,16 @@ export async function runJudging(products: number, runs: number): Promise<Record
 }
 
 /** The embedded Firestore of a bench. */
-export interface Database {
+export interface BenchDatabase {
   address: string;
-  /** How many calls have arrived so far. */
+  /** RPCs received so far. */
   calls: () => Promise<number>;
   /** Drops all data. */
   clear: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
-export async function startDatabase(): Promise<Database> {
+export async function startDatabase(): Promise<BenchDatabase> {
   const child = fork('bench/firestore.ts', { execArgv: ['--import', 'tsx', '--max-old-space-size=12000'] });
   const [{ address }] = (await once(child, 'message')) as [{ address: string }];
   const ask = async (what: string): Promise<number> => {
@@ -83,37 +128,36 @@ export async function startDatabase(): Promise<Database> {
   };
 }
 
-/** A function that runs. */
-export interface Running {
+/** A running function. */
+export interface FunctionProcess {
   port: number;
   pid: number;
-  /** Processor time used so far, in milliseconds. */
+  /** Processor time so far, in ms. */
   cpuMs: () => Promise<number>;
-  /** Memory that is in use after a collection of garbage, in megabytes; with `--expose-gc` only. */
+  /** Heap and buffers after garbage collection, in MB; requires `--expose-gc`. */
   liveMb: () => Promise<number>;
   stop: () => Promise<void>;
 }
 
-/** The environment that a function finds. */
-export const environment = (address: string): NodeJS.ProcessEnv => ({
+export const createFunctionEnv = (address: string): NodeJS.ProcessEnv => ({
   ...process.env,
   FIRESTORE_EMULATOR_HOST: address,
-  GCLOUD_PROJECT: PROJECT,
-  API_KEY: KEY,
+  GCLOUD_PROJECT: PROJECT_ID,
+  API_KEY: BENCH_API_KEY,
 });
 
-/** Starts a function; `execArgv` are options of its Node. */
+/** @param execArgv options of Node */
 export async function startFunction(
-  variant: Variant,
+  variant: Variant | Baseline,
   name: string,
   address: string,
   execArgv: string[] = [],
-): Promise<Running> {
+): Promise<FunctionProcess> {
   const child = fork('bench/child.mjs', [bundles[variant], name], {
-    env: environment(address),
-    // What the libraries of the first version warn of is not ours to mend.
+    env: createFunctionEnv(address),
+    // Libraries of the naive version use deprecated modules.
     execArgv: ['--no-deprecation', ...execArgv],
-    // The log goes nowhere, as fast as to anywhere.
+    // Discards the log.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
@@ -139,8 +183,8 @@ async function stop(child: ChildProcess): Promise<void> {
 
 const MB = 1_000_000;
 
-/** The resident memory of a process in megabytes (10⁶ bytes), now and at its peak; Linux only, NaN elsewhere. */
-export function memoryOf(pid: number): { now: number; peak: number } {
+/** Resident memory in MB (10⁶ bytes), current and peak; NaN except on Linux. */
+export function readProcessMemory(pid: number): { now: number; peak: number } {
   const of = (text: string, name: string) => (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(text)?.[1]) * 1024) / MB;
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -150,11 +194,11 @@ export function memoryOf(pid: number): { now: number; peak: number } {
   }
 }
 
-/** Starts a new peak, at what the process has now. */
-export function resetPeak(pid: number): void {
+/** Resets the peak to the current value. */
+export function resetPeakMemory(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
   } catch {
-    // Not Linux: memoryOf knows nothing either.
+    // Not Linux: the peak is NaN anyway.
   }
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { svg, text } from './report';
+import { renderSoakChart, renderSoakText } from './report';
 import { soak } from './soak';
 
 /** `npm run soak -- [--seconds 120] [--connections 64] [--outage 8] [--seed N] [--svg FILE]`; exits with 1 if anything must not be. */
@@ -26,9 +26,9 @@ async function main(): Promise<void> {
     process.stderr.write(`\r${seconds} of ${options.seconds} s, ${answers} answers`);
   });
   process.stderr.write('\n');
-  console.log(text(report));
-  if (values.svg !== undefined) writeFileSync(values.svg, svg(report));
-  process.exit(report.faults.length === 0 ? 0 : 1);
+  console.log(renderSoakText(report));
+  if (values.svg !== undefined) writeFileSync(values.svg, renderSoakChart(report));
+  process.exit(report.violations.length === 0 ? 0 : 1);
 }
 
 main().catch((error: unknown) => {

@@ -5,9 +5,8 @@ import { onRequest, type Request } from 'firebase-functions/v2/https';
 import { z } from 'zod';
 
 /**
- * What one writes first, for `npm run bench` to compare the service with: whole documents with `get()`, `res.json`, one
- * schema over everything, a key that is looked up and then created, one list after the other. It breaks many a rule of
- * the contract; it is here for its speed and its memory.
+ * The naive version: whole documents with `get()`, `res.json`, one schema for the whole body, a key that is read and then created,
+ * one list after the other. It breaks rules of docs/api.md; it exists for its speed and memory.
  */
 
 initializeApp();
@@ -98,7 +97,7 @@ export const addPriceLists = onRequest(async (request, response) => {
   };
   await write(firestore.collection('expected_forward_costs').doc(), 'expected_forward_cost_price');
   await write(firestore.collection('price_lists').doc(), 'price_list_price');
-  const answer = { success: true, products_count: Object.keys(products).length, document_id: requestRecord.id };
-  await key.update({ status: 'completed', response: answer });
-  response.json(answer);
+  const result = { success: true, products_count: Object.keys(products).length, document_id: requestRecord.id };
+  await key.update({ status: 'completed', response: result });
+  response.json(result);
 });

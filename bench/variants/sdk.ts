@@ -2,19 +2,16 @@ import type { Request, Response } from '@google-cloud/functions-framework';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Query } from 'firebase-admin/firestore';
 
-/**
- * The floor that `npm run bench` compares the service with: the bare SDK, the same projection, the same answer, and
- * nothing else: no key, no validation, no idempotency, no log.
- */
+/** The SDK baseline: the same projection and response, without API key, validation, idempotency or log. */
 
 initializeApp();
 const firestore = getFirestore();
 
 export const getMarkets = async (_: Request, response: Response) =>
-  answer(response, 'markets', firestore.collection('markets').select('name.en', 'country_iso', 'currency_iso'));
+  sendRecords(response, 'markets', firestore.collection('markets').select('name.en', 'country_iso', 'currency_iso'));
 
 export const getTeams = async (_: Request, response: Response) =>
-  answer(response, 'teams', firestore.collection('teams').select('name', 'country_iso'));
+  sendRecords(response, 'teams', firestore.collection('teams').select('name', 'country_iso'));
 
 export const getOrdersByTeam = async (request: Request, response: Response) => {
   const { team_id, start_date, end_date } = request.body as { team_id: string; start_date: string; end_date: string };
@@ -24,17 +21,17 @@ export const getOrdersByTeam = async (request: Request, response: Response) => {
     .where('created_at', '>=', Date.parse(start_date))
     .where('created_at', '<', Date.parse(end_date))
     .select('customer_data.customer_id', 'customer_data.customer_name', 'invoice_id', 'market_id', 'team_id');
-  await answer(response, 'orders', orders);
+  await sendRecords(response, 'orders', orders);
 };
 
-async function answer(response: Response, name: string, query: Query): Promise<void> {
+async function sendRecords(response: Response, name: string, query: Query): Promise<void> {
   const { docs } = await query.get();
   const records = Object.fromEntries(docs.map((document) => [document.id, document.data()]));
   response.setHeader('Content-Type', 'application/json');
   response.end(JSON.stringify({ [name]: records, count: docs.length }));
 }
 
-/** Both lists side by side, each in batches one after another. */
+/** Writes both lists concurrently, each batch after the previous. */
 export const addPriceLists = async (request: Request, response: Response) => {
   const products = Object.entries((request.body as { products: Record<string, Record<string, number>> }).products);
   const write = async (collection: string, price: string) => {

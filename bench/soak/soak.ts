@@ -33,10 +33,10 @@ export interface SoakOptions {
 }
 
 /** What was asked, and why. */
-export type Kind = 'read' | 'create' | 'replay' | 'conflict' | 'refused';
+export type RequestKind = 'read' | 'create' | 'replay' | 'conflict' | 'refused';
 
-export interface Answered {
-  kind: Kind;
+export interface SoakResponse {
+  kind: RequestKind;
   /** Milliseconds since the start. */
   at: number;
   ms: number;
@@ -44,24 +44,24 @@ export interface Answered {
 }
 
 /** An outage, in milliseconds since the start. */
-export interface Outage {
-  what: 'hangs' | 'is dead';
+export interface FirestoreOutage {
+  kind: 'hangs' | 'is dead';
   from: number;
   to: number;
 }
 
 export interface SoakReport {
   options: SoakOptions;
-  answers: Answered[];
-  outages: Outage[];
+  answers: SoakResponse[];
+  outages: FirestoreOutage[];
   /** Resident megabytes of the six processes together, and of each, by milliseconds since the start. */
   memory: { at: number; megabytes: Record<OperationName, number> }[];
   /** Megabytes that each process held once its garbage was collected, before the traffic and after it. */
-  held: Record<OperationName, { before: number; after: number }>;
+  heapMegabytes: Record<OperationName, { before: number; after: number }>;
   /** Keys whose creation was answered 200, and keys that an outage left to an operator. */
   keys: { completed: number; unsettled: number };
   /** What must not be. */
-  faults: string[];
+  violations: string[];
 }
 
 const KEY = 'soak-key';
@@ -69,10 +69,10 @@ const ORDERS = 3_000;
 /** An answer may be late by what an outage held it up for, and by this much: a call is tried again for a minute. */
 const GRACE_MS = 60_000;
 /** How long after an outage a request may still fail of it: connections are made again after a delay. */
-const AFTERMATH_MS = 20_000;
+const RECOVERY_MS = 20_000;
 
 /** What a process may hold more after the traffic than before it, once it has been idle for so long. */
-const MORE_MEGABYTES = 15;
+const MAX_HEAP_GROWTH_MB = 15;
 const IDLE_MS = 30_000;
 
 interface Created {
@@ -107,9 +107,9 @@ export async function soak(
     answers: [],
     outages: [],
     memory: [],
-    held: {} as SoakReport['held'],
+    heapMegabytes: {} as SoakReport['heapMegabytes'],
     keys: { completed: 0, unsettled: 0 },
-    faults: [],
+    violations: [],
   };
   try {
     await fill(db);
@@ -135,12 +135,12 @@ export async function soak(
 
     const worker = async (random: Random) => {
       while (now() < end) {
-        const asked = choose(random, created, attempted);
+        const asked = nextRequest(random, created, attempted);
         const at = now();
         const answer = await ask(asked);
         report.answers.push({ kind: asked.kind, at, ms: now() - at, status: answer.status });
-        const fault = judge(asked, answer, report.outages, at, now());
-        if (fault !== undefined) report.faults.push(fault);
+        const fault = checkSoakResponse(asked, answer, report.outages, at, now());
+        if (fault !== undefined) report.violations.push(fault);
         if (asked.kind === 'create' && answer.status === 200) created.push({ ...asked.list, text: answer.text });
       }
     };
@@ -155,10 +155,10 @@ export async function soak(
     const disturb = async () => {
       const outage = options.outageSeconds * 1_000;
       await delay(end * 0.3);
-      report.outages.push({ what: 'hangs', from: now(), to: now() + outage });
+      report.outages.push({ kind: 'hangs', from: now(), to: now() + outage });
       await hang(firestore, outage);
       await delay(end * 0.3);
-      report.outages.push({ what: 'is dead', from: now(), to: now() + outage });
+      report.outages.push({ kind: 'is dead', from: now(), to: now() + outage });
       await firestore.close();
       await delay(outage);
       firestore = await startFirestore({ dataDir, indexes, port });
@@ -168,18 +168,18 @@ export async function soak(
     );
     await Promise.all([...workers, watch(), disturb()]);
 
-    for (const [name, { alive }] of served) if (!alive()) report.faults.push(`${name} has died`);
+    for (const [name, { alive }] of served) if (!alive()) report.violations.push(`${name} has died`);
     const tooMuch = (after: typeof before) =>
-      operationNames.filter((name) => after[name] - before[name] > MORE_MEGABYTES);
+      operationNames.filter((name) => after[name] - before[name] > MAX_HEAP_GROWTH_MB);
     let after = await held();
     for (const until = now() + IDLE_MS; tooMuch(after).length > 0 && now() < until; after = await held())
       await delay(1_000);
     for (const name of operationNames) {
-      report.held[name] = { before: before[name], after: after[name] };
+      report.heapMegabytes[name] = { before: before[name], after: after[name] };
     }
     for (const name of tooMuch(after))
-      report.faults.push(`${name} holds more than ${MORE_MEGABYTES} MB more than before`);
-    report.keys = await checkDatabase(db, created, attempted, report.faults);
+      report.violations.push(`${name} holds more than ${MAX_HEAP_GROWTH_MB} MB more than before`);
+    report.keys = await checkDatabase(db, created, attempted, report.violations);
   } finally {
     agent.destroy();
     for (const { stop } of served.values()) await stop();
@@ -219,7 +219,7 @@ async function fill(db: Firestore): Promise<void> {
 }
 
 interface Asked {
-  kind: Kind;
+  kind: RequestKind;
   operation: OperationName;
   method: 'GET' | 'POST' | 'PUT';
   key: string;
@@ -227,7 +227,7 @@ interface Asked {
   /** The list that is created or replayed; for a replay with the answer that is due. */
   list: { boq_list_id: string; products: number; text?: string };
   /** Statuses that are right while Firestore is well. */
-  right: readonly number[];
+  expectedStatuses: readonly number[];
 }
 
 const NO_LIST = { boq_list_id: '', products: 0 };
@@ -239,7 +239,7 @@ const get = (operation: OperationName): Asked => ({
   key: KEY,
   body: '',
   list: NO_LIST,
-  right: [200],
+  expectedStatuses: [200],
 });
 const post = (operation: OperationName, body: object): Asked => ({
   ...get(operation),
@@ -250,7 +250,7 @@ const submit = (list: Asked['list'], products = list.products) =>
   post('addPriceLists', createPriceListBody(products, { boq_list_id: list.boq_list_id, market_id: 'market-1' }));
 
 /** What is asked next: reads and creations in the main, replays, conflicts and refusals among them. */
-function choose(random: Random, created: readonly Created[], attempted: string[]): Asked {
+function nextRequest(random: Random, created: readonly Created[], attempted: string[]): Asked {
   const range = { team_id: `team-${random.int(0, 49)}`, start_date: '2026-01-01', end_date: '2026-02-01' };
   const known = created[random.int(0, created.length - 1)];
   const chance = random.next();
@@ -259,13 +259,13 @@ function choose(random: Random, created: readonly Created[], attempted: string[]
   if (chance < 0.6) return post('supplyOrdersInvoices', { ...range, status: random.pick([0, 1, null]) });
   if (chance < 0.7 && known !== undefined) return { ...submit(known), kind: 'replay', list: known };
   if (chance < 0.75 && known !== undefined)
-    return { ...submit(known, known.products + 1), kind: 'conflict', right: [409] };
+    return { ...submit(known, known.products + 1), kind: 'conflict', expectedStatuses: [409] };
   if (chance < 0.85) {
     return random.pick<Asked>([
-      { ...get('getTeams'), kind: 'refused', key: 'wrong', right: [401] },
-      { ...get('getMarkets'), kind: 'refused', method: 'PUT', right: [405] },
-      { ...post('getOrdersByTeam', { status: 'NONE' }), kind: 'refused', right: [400] },
-      { ...post('addPriceLists', { products: {} }), kind: 'refused', right: [400] },
+      { ...get('getTeams'), kind: 'refused', key: 'wrong', expectedStatuses: [401] },
+      { ...get('getMarkets'), kind: 'refused', method: 'PUT', expectedStatuses: [405] },
+      { ...post('getOrdersByTeam', { status: 'NONE' }), kind: 'refused', expectedStatuses: [400] },
+      { ...post('addPriceLists', { products: {} }), kind: 'refused', expectedStatuses: [400] },
     ]);
   }
   const list = { boq_list_id: randomUUID(), products: random.pick([1, 10, 100, 600]) };
@@ -293,19 +293,19 @@ function exchange(agent: Agent, port: number, { method, key, body }: Asked): Pro
 }
 
 /** Why an answer must not be, if so. An outage excuses a 500. */
-function judge(
-  { kind, right, list }: Asked,
+function checkSoakResponse(
+  { kind, expectedStatuses, list }: Asked,
   { status, text }: Answer,
-  outages: readonly Outage[],
+  outages: readonly FirestoreOutage[],
   from: number,
   to: number,
 ): string | undefined {
-  const disturbed = outages.some((outage) => from < outage.to + AFTERMATH_MS && to > outage.from);
+  const disturbed = outages.some((outage) => from < outage.to + RECOVERY_MS && to > outage.from);
   const longest = disturbed ? Math.max(...outages.map((outage) => outage.to - outage.from)) + GRACE_MS : GRACE_MS;
   if (to - from > longest) return `${kind} was answered after ${Math.round(to - from)} ms`;
   if (kind === 'replay' && status === 200 && text !== list.text)
     return `${list.boq_list_id} was replayed with another answer`;
-  if (right.includes(status)) return undefined;
+  if (expectedStatuses.includes(status)) return undefined;
   if (disturbed && status === 500) return undefined;
   return `${kind} at ${Math.round(from)} ms was answered ${status}: ${text.slice(0, 200)}`;
 }
@@ -315,7 +315,7 @@ async function checkDatabase(
   db: Firestore,
   created: readonly Created[],
   attempted: readonly string[],
-  faults: string[],
+  violations: string[],
 ): Promise<SoakReport['keys']> {
   const lists = { price_lists: 'price_list', expected_forward_costs: 'expected_forward_cost' } as const;
   const parents = {
@@ -325,14 +325,14 @@ async function checkDatabase(
   const keys = await db.collection('price_list_idempotency').get();
   const requests = await db.collection('price_list_requests').get();
   const completed = keys.docs.filter((key) => key.get('status') === 'completed');
-  const expectCount = (what: string, found: number, expected: number) => {
-    if (found !== expected) faults.push(`${what}: ${found} instead of ${expected}`);
+  const expectCount = (kind: string, found: number, expected: number) => {
+    if (found !== expected) violations.push(`${kind}: ${found} instead of ${expected}`);
   };
   expectCount('request records', requests.size, keys.size);
-  if (keys.size > attempted.length) faults.push('there are keys that nobody posted');
+  if (keys.size > attempted.length) violations.push('there are keys that nobody posted');
   const completedIds = new Set(completed.map((key) => key.get('boq_list_id') as string));
   for (const { boq_list_id } of created)
-    if (!completedIds.has(boq_list_id)) faults.push(`${boq_list_id} was answered 200 and is lost`);
+    if (!completedIds.has(boq_list_id)) violations.push(`${boq_list_id} was answered 200 and is lost`);
   for (const [collection, name] of Object.entries(lists) as [keyof typeof lists, string][]) {
     const found = parents[collection];
     expectCount(collection, found.size, keys.size);

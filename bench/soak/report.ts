@@ -1,8 +1,8 @@
-import type { Kind, SoakReport } from './soak';
+import type { RequestKind, SoakReport } from './soak';
 
 /** The report of a soak as text and as a picture. */
 
-const KINDS: readonly Kind[] = ['read', 'create', 'replay', 'conflict', 'refused'];
+const KINDS: readonly RequestKind[] = ['read', 'create', 'replay', 'conflict', 'refused'];
 
 /** The q-th part of the values, from 0 to 1. */
 export function percentile(values: readonly number[], q: number): number {
@@ -11,7 +11,15 @@ export function percentile(values: readonly number[], q: number): number {
 }
 
 /** A table of latencies by kind, and what else there is to say. */
-export function text({ options, answers, outages, memory, held, keys, faults }: SoakReport): string {
+export function renderSoakText({
+  options,
+  answers,
+  outages,
+  memory,
+  heapMegabytes,
+  keys,
+  violations,
+}: SoakReport): string {
   const row = (cells: readonly (string | number)[]) =>
     `| ${cells.map((cell) => String(cell).padStart(8)).join(' | ')} |`;
   const rows = KINDS.map((kind) => {
@@ -28,15 +36,15 @@ export function text({ options, answers, outages, memory, held, keys, faults }: 
     '',
     `${Math.round(answers.length / options.seconds)} answers a second over ${options.connections} connections for ${options.seconds} s, seed ${options.seed}.`,
     ...outages.map(
-      ({ what, from, to }) =>
-        `Firestore ${what} from ${seconds(from)} to ${seconds(to)} s; ${recovery({ answers, to })}.`,
+      ({ kind, from, to }) =>
+        `Firestore ${kind} from ${seconds(from)} to ${seconds(to)} s; ${recovery({ answers, to })}.`,
     ),
     `Memory of the six processes together: ${Math.round(total[0] ?? 0)} MB at first, ${Math.round(Math.max(...total))} MB at most, ${Math.round(total.at(-1) ?? 0)} MB at last.`,
-    `Held after garbage collection, before and after, MB: ${Object.entries(held)
+    `Held after garbage collection, before and after, MB: ${Object.entries(heapMegabytes)
       .map(([name, { before, after }]) => `${name} ${Math.round(before)} and ${Math.round(after)}`)
       .join(', ')}.`,
-    `Keys: ${keys.completed} completed, ${keys.unsettled} left to an operator. Nothing lost, nothing twice: ${faults.length === 0 ? 'holds' : 'DOES NOT HOLD'}.`,
-    ...faults.slice(0, 20).map((fault) => `- ${fault}`),
+    `Keys: ${keys.completed} completed, ${keys.unsettled} left to an operator. Nothing lost, nothing twice: ${violations.length === 0 ? 'holds' : 'DOES NOT HOLD'}.`,
+    ...violations.slice(0, 20).map((fault) => `- ${fault}`),
   ].join('\n');
 }
 
@@ -57,16 +65,16 @@ const HEIGHT = 170;
 const LEFT = 56;
 
 /** Answers a second and memory over time, the outages shaded. */
-export function svg({ options, answers, outages, memory }: SoakReport): string {
+export function renderSoakChart({ options, answers, outages, memory }: SoakReport): string {
   const x = (ms: number) => LEFT + ((WIDTH - LEFT - 8) * ms) / (options.seconds * 1_000);
   const panel = (top: number, title: string, points: readonly [number, number][]) => {
     const most = Math.max(1, ...points.map(([, value]) => value)) * 1.1;
     const y = (value: number) => top + HEIGHT - 30 - ((HEIGHT - 60) * value) / most;
     const line = points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
     const shades = outages.map(
-      ({ what, from, to }) =>
+      ({ kind, from, to }) =>
         `<rect x="${x(from).toFixed(1)}" y="${top + 30}" width="${(x(to) - x(from)).toFixed(1)}" height="${HEIGHT - 60}" fill="#d33" opacity="0.15"/>` +
-        `<text x="${x(from).toFixed(1)}" y="${top + 42}" font-size="10" fill="#a22">Firestore ${what}</text>`,
+        `<text x="${x(from).toFixed(1)}" y="${top + 42}" font-size="10" fill="#a22">Firestore ${kind}</text>`,
     );
     const ticks = [0, most / 2, most].map(
       (value) =>

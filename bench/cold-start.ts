@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { timeRequest, type BenchRequest } from './client';
+import { createOrdersBody, createPriceListPayload, createSupplyOrdersBody, seedMarket } from './data';
+import { computeRatioStats, computeStats } from './measure';
+import { atMost, type BenchContext } from './metrics';
+import { createFunctionEnv, packages, type BenchDatabase, type Operation } from './stack';
+
+const FRAMEWORK = 'node_modules/@google-cloud/functions-framework/build/src/main.js';
+const START_TIMEOUT_MS = 30_000;
+const POLL_MS = 2;
+
+/** Cold starts of each function, interleaved with those of a function that does nothing. */
+export async function measureColdStarts({ plan, database, add, onProgress }: BenchContext): Promise<void> {
+  await seedMarket(database);
+  for (const operation of plan.coldStartFunctions) {
+    const scenario = `cold start of ${operation}`;
+    onProgress(scenario);
+    const times = { service: [] as number[], bare: [] as number[], bareCached: [] as number[], naive: [] as number[] };
+    const isNaive = operation === 'getMarkets';
+    for (let round = 0; round < plan.coldStarts; round += 1) {
+      times.bare.push(await timeColdStart(packages.bare, 'bare', GET, database));
+      times.service.push(await timeColdStart(packages.service, operation, createRequest(operation), database));
+      times.bareCached.push(await timeColdStart(packages.bareCached, 'bare', GET, database));
+      if (isNaive) times.naive.push(await timeColdStart(packages.naive, operation, GET, database));
+    }
+    const isRead = operation !== 'addPriceLists';
+    const bare = computeRatioStats(times.service, times.bare);
+    const target = atMost(isRead ? 1 : 1.5, bare.median);
+    add({ scenario, metric: '÷ bare function, node_modules', value: bare.median, unit: '×', spread: bare, target });
+    const cached = computeRatioStats(times.service, times.bareCached);
+    add({
+      scenario,
+      metric: '÷ bare function, bundled and cached',
+      value: cached.median,
+      unit: '×',
+      spread: cached,
+      ...(isRead && { target: atMost(1.35, cached.median) }),
+    });
+    const naive = computeRatioStats(times.service, times.naive);
+    if (isNaive) add({ scenario, metric: '÷ naive version', value: naive.median, unit: '×', spread: naive });
+    const time = computeStats(times.service);
+    add({ scenario, metric: 'process start to response', value: time.median, unit: 'ms', spread: time });
+  }
+}
+
+const GET: BenchRequest = { method: 'GET' };
+
+/** A request that reads from Firestore. */
+function createRequest(operation: Operation): BenchRequest {
+  switch (operation) {
+    case 'getMarkets':
+    case 'getTeams':
+    case 'getWarehouses':
+      return GET;
+    case 'getOrdersByTeam':
+      return { method: 'POST', body: createOrdersBody(0) };
+    case 'supplyOrdersInvoices':
+      return { method: 'POST', body: createSupplyOrdersBody() };
+    case 'addPriceLists':
+      return { method: 'POST', body: createPriceListPayload(10) };
+  }
+}
+
+/** @returns ms from the start of the framework's process to the complete response of its function */
+async function timeColdStart(
+  bundle: string,
+  name: string,
+  request: BenchRequest,
+  { address }: BenchDatabase,
+): Promise<number> {
+  const port = await findFreePort();
+  const startedAt = performance.now();
+  const child = spawn(
+    process.execPath,
+    [FRAMEWORK, `--target=${name}`, `--source=${bundle}`, `--port=${port}`, '--signature-type=http'],
+    { env: createFunctionEnv(address), stdio: 'ignore' },
+  );
+  const exited = once(child, 'exit');
+  try {
+    for (;;) {
+      const response = await timeRequest(port, { ...request, headers: { connection: 'close' } }).catch(() => undefined);
+      if (response?.status === 200) return performance.now() - startedAt;
+      if (response || child.exitCode !== null || performance.now() - startedAt > START_TIMEOUT_MS)
+        throw new Error(`${name} did not start: ${response?.status}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  } finally {
+    child.kill();
+    await exited;
+  }
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,240 @@
+import { FAILURE_RESERVE_MS } from '../../src/price-lists/create-price-lists';
+import { writeOptions } from '../../src/lib/runtime-options';
+import { SeededRandom } from './random';
+
+/**
+ * A model of creations against a production Firestore: only delays, limits and retries, in virtual time. It answers how long a
+ * list takes and what stops many lists at once (docs/scale.md). What a creation does to the database is simulated in schedule.ts.
+ */
+
+/** Delays and limits of Cloud Firestore, and the retries of the service. */
+export interface ProductionProfile {
+  /** Median of a commit of 500 writes, and of a read or a small commit, in ms. */
+  commitMs: number;
+  smallCallMs: number;
+  /** Standard deviation of the logarithm of a delay; 0.4 makes the slowest of 100 calls 2.5 times the median. */
+  deviation: number;
+  /** Share of calls that take `tailFactor` times as long. */
+  tailShare: number;
+  tailFactor: number;
+  /** Writes per second that a new collection takes, and the factor by which it takes more after each period (500/50/5). */
+  collectionWritesPerSecond: number;
+  rampFactor: number;
+  rampPeriodMs: number;
+  /** Writes per second that the database takes in all; Firestore publishes none, so this is an assumption. */
+  databaseWritesPerSecond: number;
+  maxTries: number;
+  initialDelayMs: number;
+}
+
+export const PRODUCTION: ProductionProfile = {
+  commitMs: 770,
+  smallCallMs: 30,
+  deviation: 0.4,
+  tailShare: 0.01,
+  tailFactor: 5,
+  collectionWritesPerSecond: 500,
+  rampFactor: 1.5,
+  rampPeriodMs: 300_000,
+  databaseWritesPerSecond: 10_000,
+  maxTries: 6,
+  initialDelayMs: 250,
+};
+
+/** Time for the work of a creation: the function's timeout without the reserves for failing the attempt and for the response. */
+export const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - 15_000;
+
+const BATCH_SIZE = 500;
+/** Read key and market, claim, read key, complete. */
+const FIXED_CALLS = 4;
+
+export interface CreationLoad {
+  products: number;
+  /** Creations that start within the first second. */
+  lists: number;
+  seed: number;
+}
+
+export interface CreationOutcome {
+  /** Durations of the creations that completed, ascending, in ms. */
+  durations: number[];
+  /** Creations whose last try was rejected with RESOURCE_EXHAUSTED, and those that ran out of time. */
+  exhausted: number;
+  timedOut: number;
+  /** Commits that were rejected and tried again. */
+  retries: number;
+}
+
+interface Writer {
+  list: number;
+  /** Entries left to write. */
+  pending: number;
+  tries: number;
+  collection: RateLimit;
+}
+
+interface Creation {
+  startedAt: number;
+  /** Writers that are not done; -1 when the creation has ended early. */
+  writers: number;
+}
+
+/** Writes per second that grow from period to period, with a burst of one second. */
+class RateLimit {
+  #available: number;
+  #at: number;
+
+  constructor(
+    private readonly startedAt: number,
+    private readonly initialRate: number,
+    private readonly factor: number,
+    private readonly periodMs: number,
+  ) {
+    this.#available = initialRate;
+    this.#at = startedAt;
+  }
+
+  /** @returns whether `count` writes are within the limit at `now`, and if so, takes them */
+  take(count: number, now: number): boolean {
+    const rate = this.initialRate * this.factor ** Math.floor((now - this.startedAt) / this.periodMs);
+    this.#available = Math.min(rate, this.#available + ((now - this.#at) / 1000) * rate);
+    this.#at = now;
+    if (this.#available < count) return false;
+    this.#available -= count;
+    return true;
+  }
+}
+
+/** Runs creations until each has completed or failed. Equal arguments give equal results. */
+export function simulateCreations(load: CreationLoad, profile: ProductionProfile = PRODUCTION): CreationOutcome {
+  const random = new SeededRandom(load.seed);
+  const delay = (median: number) => {
+    const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+    return median * Math.exp(profile.deviation * normal) * (random.chance(profile.tailShare) ? profile.tailFactor : 1);
+  };
+  const smallCalls = (count: number) =>
+    Array.from({ length: count }, () => delay(profile.smallCallMs)).reduce((sum, ms) => sum + ms, 0);
+  const database = new RateLimit(0, profile.databaseWritesPerSecond, 1, Infinity);
+  const outcome: CreationOutcome = { durations: [], exhausted: 0, timedOut: 0, retries: 0 };
+  const events = new EventQueue<Writer>();
+  const creations = Array.from({ length: load.lists }, (_, list): Creation => {
+    const startedAt = (list * 1000) / load.lists;
+    const readyAt = startedAt + smallCalls(FIXED_CALLS - 1);
+    for (let each = 0; each < 2; each += 1) {
+      const { collectionWritesPerSecond, rampFactor, rampPeriodMs } = profile;
+      const collection = new RateLimit(readyAt, collectionWritesPerSecond, rampFactor, rampPeriodMs);
+      events.add(readyAt, { list, pending: load.products, tries: 0, collection });
+    }
+    return { startedAt, writers: 2 };
+  });
+
+  for (let event = events.next(); event !== undefined; event = events.next()) {
+    const { at, value: writer } = event;
+    const creation = creations[writer.list];
+    if (creation === undefined || creation.writers < 0) continue;
+    if (at - creation.startedAt > CREATION_BUDGET_MS) {
+      creation.writers = -1;
+      outcome.timedOut += 1;
+    } else if (writer.pending <= 0) {
+      creation.writers -= 1;
+      if (creation.writers === 0) outcome.durations.push(at + smallCalls(1) - creation.startedAt);
+    } else {
+      commit(writer, creation, at);
+    }
+  }
+  outcome.durations.sort((a, b) => a - b);
+  return outcome;
+
+  function commit(writer: Writer, creation: Creation, at: number): void {
+    const count = Math.min(BATCH_SIZE, writer.pending);
+    if (writer.collection.take(count, at) && database.take(count, at)) {
+      writer.pending -= count;
+      writer.tries = 0;
+      events.add(at + (delay(profile.commitMs) * count) / BATCH_SIZE, writer);
+      return;
+    }
+    writer.tries += 1;
+    if (writer.tries === profile.maxTries) {
+      creation.writers = -1;
+      outcome.exhausted += 1;
+      return;
+    }
+    outcome.retries += 1;
+    const backoff = profile.initialDelayMs * 2 ** (writer.tries - 1) * (0.5 + random.next() / 2);
+    events.add(at + delay(profile.smallCallMs) + backoff, writer);
+  }
+}
+
+/** Events in the order of their time: a binary heap. */
+class EventQueue<T> {
+  readonly #heap: { at: number; value: T }[] = [];
+
+  add(at: number, value: T): void {
+    const heap = this.#heap;
+    let index = heap.push({ at, value }) - 1;
+    for (let parent = (index - 1) >> 1; index > 0 && this.#isBefore(index, parent); parent = (index - 1) >> 1) {
+      this.#swap(index, parent);
+      index = parent;
+    }
+  }
+
+  next(): { at: number; value: T } | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (first === undefined || last === undefined || heap.length === 0) return first;
+    heap[0] = last;
+    for (let index = 0; ;) {
+      let smallest = index;
+      for (const child of [2 * index + 1, 2 * index + 2]) if (this.#isBefore(child, smallest)) smallest = child;
+      if (smallest === index) return first;
+      this.#swap(index, smallest);
+      index = smallest;
+    }
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    return (this.#heap[a]?.at ?? Infinity) < (this.#heap[b]?.at ?? Infinity);
+  }
+
+  #swap(a: number, b: number): void {
+    const [first, second] = [this.#heap[a], this.#heap[b]];
+    if (first === undefined || second === undefined) return;
+    this.#heap[a] = second;
+    this.#heap[b] = first;
+  }
+}
+
+/** The largest body that the platform accepts holds about so many products. */
+export const MAX_PRODUCTS = 364_000;
+
+const LOADS: readonly Omit<CreationLoad, 'seed'>[] = [
+  { products: 1_000, lists: 1 },
+  { products: 10_000, lists: 1 },
+  { products: 100_000, lists: 1 },
+  { products: MAX_PRODUCTS, lists: 1 },
+  { products: 550_000, lists: 1 },
+  { products: 700_000, lists: 1 },
+  { products: 800_000, lists: 1 },
+  { products: MAX_PRODUCTS, lists: 4 },
+  { products: 100_000, lists: 8 },
+  { products: 100_000, lists: 12 },
+  { products: 100_000, lists: 20 },
+  { products: 100_000, lists: 80 },
+  { products: 1_000, lists: 80 },
+];
+
+/** The table of docs/scale.md, as Markdown. */
+export function renderProductionTable(seed = 1): string {
+  const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
+  const seconds = (ms: number | undefined) => (ms === undefined ? '–' : (ms / 1000).toFixed(ms < 10_000 ? 1 : 0));
+  const rows = LOADS.map((load) => {
+    const { durations, exhausted, timedOut, retries } = simulateCreations({ ...load, seed });
+    const slowest = durations.at(-1);
+    const margin = slowest === undefined ? undefined : CREATION_BUDGET_MS - slowest;
+    const cells = [load.products.toLocaleString('en'), load.lists, seconds(durations[durations.length >> 1])];
+    return row([...cells, seconds(slowest), seconds(margin), retries, durations.length, exhausted, timedOut]);
+  });
+  const head = ['Products', 'Lists', 'Median s', 'Slowest s', 'Margin s', 'Retries', 'Completed', 'Exhausted', 'Timed out'];
+  return [row(head), row(head.map(() => '---:')), ...rows].join('\n');
+}
