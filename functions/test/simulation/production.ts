@@ -235,6 +235,16 @@ export function renderProductionTable(seed = 1): string {
     const cells = [load.products.toLocaleString('en'), load.lists, seconds(durations[durations.length >> 1])];
     return row([...cells, seconds(slowest), seconds(margin), retries, durations.length, exhausted, timedOut]);
   });
-  const head = ['Products', 'Lists', 'Median s', 'Slowest s', 'Margin s', 'Retries', 'Completed', 'Exhausted', 'Timed out'];
+  const head = [
+    'Products',
+    'Lists',
+    'Median s',
+    'Slowest s',
+    'Margin s',
+    'Retries',
+    'Completed',
+    'Exhausted',
+    'Timed out',
+  ];
   return [row(head), row(head.map(() => '---:')), ...rows].join('\n');
 }

@@ -1,13 +1,17 @@
 import { parseArgs } from 'node:util';
 import { simulate } from './simulate';
+import { renderProductionTable } from './production';
 import { InvariantViolation } from './schedule';
 
 /**
  * npm run simulate -- --schedules N --seed S
+ * npm run simulate -- --profile production [--seed S]    the table of docs/scale.md
  *
  * Runs schedules S, S + 1, …, S + N - 1, with progress, until one of them is violated.
  */
-const { values } = parseArgs({ options: { schedules: { type: 'string', default: '1000' }, seed: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { schedules: { type: 'string', default: '1000' }, seed: { type: 'string' }, profile: { type: 'string' } },
+});
 const schedules = Number(values.schedules);
 const first = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
 
@@ -34,4 +38,14 @@ async function main(): Promise<void> {
   }
 }
 
-void main();
+switch (values.profile) {
+  case undefined:
+    void main();
+    break;
+  case 'production':
+    console.log(renderProductionTable(values.seed === undefined ? 1 : first));
+    break;
+  default:
+    console.error(`There is no profile ${values.profile}. Use: --profile production`);
+    process.exitCode = 2;
+}
