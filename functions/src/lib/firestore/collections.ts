@@ -1,6 +1,6 @@
 /**
- * The names of collections and of the fields that queries and projections use, each in this one place, so that an
- * existing database with other names is a change of this file. All times are integer Unix milliseconds.
+ * Names of collections and of the fields in queries. A database with other names needs changes in this file only. All
+ * times are integer Unix milliseconds; see docs/data-model.md.
  */
 export const collections = {
   orders: 'orders',
@@ -14,7 +14,7 @@ export const collections = {
   priceListIdempotency: 'price_list_idempotency',
 } as const;
 
-/** Subcollections: the entries of a list, and the chunks of an accepted payload under its request record. */
+/** The entries of a list, and the payload chunks of a request record. */
 export const subcollections = { products: 'products', payload: 'payload' } as const;
 
 export const fields = {

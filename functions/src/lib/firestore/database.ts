@@ -13,65 +13,64 @@ import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './node-domain';
 import type { CallContext } from '../call-context';
 
-/** The database as a request sees it that writes. */
+/** The database of one request: its calls are counted, and each is one try. */
 export interface Database extends CallContext {
-  /** The process's one client. */
+  /** The client of the process. */
   readonly firestore: Firestore;
-  /** Documents as they are now, in the order in which they are asked for. One call. */
+  /** Reads documents, in the order of the arguments. */
   getAll(...documents: DocumentReference[]): Promise<DocumentSnapshot[]>;
-  /** Applies what `fill` puts in: all of it, or nothing if one of its preconditions does not hold. One call, tried once. */
+  /** Commits the added writes: all of them, or none if a precondition fails. */
   commit(addWrites: (writes: CommitWrites) => void): Promise<void>;
-  /** Sets documents of one number each: all of them, or none. One call, tried once. */
-  commitNumberDocuments(numbers: NumberDocuments): Promise<void>;
+  /** Replaces documents of one number each: all of them, or none. */
+  commitNumberDocuments(documents: NumberDocuments): Promise<void>;
 }
 
-/** What one commit is to do. */
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
 
 let sharedClient: Firestore | undefined;
 
-/** Opens the database for one request. The client is made at the first, and kept: it holds the connections. */
-export function getDatabase(usage: CallContext): Database {
+/** Returns the database of a request, over the client of the process, which holds the connections. */
+export function getDatabase(context: CallContext): Database {
   sharedClient ??= configureClient(getFirestore(getApps()[0] ?? initializeApp()), CALL_TIMEOUTS_MS);
-  return createDatabase(sharedClient, usage);
+  return createDatabase(sharedClient, context);
 }
 
-/** The database that a client reaches; what is asked of it counts as usage of the request. */
+/** Adds the methods of a database to the context of a request, which counts their calls. */
 export function createDatabase(
   firestore: Firestore,
-  usage: CallContext,
-  deadlines: CallTimeouts = CALL_TIMEOUTS_MS,
+  context: CallContext,
+  timeouts: CallTimeouts = CALL_TIMEOUTS_MS,
 ): Database {
   const database: Omit<Database, keyof CallContext> = {
     firestore,
     getAll(...documents) {
-      usage.callCount += 1;
+      context.callCount += 1;
       return withTimeout(
-        deadlines.read,
+        timeouts.read,
         runOutsideDomain(() => firestore.getAll(...documents)),
       );
     },
     commit(addWrites) {
-      usage.callCount += 1;
-      // A transaction that reads nothing is a single commit. `WriteBatch.commit` is one too, but the library would repeat
-      // it for up to ten minutes, and go on doing so after its caller has given up.
-      const filled = (writes: CommitWrites) => {
+      context.callCount += 1;
+      // A transaction without reads is a single commit. The SDK would retry `WriteBatch.commit` for up to ten minutes, even
+      // after the request has ended.
+      const update = (writes: CommitWrites) => {
         addWrites(writes);
         return Promise.resolve();
       };
-      return runOutsideDomain(() => firestore.runTransaction(filled, { maxAttempts: 1 }));
+      return runOutsideDomain(() => firestore.runTransaction(update, { maxAttempts: 1 }));
     },
-    commitNumberDocuments(numbers) {
-      usage.callCount += 1;
-      return commitNumberDocuments(numbers, deadlines.commit);
+    commitNumberDocuments(documents) {
+      context.callCount += 1;
+      return commitNumberDocuments(documents, timeouts.commit);
     },
   };
-  return Object.assign(usage, database);
+  return Object.assign(context, database);
 }
 
 /**
- * Configures a new client: each call ends within its timeout and is tried once, because its caller decides on retries
- * (retry.ts); the channel has the options and credentials of ours.
+ * Configures a new client: the same channel options and credentials as the connection for queries, and each call is
+ * tried once within its timeout, because the workflow decides on retries (retry.ts).
  */
 export function configureClient(
   firestore: Firestore,
@@ -97,8 +96,8 @@ export function configureClient(
 }
 
 /**
- * Ends a read after its timeout. The SDK tries a silent read up to fifteen times, each for the whole timeout; the tries that
- * are left then end by themselves and, as reads, do no harm.
+ * Rejects after the timeout. The SDK tries a read without a response up to 15 times, each for the whole timeout; the
+ * remaining tries end by themselves and, as reads, change nothing.
  */
 async function withTimeout<T>(timeoutMs: number, call: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();

@@ -1,15 +1,14 @@
 import type { Domain } from 'node:domain';
 
 /**
- * Starts a call to Firestore as one that belongs to no request. The Functions Framework handles each request in a domain
- * (`node:domain`), and what that adds to every promise and tick of a call, a dozen for each message, is up to ten
- * times what all else costs. The error of a call reaches who waits for it all the same.
+ * Runs `fn` outside the `node:domain` of the request. The Functions Framework runs each handler in one, which adds to every
+ * promise and tick of a call: ten times the cost of everything else. Errors of the call still reach its caller.
  */
-export function runOutsideDomain<T>(call: () => T): T {
+export function runOutsideDomain<T>(fn: () => T): T {
   const { domain } = process as { domain?: Domain | null };
   domain?.exit();
   try {
-    return call();
+    return fn();
   } finally {
     domain?.enter();
   }

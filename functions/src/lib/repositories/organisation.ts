@@ -7,25 +7,24 @@ import { streamQuery } from '../firestore/query';
 import type { CallContext } from '../call-context';
 
 /**
- * The records that the five read operations answer, as the contract's section 2 shows them. Only the fields that are
- * answered are read, and records come in groups, one after another, so that memory does not grow with their number.
+ * Reads the records of the five read operations. Reads only the fields of the response, in batches, so that memory does not
+ * grow with the number of records. The stored fields are in docs/data-model.md.
  */
 
-/** A record with its identifier. */
 export type IdentifiedRecord<T> = readonly [id: string, record: T];
 
-/** Records, in groups as they arrive. */
+/** Batches of records as they arrive. */
 export type RecordBatches<T> = AsyncGenerator<readonly T[]>;
 
-/** The orders of a team within a range (contract, section 4.1); filtered in Firestore. */
-export function readOrders(usage: CallContext, request: OrdersByTeamRequest): RecordBatches<IdentifiedRecord<Order>> {
+/** Reads the orders of a team within a date range. */
+export function readOrders(context: CallContext, request: OrdersByTeamRequest): RecordBatches<IdentifiedRecord<Order>> {
   const field = fields.order;
   const status: FieldFilter[] = request.status === 'ALL' ? [] : [[field.status, '==', request.status]];
-  const selection = {
+  const query = {
     ...teamDateRangeQuery(collections.orders, field, request, status),
     fields: [field.customerId, field.customerName, field.invoice, field.market, field.team],
   };
-  return streamRecords(usage, selection, ({ id, fields }) => [
+  return streamRecords(context, query, ({ id, fields }) => [
     id,
     {
       customer_data: {
@@ -39,43 +38,42 @@ export function readOrders(usage: CallContext, request: OrdersByTeamRequest): Re
   ]);
 }
 
-/** The supply orders of a team within a range (contract, section 4.5), oldest first, then by id. */
-export function readSupplyOrders(usage: CallContext, request: SupplyOrdersInvoicesRequest): RecordBatches<SupplyOrder> {
+/** Reads the supply orders of a team within a date range, by creation time and id. */
+export function readSupplyOrders(
+  context: CallContext,
+  request: SupplyOrdersInvoicesRequest,
+): RecordBatches<SupplyOrder> {
   const field = fields.supplyOrder;
   const status: FieldFilter[] = request.status === null ? [] : [[field.status, '==', request.status]];
-  const selection = {
+  const query = {
     ...teamDateRangeQuery(collections.supplyOrders, field, request, status),
     fields: [field.invoices],
   };
-  return streamRecords(usage, selection, ({ id, fields }) => ({
+  return streamRecords(context, query, ({ id, fields }) => ({
     id,
     invoices: readInvoices(getPath(fields, field.invoices)),
   }));
 }
 
-/** All warehouses (contract, section 4.2). */
-export function readWarehouses(usage: CallContext): RecordBatches<IdentifiedRecord<NamedRecord>> {
-  return readNamedRecords(usage, collections.warehouses, fields.warehouse);
+export function readWarehouses(context: CallContext): RecordBatches<IdentifiedRecord<NamedRecord>> {
+  return readNamedRecords(context, collections.warehouses, fields.warehouse);
 }
 
-/** All teams (contract, section 4.4). */
-export function readTeams(usage: CallContext): RecordBatches<IdentifiedRecord<NamedRecord>> {
-  return readNamedRecords(usage, collections.teams, fields.team);
+export function readTeams(context: CallContext): RecordBatches<IdentifiedRecord<NamedRecord>> {
+  return readNamedRecords(context, collections.teams, fields.team);
 }
 
-/** All markets (contract, section 4.3). */
-export function readMarkets(usage: CallContext): RecordBatches<IdentifiedRecord<Market>> {
+export function readMarkets(context: CallContext): RecordBatches<IdentifiedRecord<Market>> {
   const { name, country, currency } = fields.market;
-  const selection = { collection: collections.markets, fields: [name, country, currency] };
-  return streamRecords(usage, selection, ({ id, fields }) => [id, toMarket(fields)]);
+  const query = { collection: collections.markets, fields: [name, country, currency] };
+  return streamRecords(context, query, ({ id, fields }) => [id, toMarket(fields)]);
 }
 
-/** A market as its stored fields have it. */
+/** Converts the stored fields of a market. */
 export function toMarket(market: StoredFields): Market {
   return { ...toNamedRecord(market, fields.market), currency_iso: readCode(getPath(market, fields.market.currency)) };
 }
 
-/** Stored fields, of which nothing is known. */
 type StoredFields = Readonly<Record<string, unknown>>;
 
 interface NamedRecordFields {
@@ -83,18 +81,18 @@ interface NamedRecordFields {
   country: string;
 }
 
-const toNamedRecord = (place: StoredFields, { name, country }: NamedRecordFields): NamedRecord => ({
-  name: readText(getPath(place, name)),
-  country_iso: readCode(getPath(place, country)),
+const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordFields): NamedRecord => ({
+  name: readText(getPath(stored, name)),
+  country_iso: readCode(getPath(stored, country)),
 });
 
 function readNamedRecords(
-  usage: CallContext,
+  context: CallContext,
   collection: string,
   field: NamedRecordFields,
 ): RecordBatches<IdentifiedRecord<NamedRecord>> {
-  const selection = { collection, fields: [field.name, field.country] };
-  return streamRecords(usage, selection, ({ id, fields }) => [id, toNamedRecord(fields, field)]);
+  const query = { collection, fields: [field.name, field.country] };
+  return streamRecords(context, query, ({ id, fields }) => [id, toNamedRecord(fields, field)]);
 }
 
 interface TeamDateRange {
@@ -103,7 +101,7 @@ interface TeamDateRange {
   end_date: number;
 }
 
-/** What selects a team's records of a range; by the time of creation, so that one index serves the range and the order. */
+/** Ordered by creation time, so that one index serves the range and the order. */
 function teamDateRangeQuery(
   collection: string,
   field: { team: string; createdAt: string },
@@ -120,14 +118,14 @@ function teamDateRangeQuery(
 }
 
 async function* streamRecords<T>(
-  usage: CallContext,
-  selection: QuerySpec,
-  record: (document: StoredDocument) => T,
+  context: CallContext,
+  query: QuerySpec,
+  toRecord: (document: StoredDocument) => T,
 ): RecordBatches<T> {
-  for await (const group of streamQuery(usage, selection)) yield group.map(record);
+  for await (const batch of streamQuery(context, query)) yield batch.map(toRecord);
 }
 
-/** The value at a dotted path. */
+/** Returns the value at a dotted path. */
 function getPath(stored: StoredFields, path: string): unknown {
   const dot = path.indexOf('.');
   if (dot === -1) return stored[path];

@@ -8,17 +8,17 @@ const PROJECT = 'demo-price-lists';
 const COLLECTION = 'price_lists/list-1/products';
 
 let firestore: EmbeddedFirestore;
-let library: Firestore;
+let sdk: Firestore;
 
 beforeAll(async () => {
   firestore = await startFirestore();
   useFirestoreEmulator(firestore.address, PROJECT);
-  library = new Firestore({ projectId: PROJECT });
-  // Tells what is stored as an integer from what is stored as a double.
-  library.settings({ useBigInt: true });
+  sdk = new Firestore({ projectId: PROJECT });
+  // Distinguishes stored integers from doubles.
+  sdk.settings({ useBigInt: true });
 });
 afterAll(async () => {
-  await library.terminate();
+  await sdk.terminate();
   await firestore.close();
 });
 
@@ -34,11 +34,11 @@ const set = (numbers: readonly (readonly [id: string, value: number])[]) =>
   );
 
 async function stored(): Promise<Record<string, unknown>> {
-  const { docs } = await library.collection(COLLECTION).get();
+  const { docs } = await sdk.collection(COLLECTION).get();
   return Object.fromEntries(docs.map((document) => [document.id, document.data()]));
 }
 
-/** What the library's own batch stores for a number. */
+/** What the sdk's own batch stores for a number. */
 const asStored = (value: number): number | bigint => (Number.isSafeInteger(value) ? BigInt(value) : value);
 
 const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter(
@@ -52,7 +52,7 @@ const value = fc.oneof(
 );
 const entries = fc.uniqueArray(fc.tuple(id, value), { selector: ([id]) => id, minLength: 1, maxLength: 40 });
 
-test('stores what the library would, for any ids and numbers, in place of what was there', async () => {
+test('stores what the SDK stores, for any ids and numbers, and replaces documents', async () => {
   await fc.assert(
     fc.asyncProperty(entries, async (numbers) => {
       firestore.clear();
@@ -62,13 +62,13 @@ test('stores what the library would, for any ids and numbers, in place of what w
     }),
     { numRuns: 200 },
   );
-  const whole = library.doc(`${COLLECTION}/a`);
-  await whole.set({ price: 1, other: 'field' });
+  const replaced = sdk.doc(`${COLLECTION}/a`);
+  await replaced.set({ price: 1, other: 'field' });
   await set([['a', 2]]);
-  expect((await whole.get()).data()).toEqual({ price: 2n });
+  expect((await replaced.get()).data()).toEqual({ price: 2n });
 });
 
-test('a batch is one call, whole or not at all', async () => {
+test('a batch is one call, and written whole or not at all', async () => {
   firestore.clear();
   const before = firestore.counts().Commit;
   const numbers = Array.from({ length: 500 }, (_, i) => [`product-${i}`, i / 4] as const);
@@ -76,7 +76,7 @@ test('a batch is one call, whole or not at all', async () => {
   expect(Object.keys(await stored())).toHaveLength(500);
   expect(firestore.counts().Commit - before).toBe(1);
   firestore.clear();
-  const refused = [['a', 1] as const, ['b/c', 1] as const];
-  await expect(set(refused)).rejects.toMatchObject({ code: 3 });
+  const invalid = [['a', 1] as const, ['b/c', 1] as const];
+  await expect(set(invalid)).rejects.toMatchObject({ code: 3 });
   expect(await stored()).toEqual({});
 });

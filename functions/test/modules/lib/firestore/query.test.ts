@@ -16,26 +16,26 @@ const selection: QuerySpec = {
   fields: ['customer_data.customer_id'],
 };
 
-/** The ids of a thousand orders; ten at a time are of one moment, so that a query is also cut between equals. */
+/** Ids of 1,000 orders. Ten orders share each creation time, so that a query is also interrupted between equals. */
 const ids = Array.from({ length: 1000 }, (_, i) => `order-${String(i).padStart(4, '0')}`);
 
 let firestore: EmbeddedFirestore;
-let library: Firestore;
+let sdk: Firestore;
 
 beforeAll(async () => {
   firestore = await startFirestore();
   useFirestoreEmulator(firestore.address, PROJECT);
-  library = new Firestore({ projectId: PROJECT });
+  sdk = new Firestore({ projectId: PROJECT });
   const orders = ids.map((id, i) => ({
     team_id: TEAM,
     created_at: 1_700_000_000_000 + Math.floor(i / 10),
-    customer_data: { customer_id: `customer of ${id}`, customer_name: 'not asked for' },
+    customer_data: { customer_id: `customer of ${id}`, customer_name: 'not selected' },
   }));
-  await writeRecords(library, 'orders', Object.fromEntries(ids.map((id, i) => [id, orders[i] ?? {}])));
+  await writeRecords(sdk, 'orders', Object.fromEntries(ids.map((id, i) => [id, orders[i] ?? {}])));
 });
 afterEach(() => firestore.faults.clear());
 afterAll(async () => {
-  await library.terminate();
+  await sdk.terminate();
   await firestore.close();
 });
 
@@ -43,11 +43,11 @@ const open = (signal = new AbortController().signal): CallContext => createCallC
 
 async function idsOf(db: CallContext, selected: QuerySpec): Promise<string[]> {
   const found: string[] = [];
-  for await (const group of streamQuery(db, selected)) found.push(...group.map(({ id }) => id));
+  for await (const batch of streamQuery(db, selected)) found.push(...batch.map(({ id }) => id));
   return found;
 }
 
-test('reads documents in order, of each the fields that are asked for, in one call', async () => {
+test('reads documents in order with the selected fields, in one call', async () => {
   const db = open();
   expect(await idsOf(db, selection)).toEqual(ids);
   const [first] = (await streamQuery(db, selection).next()).value as unknown[];
@@ -58,26 +58,26 @@ test('reads documents in order, of each the fields that are asked for, in one ca
   expect(db.callCount).toBe(2);
 });
 
-describe('after an error in the middle, goes on behind the last document', () => {
+describe('continues after the last document', () => {
   test.each([
     ['UNAVAILABLE', 1],
     ['INTERNAL', 127],
     ['RESOURCE_EXHAUSTED', 128],
     ['DEADLINE_EXCEEDED', 129],
     ['UNAVAILABLE', 1000],
-  ] as const)('%s after %i documents', async (code, messages) => {
+  ] as const)('after %s and %i documents', async (code, messages) => {
     firestore.faults.inject({ rpc: 'RunQuery', when: { messages }, action: { kind: 'error', code } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
     expect(db.callCount).toBe(2);
   });
 
-  test('a lost connection', async () => {
+  test('after a lost connection', async () => {
     firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 333 }, action: { kind: 'drop' } });
     expect(await idsOf(open(), selection)).toEqual(ids);
   });
 
-  test('one after another, as long as documents come in between', async () => {
+  test('after each of many errors, with documents between them', async () => {
     const often = { rpc: 'RunQuery', times: 8, when: { messages: 100 } } as const;
     firestore.faults.inject({ ...often, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const db = open();
@@ -85,7 +85,7 @@ describe('after an error in the middle, goes on behind the last document', () =>
     expect(db.callCount).toBe(9);
   });
 
-  test('of a query that goes by ids alone', async () => {
+  test('in a query ordered by id alone', async () => {
     firestore.faults.inject({
       rpc: 'RunQuery',
       when: { messages: 500 },
@@ -95,30 +95,30 @@ describe('after an error in the middle, goes on behind the last document', () =>
   });
 });
 
-test('fails at once with an error that time does not mend', async () => {
+test('throws a permanent error at once', async () => {
   firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   const db = open();
   await expect(idsOf(db, selection)).rejects.toMatchObject({ code: 7 });
   expect(db.callCount).toBe(1);
 });
 
-test('ends with the signal, also while nothing comes', async () => {
+test('ends with the signal, even while nothing arrives', async () => {
   const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'hang' } });
   const controller = new AbortController();
   const reading = idsOf(open(controller.signal), selection);
   await fault.fired;
-  controller.abort(new Error('the time is up'));
-  await expect(reading).rejects.toThrow('the time is up');
+  controller.abort(new Error('timeout'));
+  await expect(reading).rejects.toThrow('timeout');
 });
 
-test('ends its call when nobody reads on', async () => {
+test('cancels its call when the consumer stops', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = firestore.observe((call) => resolve(call.outcome));
-  // Held in the middle, so that the call cannot have ended by itself.
+  // Delayed in the middle, so that the call cannot end by itself.
   firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
-  const groups = streamQuery(open(), selection);
-  await groups.next();
-  await groups.return(undefined);
+  const batches = streamQuery(open(), selection);
+  await batches.next();
+  await batches.return(undefined);
   expect(await outcome).toBe('CANCELLED');
   stop();
 });
