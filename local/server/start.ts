@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Firestore } from '@google-cloud/firestore';
+import { createDataRoutes } from '../data-pages';
+import { createDataSource } from '../data-pages/data-source';
 import { createReferenceRoutes } from '../reference';
 import { seedIfEmpty } from '../sample';
 import { startFunctionsServer, type FunctionsServer, type GetRoute } from './functions-server';
@@ -29,11 +31,13 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const [firestore] = await Promise.all([openFirestore(config), isWatching ? undefined : build()]);
   setEnvironment(config, firestore.address);
-  const seeded = config.sampleData ? await seed() : 0;
-  const functions = await serveFunctions(config, isWatching);
+  const client = new Firestore();
+  const seeded = config.sampleData ? await seedIfEmpty(client) : 0;
+  const functions = await serveFunctions(config, client, isWatching);
 
   stopOnSignal(async () => {
     await functions.close(GRACE_MS);
+    await client.terminate();
     await firestore.close();
   });
   console.log(formatStartupMessage({ config, functions, firestoreAddress: firestore.address, seeded }));
@@ -76,21 +80,14 @@ function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig, 
   if (typeof firestore === 'object') process.env['no_grpc_proxy'] = '127.0.0.1';
 }
 
-async function seed(): Promise<number> {
-  const client = new Firestore();
-  try {
-    return await seedIfEmpty(client);
-  } finally {
-    await client.terminate();
-  }
-}
-
 async function serveFunctions(
   { functionsPort: port, apiKey }: LocalConfig,
+  client: Firestore,
   isWatching: boolean,
 ): Promise<FunctionsServer> {
-  const routes = createReferenceRoutes(getFirstApiKey(apiKey));
-  const getExtraRoute: GetRoute = (path) => routes.get(path);
+  const referenceRoutes = createReferenceRoutes(getFirstApiKey(apiKey));
+  const getDataRoute = createDataRoutes(createDataSource(client));
+  const getExtraRoute: GetRoute = (path) => referenceRoutes.get(path) ?? getDataRoute(path);
   installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
   try {
     if (isWatching) {

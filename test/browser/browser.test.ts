@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, HTTPResponse, Page } from 'puppeteer-core';
 import { operationNames } from '../../functions/test/support/operations';
-import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { EXAMPLE_PRICE_LIST } from '../../local/sample';
+import type { PriceListBody } from '../../local/sample/price-list';
+import { cleanUp, post, startLocalServer, type LocalServer } from '../support/local-server';
 import { launchChromium } from './chromium';
 
 /**
@@ -95,7 +98,7 @@ describe('the reference page', () => {
     page.on('console', (message) => {
       if (message.type() === 'error') complaints.push(message.text());
     });
-    await page.goto(reference());
+    await page.goto(getReferenceUrl());
     await page.waitForSelector('.opblock');
   });
 
@@ -105,7 +108,7 @@ describe('the reference page', () => {
       new Set(operationNames.map((name) => `/${name}`)),
     );
     await picture('reference');
-    expect(requested.filter((url) => !url.startsWith(reference()) && !url.startsWith('data:'))).toEqual([]);
+    expect(requested.filter((url) => !url.startsWith(getReferenceUrl()) && !url.startsWith('data:'))).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
@@ -127,6 +130,68 @@ describe('the reference page', () => {
   });
 });
 
+describe('the data pages', () => {
+  const problems: string[] = [];
+  const requested: string[] = [];
+
+  beforeEach(async () => {
+    problems.length = requested.length = 0;
+    page.on('request', (request) => requested.push(request.url()));
+    page.on('requestfailed', (request) => problems.push(`${request.url()} failed`));
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text());
+    });
+    await page.goto(getReferenceUrl());
+    await follow('header a[href="/data"]');
+  });
+
+  test('lead from the API reference through collections to a price list and its entries', async () => {
+    const body = readFileSync(EXAMPLE_PRICE_LIST, 'utf8');
+    const created = await post(service.address('addPriceLists'), body, KEY);
+    const { price_list } = JSON.parse(created.text) as { price_list: { id: string } };
+
+    await page.reload();
+    await picture('data');
+    await follow('a[href="/data/price_lists"]');
+    expect(await texts('[data-status]')).toContain('ready');
+    await picture('data-price-lists');
+    await follow(`a[href="/data/price_lists/${price_list.id}"]`);
+    expect(await texts('h2')).toEqual([expect.stringMatching(/^\s*products\s+1,203 documents\s*$/)]);
+    await picture('data-price-list');
+    await follow(`a[href="/data/price_lists/${price_list.id}/products"]`);
+    const first = await texts('.id');
+    expect(first).toHaveLength(50);
+    await follow('a[rel="next"]');
+    const second = await texts('.id');
+    expect([...first, ...second]).toEqual(
+      Object.keys((JSON.parse(body) as PriceListBody).products)
+        .sort()
+        .slice(0, 100),
+    );
+
+    const key = `/data/price_list_idempotency?field=boq_list_id&value=${(JSON.parse(body) as PriceListBody).info.boq_list_id}`;
+    await page.goto(new URL(key, getReferenceUrl()).href);
+    await follow('.id a');
+    await follow(`a[href="/data/price_lists/${price_list.id}"]`);
+    expect(problems).toEqual([]);
+    expect(requested.filter((url) => !url.startsWith(getReferenceUrl()) && !url.startsWith('data:'))).toEqual([]);
+  });
+
+  test('find a document by its id, and show it with its links', async () => {
+    await follow('a[href="/data/orders"]');
+    await page.type('input[name="from"]', 'ord-bad-types');
+    await follow('button');
+    expect((await texts('.id'))[0]).toBe('ord-bad-types');
+    await follow('.id a');
+    await follow('a[href="/data/teams/team-east-africa"]');
+    expect(await texts('td')).toContain('East Africa');
+    expect(problems).toEqual([]);
+  });
+
+  /** Clicks, and waits for the next page. */
+  const follow = (selector: string) => Promise.all([page.waitForNavigation(), page.click(selector)]);
+});
+
 /** A server that stands for a dashboard: an origin of its own, and one page. */
 async function dashboard(): Promise<Server> {
   const server = createServer((_, response) => {
@@ -137,7 +202,7 @@ async function dashboard(): Promise<Server> {
 }
 
 /** The page at the root of the functions' port. */
-const reference = () => new URL('/', service.address('getTeams')).href;
+const getReferenceUrl = () => new URL('/', service.address('getTeams')).href;
 
 const getOrigin = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 

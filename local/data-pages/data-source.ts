@@ -1,0 +1,88 @@
+import type { Firestore } from '@google-cloud/firestore';
+import { FieldPath, type CollectionReference, type DocumentSnapshot, type Query } from '@google-cloud/firestore';
+
+/** What the data pages show of Firestore. Read-only. */
+
+export const PAGE_SIZE = 50;
+
+/** Documents of a subcollection that its document's page shows. */
+const PREVIEW_SIZE = 10;
+
+export interface CollectionView {
+  /** Which documents to show, and in which order; by id unless `sort` is given. */
+  filter?: { field: string; value: string };
+  sort?: { field: string; direction: 'asc' | 'desc' };
+  /** Id of the document before the first one to show. */
+  after?: string;
+  /** Shows documents from this id on. */
+  from?: string;
+}
+
+export interface CollectionPage {
+  path: string;
+  documents: readonly DocumentSnapshot[];
+  /** Documents that match, over all pages. */
+  count: number;
+  /** Id to continue after, if there is a next page. */
+  next: string | undefined;
+}
+
+export interface DocumentPage {
+  document: DocumentSnapshot;
+  subcollections: readonly CollectionPage[];
+}
+
+export interface DataSource {
+  listCollections: () => Promise<string[]>;
+  countDocuments: (collection: string) => Promise<number>;
+  readCollection: (path: string, view: CollectionView) => Promise<CollectionPage>;
+  readDocument: (path: string) => Promise<DocumentPage>;
+}
+
+export function createDataSource(firestore: Firestore): DataSource {
+  return {
+    listCollections: async () => (await firestore.listCollections()).map(({ id }) => id).sort(),
+    countDocuments: (collection) => countMatches(firestore.collection(collection)),
+    readCollection: (path, view) => readPage(firestore.collection(path), view, PAGE_SIZE),
+    readDocument: async (path) => {
+      const reference = firestore.doc(path);
+      const [document, collections] = await Promise.all([reference.get(), reference.listCollections()]);
+      const subcollections = await Promise.all(collections.map((collection) => readPage(collection, {}, PREVIEW_SIZE)));
+      return { document, subcollections };
+    },
+  };
+}
+
+async function readPage(collection: CollectionReference, view: CollectionView, size: number): Promise<CollectionPage> {
+  const { filter, sort } = view;
+  const filtered: Query =
+    filter === undefined ? collection : collection.where(filter.field, '==', parseValue(filter.value));
+  const ordered =
+    sort === undefined ? filtered.orderBy(FieldPath.documentId()) : filtered.orderBy(sort.field, sort.direction);
+  const [{ docs }, count] = await Promise.all([
+    startPage(ordered, collection, view).then((query) => query.limit(size + 1).get()),
+    countMatches(filtered),
+  ]);
+  const documents = docs.slice(0, size);
+  return { path: collection.path, documents, count, next: docs.length > size ? documents.at(-1)?.id : undefined };
+}
+
+async function startPage(
+  query: Query,
+  collection: CollectionReference,
+  { after, from, sort }: CollectionView,
+): Promise<Query> {
+  if (after !== undefined) return query.startAfter(sort === undefined ? after : await collection.doc(after).get());
+  return from === undefined || sort !== undefined ? query : query.startAt(from);
+}
+
+const countMatches = async (query: Query): Promise<number> => (await query.count().get()).data().count;
+
+/** The value of a filter as the links of a page write it: JSON, so that 1 is not "1". */
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,208 @@
+import { createServer, type Server } from 'node:http';
+import type { Firestore } from '@google-cloud/firestore';
+import { Timestamp } from '@google-cloud/firestore';
+import { collections } from '../../../functions/src/lib/firestore/collections';
+import { call, createFirestoreClient } from '../../../test/support/local-server';
+import { startFirestore, type EmbeddedFirestore } from '../../firestore';
+import { closeServer, listen } from '../../server/functions-server';
+import { createDataSource, PAGE_SIZE } from '../data-source';
+import { createDataRoutes } from '../index';
+import { DESCRIPTIONS } from '../pages';
+
+/** The data pages by HTTP, over a real Firestore client and the embedded Firestore. */
+
+let firestore: EmbeddedFirestore;
+let db: Firestore;
+let server: Server;
+let origin: string;
+
+beforeAll(async () => {
+  firestore = await startFirestore();
+  db = createFirestoreClient(firestore.address);
+  const getRoute = createDataRoutes(createDataSource(db));
+  server = createServer((request, response) => {
+    const route = getRoute((request.url ?? '').split('?', 1)[0] ?? '');
+    if (route === undefined) response.writeHead(404).end();
+    else route(request, response);
+  });
+  origin = await listen(server, 0);
+});
+beforeEach(() => {
+  firestore.faults.clear();
+  firestore.clear();
+});
+afterAll(async () => {
+  await closeServer(server, 0);
+  await db.terminate();
+  await firestore.close();
+});
+
+const get = (path: string, init?: RequestInit) => call(origin + path, init);
+
+/** The ids of the documents in a page's tables. */
+const getIds = (page: string) => [...page.matchAll(/<td class="id"><a href="[^"]*">([^<]*)<\/a>/g)].map(([, id]) => id);
+
+const getLink = (page: string, text: string) =>
+  [...page.matchAll(/<a [^>]*?href="([^"]*)"[^>]*>([^<]*)<\/a>/g)]
+    .find(([, , label]) => label === text)?.[1]
+    ?.replaceAll('&amp;', '&');
+
+async function write(collection: string, count: number, data: (i: number) => object): Promise<void> {
+  for (let from = 0; from < count; from += 500) {
+    const batch = db.batch();
+    for (let i = from; i < Math.min(from + 500, count); i++)
+      batch.set(db.doc(`${collection}/${String(i).padStart(6, '0')}`), data(i));
+    await batch.commit();
+  }
+}
+
+test('each collection of the service has a description', () => {
+  expect(Object.keys(DESCRIPTIONS).sort()).toEqual(Object.values(collections).sort());
+});
+
+test('the overview lists every collection with its number of documents, and says when there is none', async () => {
+  expect((await get('/data')).text).toContain('The database is empty.');
+  await write('teams', 3, () => ({ name: 'A team' }));
+  await write('custom', 1, () => ({}));
+  const { status, text } = await get('/data');
+  expect(status).toBe(200);
+  expect(text.replace(/\s+/g, ' ')).toMatch(
+    /teams<\/a><\/td> ?<td class="right">3<.*custom<\/a><\/td> ?<td class="right">1</,
+  );
+});
+
+test('a collection is read page by page, each document once, in the order of ids', async () => {
+  await write('orders', PAGE_SIZE * 2 + 1, (i) => ({ status: 'WAITING', number: i }));
+  const ids: (string | undefined)[] = [];
+  for (let url: string | undefined = '/data/orders'; url !== undefined;) {
+    const { text } = await get(url);
+    expect(text).toContain(`${PAGE_SIZE * 2 + 1} documents`);
+    expect(getIds(text).length).toBeLessThanOrEqual(PAGE_SIZE);
+    ids.push(...getIds(text));
+    url = getLink(text, 'Next page →');
+  }
+  expect(ids).toEqual(Array.from({ length: PAGE_SIZE * 2 + 1 }, (_, i) => String(i).padStart(6, '0')));
+});
+
+test('a status filters, a column sorts in both directions over pages, and an id can be found', async () => {
+  await write('price_lists', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed', number: (i * 7) % 120 }));
+  const first = (await get('/data/price_lists')).text;
+  const ready = (await get(getLink(first, 'ready') ?? '')).text;
+  expect(ready).toContain('40 documents');
+  expect(getIds(ready)).toEqual(Array.from({ length: 40 }, (_, i) => String(i * 3).padStart(6, '0')));
+
+  const sorted = (await get(getLink(first, 'number') ?? '')).text;
+  const next = (await get(getLink(sorted, 'Next page →') ?? '')).text;
+  const numbers = (page: string) =>
+    [...page.matchAll(/class="number" title="(\d+)"/g)].map(([, value]) => Number(value));
+  expect([...numbers(sorted), ...numbers(next)]).toEqual(Array.from({ length: 100 }, (_, i) => 119 - i));
+  const ascending = (await get(getLink(sorted, 'number ↓') ?? '')).text;
+  expect(numbers(ascending)[0]).toBe(0);
+
+  expect(getIds((await get('/data/price_lists?from=000117')).text)).toEqual(['000117', '000118', '000119']);
+});
+
+test('a document shows its fields, links to other documents, and the beginning of its subcollections', async () => {
+  await db.doc('markets/mkt-ken').set({ name: { en: 'Kenya' } });
+  await db.doc('price_lists/one').set({
+    status: 'ready',
+    market_id: 'mkt-ken',
+    created_at: 1_783_320_000_000,
+    changed: Timestamp.fromMillis(0),
+    payload: Buffer.alloc(1_234),
+    nested: { list: [1, { deep: true }], none: null },
+    response: '{"success":true}',
+  });
+  await write('price_lists/one/products', 1_203, (i) => ({ price_list_price: i }));
+  const { text } = await get('/data/price_lists/one');
+  expect(getLink(text, 'mkt-ken')).toBe('/data/markets/mkt-ken');
+  for (const shown of [
+    '2026-07-06 06:40:00.000 UTC',
+    '1970-01-01',
+    '1,234 bytes',
+    'deep',
+    'null',
+    '&quot;success&quot;: true',
+  ])
+    expect(text).toContain(shown);
+  expect(text).toContain('data-status="ready"');
+  expect(text).toContain('1,203 documents');
+  expect(getIds(text)).toHaveLength(10);
+  const entries = (await get(getLink(text, 'All 1,203 →') ?? '')).text;
+  expect(getIds(entries)).toHaveLength(PAGE_SIZE);
+});
+
+test('what is stored is escaped wherever it appears', async () => {
+  const attack = `"'><script>alert(1)</script>`;
+  await db
+    .collection('teams')
+    .doc(attack.replace('/', ''))
+    .set({ [attack]: attack, status: attack, team_id: attack.replace('/', '') });
+  const list = await get('/data/teams');
+  const id = encodeURIComponent(attack.replace('/', ''));
+  const document = await get(`/data/teams/${id}`);
+  const views = [
+    `/data/teams?from=${id}`,
+    `/data/teams?field=status&value=${id}`,
+    `/data/teams?sort=${id}`,
+    `/data/${id}`,
+  ];
+  for (const { text } of [list, document, ...(await Promise.all(views.map((view) => get(view))))]) {
+    expect(text).not.toContain('<script>');
+    expect(text).not.toContain(`"'>`);
+  }
+  expect(document.text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+});
+
+test('ids with any characters have pages', async () => {
+  const id = 'ä b?c#d%e&f+g';
+  await db.collection('teams').doc(id).set({ name: 'Odd' });
+  const { text } = await get('/data/teams');
+  expect((await get(getLink(text, id.replaceAll('&', '&amp;')) ?? '')).text).toContain('Odd');
+});
+
+test.each([
+  ['/data/teams/none', 404],
+  ['/data/%E0%A4', 400],
+])('%s: %d, as a page', async (path, status) => {
+  const response = await get(path);
+  expect(response.status).toBe(status);
+  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+});
+
+test('an error of Firestore is shown, not thrown', async () => {
+  firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  const response = await get('/data/teams');
+  expect(response.status).toBe(500);
+  expect(response.text).toContain('PERMISSION_DENIED');
+});
+
+test('the pages are read-only, load no script, and are not served under another host name', async () => {
+  expect((await get('/data/teams', { method: 'POST' })).status).toBe(405);
+  const { headers, text } = await get('/data');
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(text).not.toContain('<script');
+  expect((await get('/data.css')).headers.get('content-type')).toContain('text/css');
+
+  const { request } = await import('node:http');
+  const status = await new Promise((resolve, reject) => {
+    request(`${origin}/data`, { headers: { host: 'rebound.example.com' } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+  expect(status).toBe(403);
+});
+
+test('a page of a list of 20,000 entries holds one page of them, and is there within two seconds', async () => {
+  await write('price_lists/big/products', 20_000, (i) => ({ price_list_price: i }));
+  const startedAt = performance.now();
+  const { text } = await get('/data/price_lists/big/products?from=010000');
+  const [first] = getIds(text);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(first).toBe('010000');
+  expect(text).toContain('20,000 documents');
+  expect(text.length).toBeLessThan(40_000);
+}, 60_000);

@@ -1,0 +1,121 @@
+import { DocumentReference, GeoPoint, Timestamp } from '@google-cloud/firestore';
+import { html, type Content, type Html } from './html';
+import { toDataUrl } from './urls';
+
+/** How stored values appear on the data pages. */
+
+const MAX_TEXT = 4_000;
+const MAX_CELL_TEXT = 48;
+const MAX_ENTRIES = 200;
+
+/** Integers of fields that end in `_at` and lie after this moment (1973) are Unix milliseconds. */
+const MIN_TIME_MS = 100_000_000_000;
+
+/** Finds the page of the document that a field such as `market_id` names, if there is such a collection. */
+export type FindLink = (field: string, value: string) => string | undefined;
+
+const LINKED_COLLECTIONS: Readonly<Record<string, string>> = { document_id: 'price_list_requests' };
+
+export const createFindLink =
+  (collections: readonly string[]): FindLink =>
+  (field, value) => {
+    const collection = LINKED_COLLECTIONS[field] ?? field.replace(/_id$/, 's');
+    const isLink = field.endsWith('_id') && value !== '' && !value.includes('/') && collections.includes(collection);
+    return isLink ? toDataUrl(`${collection}/${value}`) : undefined;
+  };
+
+/** One line for a cell of a table. */
+export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
+  if (value === undefined) return html`<span class="absent">–</span>`;
+  if (Array.isArray(value)) return html`<span class="quiet">${formatCount(value.length, 'item')}</span>`;
+  if (isMap(value)) return shorten(summarizeMap(value), MAX_CELL_TEXT);
+  return formatScalar(field, value, MAX_CELL_TEXT, findLink);
+}
+
+/** A whole value, maps and arrays with all they hold. */
+export function formatValue(field: string, value: unknown, findLink: FindLink): Html {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return html`<span class="quiet">empty array</span>`;
+    return formatEntries(
+      value.map((item: unknown, i) => [String(i), item]),
+      (_, item) => formatValue(field, item, findLink),
+    );
+  }
+  if (isMap(value)) {
+    if (Object.keys(value).length === 0) return html`<span class="quiet">empty map</span>`;
+    return formatEntries(Object.entries(value), (name, item) => formatValue(name, item, findLink));
+  }
+  return formatScalar(field, value, MAX_TEXT, findLink);
+}
+
+function formatEntries(entries: [string, unknown][], format: (name: string, item: unknown) => Html): Html {
+  const rows = entries.slice(0, MAX_ENTRIES).map(
+    ([name, item]) =>
+      html`<tr>
+        <th scope="row">${name}</th>
+        <td>${format(name, item)}</td>
+      </tr>`,
+  );
+  const hidden = entries.length - rows.length;
+  const rest = hidden > 0 ? html`<p class="quiet">… and ${formatNumber(hidden)} more</p>` : undefined;
+  return html`<table class="fields">
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+    ${rest}`;
+}
+
+function formatScalar(field: string, value: unknown, maxText: number, findLink: FindLink): Html {
+  if (typeof value === 'string') {
+    if (value === '') return html`<span class="quiet">empty string</span>`;
+    const link = findLink(field, value);
+    if (maxText === MAX_CELL_TEXT) return linkTo(link, shorten(value, maxText));
+    const json = formatJson(value);
+    if (json !== undefined) return html`<pre>${truncate(json, maxText)}</pre>`;
+    return linkTo(link, truncate(value, maxText));
+  }
+  if (typeof value === 'number') {
+    const isTime = field.endsWith('_at') && Number.isSafeInteger(value) && value > MIN_TIME_MS;
+    const text = isTime ? formatTime(new Date(value)) : String(value);
+    return html`<span class="${isTime ? 'time' : 'number'}" title="${value}">${text}</span>`;
+  }
+  if (value instanceof Timestamp) return html`<span class="time">${formatTime(value.toDate())}</span>`;
+  if (value instanceof Uint8Array) return html`<span class="quiet">${formatCount(value.length, 'byte')}</span>`;
+  if (value instanceof DocumentReference) return html`<a href="${toDataUrl(value.path)}">${value.path}</a>`;
+  if (value instanceof GeoPoint) return html`${value.latitude}, ${value.longitude}`;
+  return html`<span class="quiet">${String(value)}</span>`;
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+const summarizeMap = (map: Record<string, unknown>): string =>
+  Object.entries(map)
+    .map(([name, value]) => `${name}: ${typeof value === 'object' && value !== null ? '…' : String(value)}`)
+    .join(', ');
+
+const linkTo = (url: string | undefined, text: string): Html =>
+  url === undefined ? html`${text}` : html`<a href="${url}">${text}</a>`;
+
+/** A text that is a JSON object or array, such as a stored response, with line breaks. */
+function formatJson(text: string): string | undefined {
+  if (!/^[{[]/.test(text)) return undefined;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return undefined;
+  }
+}
+
+export const shorten = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max)}…`);
+
+const truncate = (text: string, max: number) =>
+  text.length <= max ? text : `${text.slice(0, max)}… (${formatNumber(text.length)} characters)`;
+
+const formatTime = (time: Date) => time.toISOString().replace('T', ' ').replace('Z', ' UTC');
+
+export const formatNumber = (value: number): string => value.toLocaleString('en');
+
+export const formatCount = (count: number, noun: string): string =>
+  `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
