@@ -1,16 +1,28 @@
 /** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */
-const roots = ['functions/src', 'functions/cli', 'functions/test', 'local', 'test', 'bench', 'scripts', 'docs/examples'];
+const roots = [
+  'functions/src',
+  'functions/cli',
+  'functions/test',
+  'local',
+  'test',
+  'bench',
+  'scripts',
+  'docs/examples',
+];
 
 /** Each folder of tests is a project of its own: `npx jest --selectProjects local`. */
 const project = (displayName, folder) => ({
   displayName,
   roots: roots.map((root) => `<rootDir>/${root}`),
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
+  runtime: '<rootDir>/scripts/jest/runtime.cjs',
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.jest.json' }] },
 });
 
 export default {
   projects: [project('functions', 'functions/test'), project('local', 'local'), project('product', 'test')],
+  // Test files wait for processes and disks as much as for processors: all cores are used.
+  maxWorkers: '100%',
   testTimeout: 30_000,
 };

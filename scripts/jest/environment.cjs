@@ -1,0 +1,50 @@
+const { types } = require('node:util');
+const { default: NodeEnvironment } = require('jest-environment-node');
+
+/** Built-in classes of which Jest gives each test file its own, and how an object of any of them is told. */
+const KINDS = {
+  Object: (value) => (typeof value === 'object' && value !== null) || typeof value === 'function',
+  Function: (value) => typeof value === 'function',
+  Array: Array.isArray,
+  Error: types.isNativeError,
+  Promise: types.isPromise,
+  Map: types.isMap,
+  Set: types.isSet,
+  Date: types.isDate,
+  RegExp: types.isRegExp,
+  Float64Array: types.isFloat64Array,
+};
+
+/** Makes `instanceof` of the built-in classes true for objects that come from another realm. */
+function spanRealms(global) {
+  for (const [name, isKind] of Object.entries(KINDS)) {
+    const builtIn = global[name];
+    Object.defineProperty(builtIn, Symbol.hasInstance, {
+      configurable: true,
+      value(object) {
+        return (this === builtIn && isKind(object)) || Function.prototype[Symbol.hasInstance].call(this, object);
+      },
+    });
+  }
+}
+
+spanRealms(globalThis);
+
+/** Node's environment for tests, beside packages that all test files share (runtime.cjs). */
+module.exports = class SharedPackagesEnvironment extends NodeEnvironment {
+  #variables;
+
+  async setup() {
+    await super.setup();
+    spanRealms(this.global);
+    // Packages read the environment variables of the process, so tests have to set the same.
+    this.#variables = { ...process.env };
+    this.global.process.env = process.env;
+  }
+
+  async teardown() {
+    for (const name of Object.keys(process.env)) if (!(name in this.#variables)) Reflect.deleteProperty(process.env, name);
+    Object.assign(process.env, this.#variables);
+    await super.teardown();
+  }
+};
