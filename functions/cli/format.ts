@@ -1,43 +1,30 @@
 import { styleText } from 'node:util';
-import type { Attempt, KeyRecord } from '../src/lib/schemas/key-record';
-import type { WorkflowContext } from '../src/price-lists/create-price-lists';
+import type { Attempt, FailureCause, KeyRecord } from '../src/lib/schemas/key-record';
+import type { WorkflowContext } from '../src/price-lists/workflow-context';
+import { escapeControls, escapeJsonControls, quote } from './escape';
 import { readListProgress, type ListProgress } from './stored-records';
 import type { StoredPayload } from './review';
+import type { SweepResult } from './sweep';
 
-/** What an operator is shown: the facts of a key, as they are for machines, and as text. */
+/** What an operator sees of a key: its facts for programs, and as text. */
 
-export const HELP = `npm run price-lists -- <command>
-
-  list [--status <status>]... [--older-than 30m]   keys that await an operator, oldest first
-  show <boq_list_id> [--payload <file, or ->]      all there is to know of a key, or what was posted
-  resume <boq_list_id> [--reason <text>]           finish its lists from the stored payload
-  release <boq_list_id> --reason <text>            give its attempt up, and free the key
-
-  --project <id>   the project; by default that of the environment, or of .firebaserc
-  --json           for machines
-  --yes            do not ask before anything is written
-  --by <name>      who decides, if not the user of this machine
-
-A project whose id begins with demo- is looked for at FIRESTORE_EMULATOR_HOST, or at 127.0.0.1:8080; any other one in
-production, with the application-default credentials, unless FIRESTORE_EMULATOR_HOST is set.
-`;
-
-/** The facts of a key that `list` shows. Times are Unix milliseconds. */
+/** What `list` shows of a key. Times are Unix milliseconds. */
 export interface KeySummary {
   boq_list_id: string;
   status: KeyRecord['status'];
   market_id: string;
   products_count: number;
-  /** How far both lists have come; null where no market matched. */
+  /** Progress of both lists; null if no market matched. */
   expected_forward_cost: ListProgress | null;
   price_list: ListProgress | null;
   claimed_at: number;
   since: number;
   lease_expires_at: number;
   failure: string | null;
+  failure_cause: FailureCause | null;
 }
 
-/** All facts of a key. */
+/** What `show` shows of a key. */
 export interface KeyDetails extends KeySummary {
   document_id: string;
   expected_forward_cost_id: string | null;
@@ -47,12 +34,14 @@ export interface KeyDetails extends KeySummary {
     | { usable: true; bytes: number; name: string; date: string; currency_iso: string }
     | { usable: false; reason: string };
   response: string | null;
+  automatic_resumes: number;
   history: readonly Attempt[];
   actions: KeyRecord['actions'];
 }
 
 export async function getKeySummary(record: KeyRecord, { db }: WorkflowContext): Promise<KeySummary> {
-  const { boq_list_id, status, market_id, products_count, creation, claimed_at, lease_expires_at, failure } = record;
+  const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
+  const { claimed_at, lease_expires_at, failure, failure_cause } = record;
   const [expected_forward_cost, price_list] =
     creation === null
       ? [null, null]
@@ -60,93 +49,119 @@ export async function getKeySummary(record: KeyRecord, { db }: WorkflowContext):
           readListProgress(db, 'expected_forward_cost', creation),
           readListProgress(db, 'price_list', creation),
         ]);
-  const since = record.updated_at;
-  const lists = { expected_forward_cost, price_list };
-  return { boq_list_id, status, market_id, products_count, ...lists, claimed_at, since, lease_expires_at, failure };
+  const attempt = { boq_list_id, status, market_id, products_count, expected_forward_cost, price_list };
+  return { ...attempt, claimed_at, since, lease_expires_at, failure, failure_cause };
 }
 
 export async function getKeyDetails(
   record: KeyRecord,
   payload: StoredPayload,
-  run: WorkflowContext,
+  context: WorkflowContext,
 ): Promise<KeyDetails> {
-  const { document_id, creation, fingerprint, response, history, actions } = record;
+  const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
   return {
-    ...(await getKeySummary(record, run)),
+    ...(await getKeySummary(record, context)),
     document_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,
     fingerprint,
-    payload: summary(payload),
+    payload: summarizePayload(payload),
     response,
+    automatic_resumes,
     history,
     actions,
   };
 }
 
-function summary(payload: StoredPayload): KeyDetails['payload'] {
+function summarizePayload(payload: StoredPayload): KeyDetails['payload'] {
   if (payload.kind === 'invalid') return { usable: false, reason: payload.reason };
   const { name, date, currency_iso } = payload.submission.info;
   return { usable: true, bytes: payload.text.length, name, date, currency_iso };
 }
 
-/** The keys, one under the other. */
-export function formatKeys(reports: readonly KeySummary[], awaitingOnly: boolean, now: number): string {
-  const what = awaitingOnly ? 'awaiting an operator' : 'of these statuses';
-  if (reports.length === 0) return `No key is ${what}.\n`;
-  const keys = reports.length === 1 ? '1 key is' : `${reports.length} keys are`;
-  return `${keys} ${what}, the oldest first.\n\n${reports.map((key) => formatKey(key, now)).join('\n')}`;
+/** Whether the owner of an attempt may still be at work. */
+export const isInProgress = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
+  status === 'processing' && now < lease_expires_at;
+
+export function formatKeys(keys: readonly KeySummary[], isReviewOnly: boolean, now: number): string {
+  if (keys.length === 0) return isReviewOnly ? 'No key requires review.\n' : 'No key has one of these statuses.\n';
+  const verb = keys.length === 1 ? ['requires', 'has'] : ['require', 'have'];
+  const what = isReviewOnly ? `${verb[0] ?? ''} review` : `${verb[1] ?? ''} one of these statuses`;
+  const title = `${count(keys.length, 'key')} ${what}, oldest first.`;
+  return `${title}\n\n${keys.map((key) => formatKey(key, now)).join('\n')}`;
+}
+
+/** What `list` does not list: attempts in progress, and when the last of their leases ends. */
+export function formatInProgress(records: readonly KeyRecord[]): string {
+  if (records.length === 0) return 'No attempt is in progress.\n';
+  const until = formatTime(Math.max(...records.map(({ lease_expires_at }) => lease_expires_at)));
+  return records.length === 1
+    ? `1 attempt is in progress; its lease lasts until ${until} unless it is renewed.\n`
+    : `${records.length} attempts are in progress; the last of their leases lasts until ${until} unless it is renewed.\n`;
 }
 
 function formatKey(key: KeySummary, now: number): string {
-  return formatFields(JSON.stringify(key.boq_list_id), {
-    status: formatStatus(key, now),
-    lists: `${count(key.products_count, 'product')} for market ${JSON.stringify(key.market_id)}`,
+  return formatFields(key, now, {
+    lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
     written: formatProgress(key),
     failure: key.failure,
   });
 }
 
-/** Everything about one key. */
 export function formatKeyDetails(key: KeyDetails, now: number): string {
-  const { payload, history, actions } = key;
-  return formatFields(JSON.stringify(key.boq_list_id), {
-    status: formatStatus(key, now),
+  const { payload, history, actions, failure_cause, automatic_resumes } = key;
+  return formatFields(key, now, {
     claimed: formatTime(key.claimed_at),
-    lists: `${count(key.products_count, 'product')} for market ${JSON.stringify(key.market_id)}`,
+    lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
     written: formatProgress(key),
     failure: key.failure,
+    cause: failure_cause,
+    swept: automatic_resumes === 0 ? null : count(automatic_resumes, 'resume'),
     payload: payload.usable
-      ? `${payload.bytes} bytes, "${payload.name}", ${payload.date}, ${payload.currency_iso}`
+      ? `${payload.bytes} bytes, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
       : `unusable, ${payload.reason}: the attempt can only be released`,
     fingerprint: key.fingerprint,
     request: key.document_id,
     'cost list': key.expected_forward_cost_id,
     'price list': key.price_list_id,
-    answer: key.response,
-    actions: joinLines(
-      actions.map(
-        ({ action, at: time, by, reason }) => `${action} ${formatTime(time)} by ${by}: ${reason ?? 'no reason given'}`,
-      ),
+    response: key.response === null ? null : escapeJsonControls(key.response),
+    actions: actions.map(
+      ({ action, at, by, reason }) => `${action} ${formatTime(at)} by ${by}: ${reason ?? 'no reason given'}`,
     ),
-    history: joinLines(
-      history.map(({ document_id, claimed_at }) => `request ${document_id}, claimed ${formatTime(claimed_at)}`),
-    ),
+    history: history.map(({ document_id, claimed_at }) => `request ${document_id}, claimed ${formatTime(claimed_at)}`),
   });
 }
 
-function formatFields(title: string, lines: Readonly<Record<string, string | null>>): string {
-  const shown = Object.entries(lines).filter(([, text]) => text !== null);
-  const body = shown.map(([label, text]) => `    ${styleText('dim', label.padEnd(12))}${text ?? ''}`);
-  return [`  ${styleText('bold', title)}`, ...body, ''].join('\n');
+/** One line of `sweep`. */
+export function formatSweepResult({ time, boq_list_id, result, reason }: SweepResult & { time: number }): string {
+  const text = {
+    resumed: 'ready',
+    would_resume: 'would resume',
+    left: 'left to an operator',
+    deferred: 'not yet ready',
+  };
+  const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
+  return `${formatTime(time)}  ${quote(boq_list_id)} ${text[result]}${suffix}\n`;
 }
 
-const joinLines = (lines: readonly string[]): string | null =>
-  lines.length === 0 ? null : lines.join(`\n${' '.repeat(16)}`);
+/** A label's text, or several lines of it; null is left out. Stored text is escaped here and in {@link quote}. */
+type Field = string | readonly string[] | null;
+
+const LABEL_WIDTH = 12;
+
+function formatFields(key: KeySummary, now: number, fields: Readonly<Record<string, Field>>): string {
+  const lines = Object.entries(fields).flatMap(([label, field]) => {
+    const texts = field === null ? [] : typeof field === 'string' ? [field] : field;
+    return texts.map((text, i) => formatLine(i === 0 ? label : '', escapeControls(text)));
+  });
+  const title = `  ${styleText('bold', quote(key.boq_list_id))}`;
+  return [title, formatLine('status', formatStatus(key, now)), ...lines, ''].join('\n');
+}
+
+const formatLine = (label: string, text: string): string => `    ${styleText('dim', label.padEnd(LABEL_WIDTH))}${text}`;
 
 function formatStatus({ status, since, lease_expires_at }: KeySummary, now: number): string {
-  const lease =
-    now < lease_expires_at ? `, at work until ${formatTime(lease_expires_at)} at the latest` : ', past its lease';
+  const lease = now < lease_expires_at ? `, lease until ${formatTime(lease_expires_at)}` : ', lease expired';
   const awaits = status === 'requires_review' || (status === 'processing' && now >= lease_expires_at);
   const styled = styleText(awaits ? 'red' : status === 'completed' ? 'green' : 'yellow', status);
   return `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)${status === 'processing' ? lease : ''}`;
@@ -155,7 +170,7 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
 function formatProgress({ expected_forward_cost, price_list, products_count }: KeySummary): string {
   if (expected_forward_cost === null || price_list === null) return 'no lists: no market matched';
   const list = ({ entries, status }: ListProgress, name: string) =>
-    `${entries} of ${products_count} ${name} (${status ?? 'no parent'})`;
+    `${entries} of ${products_count} ${name} (${status ?? 'no list document'})`;
   return `${list(expected_forward_cost, 'expected forward costs')}, ${list(price_list, 'prices')}`;
 }
 
@@ -168,35 +183,4 @@ function formatAge(ms: number): string {
   if (minutes < 1) return `${Math.floor(ms / 1000)} s`;
   if (minutes < 120) return `${minutes} min`;
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
-}
-
-const BAR_WIDTH = 40;
-
-/** A bar that grows while entries are written; on what is no terminal, nothing. */
-export class ProgressBar {
-  #total = 0;
-  #done = 0;
-
-  constructor(private readonly stream: NodeJS.WriteStream) {}
-
-  start(total: number): void {
-    this.#total = total;
-    this.#draw();
-  }
-
-  advance(entries: number): void {
-    this.#done += entries;
-    this.#draw();
-  }
-
-  end(): void {
-    if (this.stream.isTTY) this.stream.write('\n');
-  }
-
-  #draw(): void {
-    if (!this.stream.isTTY) return;
-    const part = this.#total === 0 ? 1 : this.#done / this.#total;
-    const bar = '█'.repeat(Math.round(part * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
-    this.stream.write(`\r  ${bar} ${this.#done} of ${this.#total} entries`);
-  }
 }

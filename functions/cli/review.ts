@@ -1,6 +1,6 @@
 import { parseText } from '../src/lib/json/body-parser';
 import type { Database } from '../src/lib/firestore/database';
-import { toEntryColumns, applyKeyEvent, type ListKind } from '../src/lib/repositories/price-lists';
+import { toEntryColumns, type ListKind } from '../src/lib/repositories/price-lists';
 import { retry } from '../src/lib/firestore/retry';
 import {
   createPriceListParser,
@@ -8,34 +8,39 @@ import {
   type ProductColumns,
 } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
+import type { KeyOutcome, OperatorDecision, ResumeLimit } from '../src/price-lists/key-state-machine';
+import { applyKeyEvent } from '../src/price-lists/key-steps';
+import { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
-import type { OperatorDecision, KeyOutcome } from '../src/price-lists/key-state-machine';
 import {
-  failAttempt,
   completeAttempt,
+  failAttempt,
+  retryUnderLease,
   writePendingEntries,
   type PendingEntries,
-  type WorkflowContext,
-} from '../src/price-lists/create-price-lists';
-import { readPayloadChunks, streamStoredEntries, getKeyRecord } from './stored-records';
+} from '../src/price-lists/run-attempt';
+import type { WorkflowContext } from '../src/price-lists/workflow-context';
+import { quote } from './escape';
+import { getKeyRecord, readPayloadChunks, streamStoredEntries } from './stored-records';
+import { CommandError } from './terminal';
 
-/** What an operator does about a key that requires review. Every change is a step of the service's own state machine. */
+/** How a key that requires review is resolved. Every change is a step of the service's own state machine. */
 
-/** Why something is not done, in words for the operator. */
-export class CommandError extends Error {}
+/** The stored payload of an attempt is incomplete or damaged: the attempt cannot be resumed, ever. */
+export class InvalidPayloadError extends CommandError {}
 
-/** A stored payload: what it was when it was accepted, or why it is of no use. */
+/** A stored payload as it was accepted, or why it cannot be used. */
 export type StoredPayload =
   { kind: 'valid'; submission: PriceListSubmission; text: Buffer } | { kind: 'invalid'; reason: string };
 
-/** The record of a key. @throws Refusal when the key was never posted */
-export async function requireKeyRecord(boq_list_id: string, run: WorkflowContext): Promise<KeyRecord> {
-  const record = await retry(() => getKeyRecord(run.db, boq_list_id), run);
-  if (record === undefined) throw new CommandError(`No request was ever accepted for ${JSON.stringify(boq_list_id)}.`);
+/** @throws CommandError if no request was ever accepted for the key */
+export async function requireKeyRecord(boqListId: string, context: WorkflowContext): Promise<KeyRecord> {
+  const record = await retry(() => getKeyRecord(context.db, boqListId), context);
+  if (record === undefined) throw new CommandError(`No request was ever accepted for ${quote(boqListId)}.`);
   return record;
 }
 
-/** The payload of an attempt, checked against its fingerprint. */
+/** Reads the payload of an attempt and checks it against its fingerprint. */
 export async function loadStoredPayload(db: Database, attempt: Attempt): Promise<StoredPayload> {
   const chunks = await readPayloadChunks(db, attempt);
   if (chunks.length !== attempt.payload_chunks) {
@@ -46,114 +51,140 @@ export async function loadStoredPayload(db: Database, attempt: Attempt): Promise
     const submission = parseText(createPriceListParser(), text.toString());
     if (computeFingerprint(submission) === attempt.fingerprint) return { kind: 'valid', submission, text };
   } catch {
-    // Damaged: as with another fingerprint, what is stored is not what was accepted.
+    // Damaged. As with another fingerprint, the stored payload is not the accepted one.
   }
-  return { kind: 'invalid', reason: 'what is stored is not what was accepted' };
+  return { kind: 'invalid', reason: 'the stored payload is not the accepted one' };
 }
 
-/** Who decides, and why. */
+/** Who resolves a key, and why. */
 export type DecisionAuthor = Pick<OperatorDecision, 'by' | 'reason'>;
 
-/** What a resume tells of itself on its way. */
+/** Callbacks of a resume. */
 export interface ResumeProgress {
-  /** The attempt is taken over, and this many entries of both lists together are missing or wrong. */
+  /** The attempt is taken over; so many entries of both lists together are missing or differ. */
   onPending(entries: number): void;
   onWritten(entries: number): void;
 }
 
+const SILENT: ResumeProgress = { onPending: () => undefined, onWritten: () => undefined };
+
 /**
- * Takes an attempt over and carries it to its end: writes the entries that are missing or differ, turns both parents
- * ready, and stores the response. May be stopped anywhere and done again, and by two at once: one of them is refused.
+ * Takes over an attempt and carries it to its end: writes the entries that are missing or differ, makes both lists
+ * ready, and stores the response. May be stopped anywhere and repeated; of two at the same time one is rejected.
  *
- * @returns the stored response, by this resume or already there
- * @throws Refusal
+ * @returns the stored response, of this resume or of an earlier one
+ * @throws CommandError; InvalidPayloadError before anything is written
  */
 export async function resume(
   record: KeyRecord,
-  decision: DecisionAuthor,
-  run: WorkflowContext,
-  listener: ResumeProgress,
+  decision: DecisionAuthor & { limit: ResumeLimit },
+  context: WorkflowContext,
+  progress = SILENT,
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
-  const payload = await retry(() => loadStoredPayload(run.db, record), run);
-  if (payload.kind === 'invalid') throw new CommandError(describeInvalidPayload(payload.reason));
+  const { db, clock, leaseMs } = context;
+  const payload = await retry(() => loadStoredPayload(db, record), context);
+  if (payload.kind === 'invalid') throw new InvalidPayloadError(describeInvalidPayload(payload.reason));
 
-  const { info, products } = payload.submission;
-  const owner = run.newToken();
-  const lease_expires_at = run.clock.now() + run.leaseMs;
-  const resumeEvent = { kind: 'resumed', document_id, owner, lease_expires_at, ...decision } as const;
-  const outcome = await retry(
-    (signal) => applyKeyEvent(run.db, boq_list_id, resumeEvent, run.clock.now(), signal),
-    run,
-  );
+  const owner = context.newToken();
+  const takeOver = (signal: AbortSignal) => {
+    const now = clock.now();
+    const event = { kind: 'resumed', document_id, owner, leaseExpiresAt: now + leaseMs, ...decision } as const;
+    return applyKeyEvent(db, boq_list_id, event, now, signal);
+  };
+  const outcome = await retry(takeOver, context);
   if (outcome.kind !== 'owned') return requireCompleted(outcome);
+  return requireCompleted(await carryOut(payload.submission, outcome.record, context, progress));
+}
 
-  const attempt = outcome.record;
+/** Carries a resumed attempt to its end. @throws the error that failed it */
+async function carryOut(
+  { info, products }: PriceListSubmission,
+  attempt: KeyRecord,
+  context: WorkflowContext,
+  progress: ResumeProgress,
+): Promise<KeyOutcome> {
   const { creation } = attempt;
-  let verdict: KeyOutcome;
+  const lease = new Lease(attempt, context);
   try {
     if (creation !== null) {
-      const lacking = await retry(() => findPendingEntries(run.db, creation, products), run);
-      listener.onPending(lacking.expected_forward_cost.ids.length + lacking.price_list.ids.length);
-      await writePendingEntries(lacking, attempt, creation, run, (entries) => listener.onWritten(entries));
+      const find = (signal: AbortSignal) =>
+        findPendingEntries(context.db, creation, products, () => lease.keep(signal));
+      const pending = await retryUnderLease(lease, find, context);
+      progress.onPending(countEntries(pending));
+      await writePendingEntries(pending, creation, lease, context, (entries) => progress.onWritten(entries));
     }
-    verdict = await completeAttempt(info, attempt, run);
+    return await completeAttempt(info, lease, context);
   } catch (error) {
-    verdict = await failAttempt(attempt, boq_list_id, error, run);
-    if (verdict.kind === 'failed') throw error;
+    const outcome = await failAttempt(attempt, error, context);
+    if (outcome.kind === 'failed') throw error;
+    return outcome;
   }
-  return requireCompleted(verdict);
 }
 
 /**
- * Gives an attempt up: its parents are failed, and the next post on its key begins afresh. May be done twice.
+ * Gives up an attempt: its lists stay failed, and the next request for its key is a new attempt. May be repeated.
  *
- * @throws Refusal
+ * @throws CommandError
  */
-export async function release(record: KeyRecord, decision: DecisionAuthor, run: WorkflowContext): Promise<void> {
+export async function release(record: KeyRecord, decision: DecisionAuthor, context: WorkflowContext): Promise<void> {
   const { boq_list_id, document_id } = record;
   const event = { kind: 'released', document_id, ...decision } as const;
-  const verdict = await retry((signal) => applyKeyEvent(run.db, boq_list_id, event, run.clock.now(), signal), run);
-  if (verdict.kind === 'completed') throw new CommandError('The lists are ready: there is nothing to release.');
-  if (verdict.kind !== 'available') throw new CommandError(describeOutcome(verdict));
+  const apply = (signal: AbortSignal) => applyKeyEvent(context.db, boq_list_id, event, context.clock.now(), signal);
+  const outcome = await retry(apply, context);
+  if (outcome.kind === 'completed') throw new CommandError('The lists are ready: there is nothing to release.');
+  if (outcome.kind !== 'available') throw new CommandError(describeOutcome(outcome));
 }
 
-/** The text that says what is left to do about an attempt whose payload is of no use. */
 export const describeInvalidPayload = (reason: string): string =>
-  `The payload cannot be used: ${reason}. This attempt can only be released; its caller then has to post again.`;
+  `The payload cannot be used: ${reason}. This attempt can only be released; the client then has to send the request again.`;
 
-function requireCompleted(verdict: KeyOutcome): { response: string } {
-  if (verdict.kind === 'completed') return { response: verdict.response };
-  throw new CommandError(describeOutcome(verdict));
+function requireCompleted(outcome: KeyOutcome): { response: string } {
+  if (outcome.kind === 'completed') return { response: outcome.response };
+  throw new CommandError(describeOutcome(outcome));
 }
 
-function describeOutcome(verdict: Exclude<KeyOutcome, { kind: 'completed' }>): string {
-  switch (verdict.kind) {
+function describeOutcome(outcome: Exclude<KeyOutcome, { kind: 'completed' }>): string {
+  switch (outcome.kind) {
     case 'available':
-      return 'The key has been released: its caller may post again.';
+      return 'The key was released: the client may send the request again.';
     case 'blocked':
-      return verdict.retryAfterMs === null
-        ? 'Meanwhile another attempt on the key has come to require review. Look at it first.'
-        : `An attempt on the key is live for at most another ${Math.ceil(verdict.retryAfterMs / 1000)} s. Wait for it.`;
+      return outcome.retryAfterMs === null
+        ? 'The key requires review again since it was read. Look at it first.'
+        : 'Another attempt on the key is in progress. Wait for it.';
     case 'payload_mismatch':
     case 'failed':
     case 'owned':
-      return 'Somebody else has settled the key meanwhile. Look at it again.';
+      return 'The key was resolved meanwhile. Look at it again.';
   }
 }
 
-/** The entries that are missing, or are not as the payload has them. */
-async function findPendingEntries(db: Database, creation: Creation, products: ProductColumns): Promise<PendingEntries> {
-  const lacking = async (kind: ListKind) => {
+const countEntries = ({ expected_forward_cost, price_list }: PendingEntries): number =>
+  expected_forward_cost.ids.length + price_list.ids.length;
+
+/** Entries that are read between two looks at the lease. */
+const ENTRIES_PER_LOOK = 1_000;
+
+/** The entries that are missing, or differ from the payload. */
+async function findPendingEntries(
+  db: Database,
+  creation: Creation,
+  products: ProductColumns,
+  keepLease: () => Promise<void>,
+): Promise<PendingEntries> {
+  const findIn = async (kind: ListKind) => {
     const { ids, prices } = toEntryColumns(kind, products);
-    const held = new Map<string, unknown>();
-    for await (const [id, stored] of streamStoredEntries(db, kind, creation)) held.set(id, stored);
-    const isWrong = (place: number) => held.get(ids[place] ?? '') !== prices[place];
-    return { ids: ids.filter((_, place) => isWrong(place)), prices: prices.filter((_, place) => isWrong(place)) };
+    const stored = new Map<string, unknown>();
+    for await (const [id, price] of streamStoredEntries(db, kind, creation)) {
+      stored.set(id, price);
+      if (stored.size % ENTRIES_PER_LOOK === 0) await keepLease();
+    }
+    const isPending = (i: number) => stored.get(ids[i] ?? '') !== prices[i];
+    return { ids: ids.filter((_, i) => isPending(i)), prices: prices.filter((_, i) => isPending(i)) };
   };
   const [expected_forward_cost, price_list] = await Promise.all([
-    lacking('expected_forward_cost'),
-    lacking('price_list'),
+    findIn('expected_forward_cost'),
+    findIn('price_list'),
   ]);
   return { expected_forward_cost, price_list };
 }

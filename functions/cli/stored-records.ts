@@ -6,6 +6,7 @@ import type { CallTimeouts } from '../src/lib/firestore/connection';
 import { configureClient, type Database } from '../src/lib/firestore/database';
 import {
   entriesCollection,
+  isDocumentId,
   keyDocumentId,
   LIST_DEFINITIONS,
   listDocument,
@@ -20,23 +21,23 @@ import {
 } from '../src/lib/schemas/key-record';
 import { readText } from '../src/lib/schemas/stored';
 
-/** What an operator reads of the records of add price lists; what he changes goes through the service's own steps. */
+/** What an operator reads of the records of add price lists. Changes go through the steps of the state machine. */
 
-/** An operator may be far from the database, and a payload is up to 30 MB. */
-export const CLI_TIMEOUTS_MS: CallTimeouts = { read: 60_000, commit: 60_000, query: 600_000 };
+/** An operator may be far from the database, and a payload is up to 30 MB. A commit ends well before its lease. */
+export const CLI_TIMEOUTS_MS: CallTimeouts = { read: 20_000, commit: 20_000, query: 600_000 };
 
 /** A client of the project's database, or of the emulator that FIRESTORE_EMULATOR_HOST names. */
 export const createClient = (projectId: string): Firestore =>
   configureClient(getFirestore(initializeApp({ projectId }, `operator-${projectId}`)), CLI_TIMEOUTS_MS);
 
-/** The records of keys in any of the statuses. One that does not parse is left out and counted. */
+/** Reads the key records with any of the statuses. @returns also the paths of those that do not parse */
 export async function listKeyRecords(
   db: Database,
   statuses: readonly KeyRecord['status'][],
 ): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
   const records: KeyRecord[] = [];
   const unreadable: string[] = [];
-  const keys = db.firestore.collection(collections.priceListIdempotency).where('status', 'in', statuses);
+  const keys = db.firestore.collection(collections.priceListIdempotency).where(fields.key.status, 'in', statuses);
   for await (const document of stream(db, keys)) {
     const parsed = keyRecordSchema.safeParse(document.data());
     if (parsed.success) records.push(parsed.data);
@@ -45,15 +46,45 @@ export async function listKeyRecords(
   return { records, unreadable };
 }
 
-/** The record of a key, if the key was ever posted. */
-export async function getKeyRecord(db: Database, boq_list_id: string): Promise<KeyRecord | undefined> {
-  const [key] = await db.getAll(
-    db.firestore.collection(collections.priceListIdempotency).doc(keyDocumentId(boq_list_id)),
-  );
+/** @returns undefined if no request was ever accepted for the key */
+export const getKeyRecord = (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
+  readKeyRecord(db, keyDocumentId(boqListId));
+
+async function readKeyRecord(db: Database, id: string): Promise<KeyRecord | undefined> {
+  const [key] = await db.getAll(db.firestore.collection(collections.priceListIdempotency).doc(id));
   return key?.exists === true ? parseKeyRecord(key.data()) : undefined;
 }
 
-/** The chunks of an attempt's payload that are stored, in their order. */
+/** A client may send one request id with many requests. */
+const MAX_MATCHES = 20;
+
+/** Finds keys by a `boq_list_id`, or else by an id of a response or a log line: of a request, a list or a record. */
+export async function findKeyRecords(db: Database, id: string): Promise<KeyRecord[]> {
+  const record = await getKeyRecord(db, id);
+  if (record !== undefined) return [record];
+  const keys = new Set(await findBoqListIds(db, id));
+  const records = await Promise.all([...keys].map((key) => getKeyRecord(db, key)));
+  return records.filter((found) => found !== undefined);
+}
+
+async function findBoqListIds(db: Database, id: string): Promise<string[]> {
+  if (!isDocumentId(id)) return [];
+  const requests = db.firestore.collection(collections.priceListRequests);
+  const [request, key] = await db.getAll(
+    requests.doc(id),
+    db.firestore.collection(collections.priceListIdempotency).doc(id),
+  );
+  const found = [request?.get(fields.request.boqListId), key?.get(fields.key.boqListId)];
+  for (const field of [fields.request.priceList, fields.request.expectedForwardCost, fields.request.requestId]) {
+    if (found.some((boqListId) => typeof boqListId === 'string')) break;
+    for await (const match of stream(db, requests.where(field, '==', id).limit(MAX_MATCHES))) {
+      found.push(match.get(fields.request.boqListId));
+    }
+  }
+  return found.filter((boqListId) => typeof boqListId === 'string');
+}
+
+/** Reads the stored chunks of an attempt's payload, in order. */
 export async function readPayloadChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
   const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
   const chunks: Buffer[] = [];
@@ -64,24 +95,23 @@ export async function readPayloadChunks(db: Database, { document_id }: Attempt):
   return chunks;
 }
 
-/** How far a list has come. */
+/** Progress of one list of an attempt. */
 export interface ListProgress {
-  /** The status of its parent; null for one that is not there. */
+  /** Of the list document; null if it does not exist. */
   status: string | null;
   entries: number;
 }
 
-/** How far a list of an attempt has come. */
 export async function readListProgress(db: Database, kind: ListKind, creation: Creation): Promise<ListProgress> {
   db.callCount += 1;
-  const [[parent], entries] = await Promise.all([
+  const [[list], entries] = await Promise.all([
     db.getAll(listDocument(db, kind, creation)),
     entriesCollection(db, kind, creation).count().get(),
   ]);
-  return { status: readText(parent?.get('status')), entries: entries.data().count };
+  return { status: readText(list?.get('status')), entries: entries.data().count };
 }
 
-/** The entries that a list has, one after another: the product's id, and whatever is stored as its price. */
+/** Streams the stored entries of a list: the product id, and the stored price as it is. */
 export async function* streamStoredEntries(
   db: Database,
   kind: ListKind,

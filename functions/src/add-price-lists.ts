@@ -6,7 +6,8 @@ import { MAX_PRICE_LISTS_BODY_BYTES } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { createPriceListParser } from './lib/schemas/add-price-lists';
 import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
-import { createPriceLists as createPriceLists, FAILURE_RESERVE_MS } from './price-lists/create-price-lists';
+import { createPriceLists } from './price-lists/create-price-lists';
+import { FAILURE_RESERVE_MS } from './price-lists/workflow-context';
 
 /** Milliseconds that are left for the answer once a run has used what it keeps back for failing its attempt. */
 const RESPONSE_RESERVE_MS = 15_000;
@@ -29,6 +30,7 @@ export const addPriceLists = defineEndpoint({
       newToken: randomUUID,
       signal: callContext.signal,
       leaseMs: LEASE_DURATION_MS,
+      requestId,
       log: createPriceListLogger(requestId),
     });
     const count = submission.products.ids.length;

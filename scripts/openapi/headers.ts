@@ -37,7 +37,7 @@ export const headers = {
   },
   'Retry-After': {
     description: 'Seconds after which to send the identical request again. Absent if a retry cannot succeed.',
-    schema: { type: 'integer', minimum: 1, maximum: 30 },
+    schema: { type: 'integer', minimum: 1, maximum: 300 },
     example: 30,
   },
   'X-Payload-Limit-Bytes': {

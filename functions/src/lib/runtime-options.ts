@@ -39,8 +39,8 @@ export const writeOptions = {
 /** Milliseconds that a caller may take to send a price list: 32 MiB at 1.2 Mbit/s. */
 export const WRITE_BODY_TIMEOUT_MS = 240_000;
 
-/** Milliseconds that an attempt's lease outlives the platform's time-out, for clocks that differ. */
-const LEASE_CLOCK_SKEW_MS = 60_000;
-
-/** Counted from the claim, which comes after the request's start, the lease always outlives the request. */
-export const LEASE_DURATION_MS = writeOptions.timeoutSeconds * 1000 + LEASE_CLOCK_SKEW_MS;
+/**
+ * How long an attempt owns its key after its claim and after each renewal; renewals follow after a third of it. The rest
+ * outlives the longest commit (20 s), and leaves as much for clocks that differ.
+ */
+export const LEASE_DURATION_MS = 60_000;

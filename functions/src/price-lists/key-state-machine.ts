@@ -1,113 +1,152 @@
-import type { Attempt, KeyRecord, OperatorAction, ArchivedAttempt } from '../lib/schemas/key-record';
+import {
+  isPassingCause,
+  type ArchivedAttempt,
+  type Attempt,
+  type FailureCause,
+  type KeyRecord,
+  type OperatorAction,
+  type Progress,
+} from '../lib/schemas/key-record';
+import { estimateRemainingMs } from './progress';
 
 /**
- * The life of an idempotency key, as pure decisions: what an event makes of a key's record, and what whoever brought
- * the event is told. Reading and writing the record in one transaction is the repository's part.
+ * The states of an idempotency key, as pure transitions: what an event makes of a key record, and what that means for
+ * the sender of the event. Reading and writing the record is the part of key-steps.ts.
  *
- *                         ┌────────────── resumed ─────────────┐
- *                         ▼                                    │
- *     (none) ─ posted ▶ processing ─ failed, lease run out ▶ requires_review ─ released ▶ released ─ posted ▶ processing
- *                         │
- *                         └─ finished ▶ completed
+ *                                  ┌──────────────── resumed ────────────────┐
+ *                                  ▼                                         │
+ *     (none) ── submitted ──▶ processing ── failed, lease expired ──▶ requires_review ── released ──▶ released
+ *                               │  ▲  │                                                                  │
+ *                               │  └──┘ renewed                                                          │
+ *                               │                                             processing ◀── submitted ──┘
+ *                               └── completed ──▶ completed
  *
- * Guarantees, for any order of events: `completed` absorbs every one; only the owner of a live record finishes or fails it, so an
- * attempt that was superseded changes nothing; an event that changes nothing returns the very record it was given.
+ * For any order of events: `completed` is final; only the owner renews, completes or fails an attempt, so a stale attempt
+ * changes nothing; an event without effect returns the identical record.
  */
 
 export type KeyEvent =
-  /** A request for the key. `response`: the answer if the claim itself completes it. */
+  /** A request for the key. `response`: the success response if the claim itself completes the attempt. */
   | { kind: 'submitted'; info: { boq_list_id: string }; attempt: Attempt; response: string | null }
+  /** The owner is still at work, and has come so far. */
+  | { kind: 'renewed'; attempt: Attempt; leaseExpiresAt: number; progress: Progress }
   /** All entries are written. */
   | { kind: 'completed'; attempt: Attempt; response: string }
-  /** The owner gives up. */
-  | { kind: 'failed'; attempt: Attempt; reason: string }
-  /** Somebody looks at the record, and settles it if its lease has run out. */
+  /** The owner stops. */
+  | { kind: 'failed'; attempt: Attempt; reason: string; cause: FailureCause }
+  /** A client or a process reads the record; an expired lease takes effect. */
   | { kind: 'inspected'; by: KeyCaller }
-  /** An operator takes over the attempt of this request record. */
-  | ({ kind: 'resumed'; owner: string; lease_expires_at: number } & OperatorDecision)
-  /** An operator gives up the attempt of this request record, and frees its key. */
+  /** An operator, or the sweep, takes over the attempt with this `document_id`. */
+  | ({ kind: 'resumed'; owner: string; leaseExpiresAt: number; limit: ResumeLimit } & OperatorDecision)
+  /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'released' } & OperatorDecision);
 
-/** What an operator decides, on which attempt, as he saw it. */
+/** A decision on the attempt with this `document_id`. */
 export interface OperatorDecision {
   document_id: string;
   by: string;
   reason: string | null;
 }
 
-/** Who asks, and with what: nothing is known of an operator. */
+/** Which attempts a resume may take: any that requires review, or those that the sweep may take without a person. */
+export type ResumeLimit = { kind: 'none' } | { kind: 'automatic'; maxResumes: number };
+
+/** What is known of the sender of an event; of an operator, nothing. */
 export type KeyCaller = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
 
+/** What a key record means for the sender of an event. */
 export type KeyOutcome =
-  /** The attempt is the caller's own and live: go on. */
+  /** The sender owns the attempt in progress: go on. */
   | { kind: 'owned'; record: KeyRecord }
-  /** Completed; `own` by the caller's own attempt. */
+  /** Completed; `isOwn` by the sender's own attempt. */
   | { kind: 'completed'; response: string; isOwn: boolean }
-  /** The caller's own attempt failed. */
+  /** The sender's own attempt failed. */
   | { kind: 'failed' }
   /** Another payload holds the key. */
   | { kind: 'payload_mismatch' }
-  /** Processing elsewhere (`retry_after_ms` while that attempt's lease lives), or awaiting an operator. */
+  /** Another attempt is in progress (`retryAfterMs`: its estimated rest), or the key requires review (null). */
   | { kind: 'blocked'; retryAfterMs: number | null }
-  /** Released: the next post may claim it. */
+  /** The next submission may claim the key. */
   | { kind: 'available' };
 
 export interface Transition {
-  /** The record from now on; the one that was given if nothing changes. */
+  /** The record after the event; the identical object if the event has no effect. */
   record: KeyRecord | undefined;
-  verdict: KeyOutcome;
+  outcome: KeyOutcome;
 }
 
-export const LEASE_EXPIRED = 'the lease ran out before the attempt was finished';
+export const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
-/** The owner of a record whose lease has run out: no token is empty. */
+/** The owner after a lease expired. No owner token is empty. */
 const NO_OWNER = '';
 
-/** What an event makes of a key's record at a time. Total: every event has its answer in every state. */
+/** Applies an event at a time. Total: every event has an outcome in every state. */
 export function transition(given: KeyRecord | undefined, event: KeyEvent, now: number): Transition {
   const record = given === undefined ? undefined : expireLease(given, now);
   switch (event.kind) {
     case 'submitted': {
-      const verdict = getOutcome(record, event.attempt, now);
-      if (verdict.kind !== 'available') return { record, verdict };
+      const outcome = getOutcome(record, event.attempt, now);
+      if (outcome.kind !== 'available') return { record, outcome };
       const claimed = createClaimedRecord(record, event, now);
-      return { record: claimed, verdict: getOutcome(claimed, event.attempt, now) };
+      return { record: claimed, outcome: getOutcome(claimed, event.attempt, now) };
     }
-    case 'completed':
-      return applyAsOwner(record, event.attempt, now, (live) => ({
-        ...live,
-        status: 'completed',
-        response: event.response,
-      }));
-    case 'failed':
-      return applyAsOwner(record, event.attempt, now, (live) => ({
-        ...live,
-        status: 'requires_review',
-        failure: event.reason,
-      }));
+    case 'renewed': {
+      // An expired lease is the owner's to renew as long as no other step was taken on the key.
+      if (!isOwnedBy(given, event.attempt)) return { record, outcome: getOutcome(record, event.attempt, now) };
+      const renewed = { ...given, lease_expires_at: event.leaseExpiresAt, progress: event.progress };
+      return { record: renewed, outcome: { kind: 'owned', record: renewed } };
+    }
+    case 'completed': {
+      const { attempt, response } = event;
+      return applyAsOwner(record, attempt, now, (live) => ({ ...live, status: 'completed', response }));
+    }
+    case 'failed': {
+      const { attempt, reason, cause } = event;
+      const failed = { status: 'requires_review', failure: reason, failure_cause: cause } as const;
+      return applyAsOwner(record, attempt, now, (live) => ({ ...live, ...failed }));
+    }
     case 'inspected':
-      return { record, verdict: getOutcome(record, event.by, now) };
+      return { record, outcome: getOutcome(record, event.by, now) };
     case 'resumed': {
-      const { owner, lease_expires_at } = event;
-      if (!isReviewable(record, event)) return { record, verdict: getOutcome(record, { owner }, now) };
-      const live = recordAction('resume', { ...record, status: 'processing', owner, lease_expires_at }, event, now);
-      return { record: live, verdict: getOutcome(live, { owner }, now) };
+      const { owner } = event;
+      if (!isResumable(record, event)) return { record, outcome: getOutcome(record, { owner }, now) };
+      const resumed = createResumedRecord(record, event, now);
+      return { record: resumed, outcome: getOutcome(resumed, { owner }, now) };
     }
     case 'released': {
-      if (!isReviewable(record, event)) return { record, verdict: getOutcome(record, {}, now) };
-      const free = recordAction('release', { ...record, status: 'released' }, event, now);
-      return { record: free, verdict: getOutcome(free, {}, now) };
+      if (!isInReview(record, event)) return { record, outcome: getOutcome(record, {}, now) };
+      const released = recordAction('release', { ...record, status: 'released' }, event, now);
+      return { record: released, outcome: getOutcome(released, {}, now) };
     }
   }
 }
 
-const isReviewable = (record: KeyRecord | undefined, { document_id }: OperatorDecision): record is KeyRecord =>
+const isInReview = (record: KeyRecord | undefined, { document_id }: OperatorDecision): record is KeyRecord =>
   record?.status === 'requires_review' && record.document_id === document_id;
 
-/** The record as it is once its lease is taken into account: one that has run out leaves nobody its owner. */
-function expireLease(record: KeyRecord, now: number): KeyRecord {
+const isResumable = (
+  record: KeyRecord | undefined,
+  event: OperatorDecision & { limit: ResumeLimit },
+): record is KeyRecord =>
+  isInReview(record, event) &&
+  (event.limit.kind === 'none' || getSweepObstacle(record, event.limit.maxResumes) === null);
+
+/** Why a key that requires review is left to an operator; null if the sweep may resume it. */
+export function getSweepObstacle(record: KeyRecord, maxResumes: number): string | null {
+  if (!isPassingCause(record.failure_cause))
+    return `the failure is not one that passes: ${record.failure ?? 'unknown'}`;
+  if (record.automatic_resumes < maxResumes) return null;
+  return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
+}
+
+const isOwnedBy = (record: KeyRecord | undefined, { owner }: Attempt): record is KeyRecord =>
+  record?.status === 'processing' && record.owner === owner;
+
+/** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
+export function expireLease(record: KeyRecord, now: number): KeyRecord {
   if (record.status !== 'processing' || now < record.lease_expires_at) return record;
-  return { ...record, status: 'requires_review', owner: NO_OWNER, failure: LEASE_EXPIRED, updated_at: now };
+  const expired = { failure: LEASE_EXPIRED, failure_cause: 'lease_expired', updated_at: now } as const;
+  return { ...record, status: 'requires_review', owner: NO_OWNER, ...expired };
 }
 
 function createClaimedRecord(
@@ -123,26 +162,37 @@ function createClaimedRecord(
     updated_at: now,
     response,
     failure: null,
+    failure_cause: null,
+    progress: null,
+    automatic_resumes: 0,
     history: released === undefined ? [] : [...released.history, archiveAttempt(released)],
     actions: released?.actions ?? [],
   };
 }
 
-function archiveAttempt(record: KeyRecord): ArchivedAttempt {
-  const { schema_version, boq_list_id, status, response, history, actions, updated_at, ...attempt } = record;
-  return { ...attempt, settled_at: updated_at };
+function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
+  const { owner, leaseExpiresAt, limit } = event;
+  // A person's decision gives the sweep its tries back.
+  const automatic_resumes = limit.kind === 'automatic' ? record.automatic_resumes + 1 : 0;
+  const live = { status: 'processing', owner, lease_expires_at: leaseExpiresAt, progress: null } as const;
+  return recordAction('resume', { ...record, ...live, automatic_resumes }, event, now);
 }
 
-/** A step that only the owner of a live record may take; for anyone else the record stays as it is. */
+function archiveAttempt(record: KeyRecord): ArchivedAttempt {
+  const { schema_version, boq_list_id, status, response, history, actions, updated_at, ...attempt } = record;
+  const { progress, automatic_resumes, failure_cause, ...archived } = attempt;
+  return { ...archived, settled_at: updated_at };
+}
+
+/** A step that only the owner of the attempt in progress may take; for any other sender the record stays unchanged. */
 function applyAsOwner(
   record: KeyRecord | undefined,
   attempt: Attempt,
   now: number,
   step: (live: KeyRecord) => KeyRecord,
 ): Transition {
-  const owned = record?.status === 'processing' && record.owner === attempt.owner;
-  const next = owned ? { ...step(record), updated_at: now } : record;
-  return { record: next, verdict: getOutcome(next, attempt, now) };
+  const next = isOwnedBy(record, attempt) ? { ...step(record), updated_at: now } : record;
+  return { record: next, outcome: getOutcome(next, attempt, now) };
 }
 
 const recordAction = (
@@ -152,24 +202,25 @@ const recordAction = (
   now: number,
 ): KeyRecord => ({ ...record, updated_at: now, actions: [...record.actions, { action, at: now, by, reason }] });
 
-/** What a record means for someone with this token and this payload. */
-function getOutcome(record: KeyRecord | undefined, who: KeyCaller, now: number): KeyOutcome {
+/** What a record means for a sender with this owner token and this payload. */
+function getOutcome(record: KeyRecord | undefined, caller: KeyCaller, now: number): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') {
-    // What was settled is not taken up again: neither by a zombie, nor by a claim that landed and was told otherwise.
-    const own = [record, ...record.history].some(({ document_id }) => document_id === who.document_id);
-    return own ? { kind: 'blocked', retryAfterMs: null } : { kind: 'available' };
+    // A resolved attempt does not claim again: neither a stale one, nor one whose landed claim was reported as failed.
+    const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller.document_id);
+    return isOwn ? { kind: 'blocked', retryAfterMs: null } : { kind: 'available' };
   }
-  if (who.fingerprint !== undefined && who.fingerprint !== record.fingerprint) return { kind: 'payload_mismatch' };
+  if (caller.fingerprint !== undefined && caller.fingerprint !== record.fingerprint)
+    return { kind: 'payload_mismatch' };
   switch (record.status) {
     case 'processing':
-      if (record.owner === who.owner) return { kind: 'owned', record };
-      return { kind: 'blocked', retryAfterMs: record.lease_expires_at - now };
+      if (record.owner === caller.owner) return { kind: 'owned', record };
+      return { kind: 'blocked', retryAfterMs: estimateRemainingMs(record, now) };
     case 'completed':
-      // A completed record always holds its response; one without was not written by this service.
+      // This service always stores the response with the status.
       if (record.response === null) return { kind: 'blocked', retryAfterMs: null };
-      return { kind: 'completed', response: record.response, isOwn: record.owner === who.owner };
+      return { kind: 'completed', response: record.response, isOwn: record.owner === caller.owner };
     case 'requires_review':
-      return record.owner === who.owner ? { kind: 'failed' } : { kind: 'blocked', retryAfterMs: null };
+      return record.owner === caller.owner ? { kind: 'failed' } : { kind: 'blocked', retryAfterMs: null };
   }
 }

@@ -1,23 +1,28 @@
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { readListEntries, type AddPriceListsBody } from '../support/price-lists';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
+import { buildCommand, type CommandProgram } from './command';
 
-/** The command as an operator runs it, a process of its own, over records that the service left behind. */
+/** The commands of an operator, over records that the service left behind. */
+
+jest.setTimeout(120_000);
 
 const BODY = createPriceListBody(1_203, { boq_list_id: 'BOQ "7"' });
 const KEY = BODY.info.boq_list_id;
+
+const NOTHING = 'No key requires review.\nNo attempt is in progress.\n';
 
 const containing = (text: string) => expect.stringContaining(text) as string;
 const anyString = expect.any(String) as string;
 const anyNumber = expect.any(Number) as number;
 
 let service: TestService;
+let command: CommandProgram;
 beforeAll(async () => {
   service = await startTestService();
+  command = await buildCommand();
 });
 beforeEach(async () => {
   service.reset();
@@ -25,31 +30,17 @@ beforeEach(async () => {
     'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
   });
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await command.remove();
+  await service.close();
+});
 
-const post = (json: object = BODY) => service.call('addPriceLists', { json });
+const submit = (json: object = BODY) => service.call('addPriceLists', { json });
 
-interface Ran {
-  code: number | null;
-  out: string;
-  err: string;
-}
+const run = (...args: string[]) => command.run(...args);
 
-async function run(...args: string[]): Promise<Ran> {
-  const command = ['--import', 'tsx', 'functions/cli/price-lists.ts', ...args];
-  // Named, since a child would otherwise get the environment that the runner was started in.
-  const child = execFile(process.execPath, command, { env: process.env });
-  let out = '';
-  let err = '';
-  child.stdout?.on('data', (text: string) => (out += text));
-  child.stderr?.on('data', (text: string) => (err += text));
-  child.stdin?.end();
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, out, err };
-}
-
-/** Posts a price list that fails when `batches` of its commits of entries have been written. */
-async function postAndFail(batches: number): Promise<void> {
+/** Submits a price list that fails after `batches` commits of entries. */
+async function submitAndFail(batches: number): Promise<void> {
   service.firestore.faults.inject({
     rpc: 'Commit',
     match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
@@ -57,19 +48,19 @@ async function postAndFail(batches: number): Promise<void> {
     times: Number.MAX_SAFE_INTEGER,
     action: { kind: 'error', code: 'PERMISSION_DENIED' },
   });
-  expect((await post()).status).toBe(500);
+  expect((await submit()).status).toBe(500);
   service.firestore.faults.clear();
 }
 
-/** Sets the lease of the key's record to one that has run out, as time would. */
-const letLeaseRunOut = () =>
+/** Expires the lease of the key, as time would. */
+const expireLease = () =>
   service.db
     .collection('price_list_idempotency')
     .doc(keyDocumentId(KEY))
     .update({ status: 'processing', lease_expires_at: 1 });
 
 async function expectReady(): Promise<AddPriceListsBody> {
-  const replayed = await post();
+  const replayed = await submit();
   expect([replayed.status, replayed.headers['idempotent-replayed']]).toEqual([200, 'true']);
   const created = replayed.json as AddPriceListsBody;
   const { expected_forward_cost, price_list } = created;
@@ -84,8 +75,8 @@ async function expectReady(): Promise<AddPriceListsBody> {
   return created;
 }
 
-test('list, show, resume: a failed attempt is found, looked at, and taken to ready lists', async () => {
-  await postAndFail(2);
+test('list, show and resume take a failed attempt to ready lists', async () => {
+  await submitAndFail(2);
   expect(await run('list')).toMatchObject({ code: 0, out: containing('requires_review since') });
   const { out } = await run('list', '--json');
   expect(JSON.parse(out)).toMatchObject([
@@ -97,47 +88,47 @@ test('list, show, resume: a failed attempt is found, looked at, and taken to rea
   const payload = JSON.parse((await run('show', KEY, '--payload', '-')).out) as object;
   expect(payload).toMatchObject({ products: BODY.products });
 
-  expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing('say --yes') });
-  expect((await post()).status).toBe(409);
+  expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing('Pass --yes') });
+  expect((await submit()).status).toBe(409);
   const resumed = await run('resume', KEY, '--yes', '--reason', 'checked', '--by', 'ada', '--json');
   expect(resumed.code).toBe(0);
   expect(JSON.parse(resumed.out)).toEqual(await expectReady());
   const record = await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get();
   expect(record.get('actions')).toEqual([{ action: 'resume', at: anyNumber, by: 'ada', reason: 'checked' }]);
 
-  // Safe to run twice: the second finds the lists ready and says what the first said.
+  // A second resume finds the lists ready and prints the same response.
   expect((await run('resume', KEY, '--yes', '--json')).out).toBe(resumed.out);
-  expect((await run('list')).out).toBe('No key is awaiting an operator.\n');
+  expect((await run('list')).out).toBe(NOTHING);
 });
 
-test('two resumes at once: the lists are ready once, and neither fails for the other', async () => {
-  await postAndFail(1);
+test('two resumes at the same time make the lists ready once', async () => {
+  await submitAndFail(1);
   const both = await Promise.all([run('resume', KEY, '--yes'), run('resume', KEY, '--yes')]);
   expect(both.map(({ code }) => code)).toContain(0);
   await expectReady();
 });
 
-test('an attempt whose lease has run out is listed and resumed; a live one is refused', async () => {
-  await postAndFail(1);
-  await letLeaseRunOut();
-  expect((await run('list')).out).toContain('past its lease');
-  expect((await run('list', '--older-than', '1d')).out).toBe('No key is awaiting an operator.\n');
+test('an attempt is listed and resumed once its lease expired, and rejected before', async () => {
+  await submitAndFail(1);
+  await expireLease();
+  expect((await run('list')).out).toContain('lease expired');
+  expect((await run('list', '--older-than', '1d')).out).toBe(NOTHING);
   const record = service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY));
   await record.update({ lease_expires_at: Date.now() + 60_000 });
-  expect((await run('list')).out).toBe('No key is awaiting an operator.\n');
-  expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('is live') });
+  expect((await run('list')).out).toMatch(/^No key requires review.\n1 attempt is in progress; its lease lasts until /);
+  expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('is in progress') });
   expect(await run('release', KEY, '--reason', 'x', '--yes')).toMatchObject({ code: 1 });
-  await letLeaseRunOut();
+  await expireLease();
   expect((await run('resume', KEY, '--yes')).code).toBe(0);
   await expectReady();
 });
 
-test('release: the lists stay failed, the key is claimed afresh by another payload, and the history keeps the old one', async () => {
-  await postAndFail(1);
+test('release leaves the lists failed, another payload claims the key, and the history keeps the first attempt', async () => {
+  await submitAndFail(1);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
   const other = createPriceListBody(2, { boq_list_id: KEY, name: 'corrected' });
-  expect((await post(other)).status).toBe(200);
+  expect((await submit(other)).status).toBe(200);
   const record = (await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get()).data();
   expect(record).toMatchObject({
     status: 'completed',
@@ -149,8 +140,8 @@ test('release: the lists stay failed, the key is claimed afresh by another paylo
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 0 });
 });
 
-test('a payload that is not whole, or not what was accepted, can only be released, and is said so', async () => {
-  await postAndFail(1);
+test('an attempt with an incomplete or damaged payload can only be released', async () => {
+  await submitAndFail(1);
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   const [chunk] = (await request?.ref.collection('payload').get())?.docs ?? [];
   await chunk?.ref.update({ data: Buffer.from('damaged') });
@@ -165,10 +156,82 @@ test('a payload that is not whole, or not what was accepted, can only be release
   });
   expect((await run('show', KEY)).out).toContain('can only be released');
   expect((await run('release', KEY, '--reason', 'damaged', '--yes')).code).toBe(0);
-  expect((await post()).status).toBe(200);
+  expect((await submit()).status).toBe(200);
 });
 
-test('what is no command is refused with what is wrong and the help', async () => {
+test('show finds a key by each id of its response and its log lines', async () => {
+  const { json, headers } = await submit();
+  const { document_id, expected_forward_cost, price_list } = json as AddPriceListsBody;
+  const ids = [document_id, expected_forward_cost?.id, price_list?.id, headers['x-request-id'], keyDocumentId(KEY)];
+  const shown = await Promise.all(ids.map((id) => run('show', String(id), '--json')));
+  expect(shown.map(({ out }) => (JSON.parse(out) as { boq_list_id: string }).boq_list_id)).toEqual(ids.map(() => KEY));
+});
+
+test('resume takes several keys, and one that cannot be resumed does not stop the others', async () => {
+  await submitAndFail(1);
+  const other = createPriceListBody(3, { boq_list_id: 'other' });
+  expect((await submit(other)).status).toBe(200);
+  const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes', '--json');
+  expect(code).toBe(1);
+  expect(err).toContain('"unknown": No request');
+  expect(out.trim().split('\n')).toEqual([(await submit()).text, (await submit(other)).text]);
+});
+
+test('control characters in stored text never reach the terminal', async () => {
+  const controls = '\u001b[2J\u001b]52;c;Zm9v\u0007\u007f\u009b31m';
+  const key = `boq ${controls}`;
+  const json = createPriceListBody(1, { boq_list_id: key, name: `name ${controls}` });
+  expect((await submit(json)).status).toBe(200);
+  const record = service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
+  const action = { action: 'resume', at: 0, by: `by ${controls}`, reason: `reason ${controls}` };
+  await record.update({ failure: `failure ${controls}`, actions: [action] });
+  const outputs = [
+    await run('show', key),
+    await run('show', key, '--json'),
+    await run('list', '--status', 'completed'),
+    await run('resume', key, '--yes'),
+    await run('release', key, '--reason', 'x'),
+    await run('show', `unknown ${controls}`),
+  ];
+
+  const raw = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/;
+  for (const { out, err } of outputs) expect(`${out}${err}`).not.toMatch(raw);
+  for (const text of ['boq', 'name', 'failure', 'by', 'reason']) {
+    expect(outputs[0]?.out).toContain(`${text} \\u001b[2J\\u001b]52;c;Zm9v\\u0007\\u007f\\u009b31m`);
+  }
+  expect((JSON.parse(outputs[1]?.out ?? '') as { boq_list_id: string }).boq_list_id).toBe(key);
+});
+
+describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('a resume that gets %s', (signal) => {
+  test.each([
+    ['before its first entry', 'RunQuery', 'entries'],
+    ['while it writes entries', 'Commit', 'products'],
+  ] as const)('%s gives the key back and ends at once', async (_, rpc, what) => {
+    await submitAndFail(1);
+    const isEntries = (request: object) =>
+      JSON.stringify(request).includes('"products"') || JSON.stringify(request).includes('/products/');
+    const hung = service.firestore.faults.inject({
+      rpc,
+      match: ({ request }) => isEntries(request),
+      times: 100,
+      action: { kind: 'hang' },
+    });
+    const resume = command.start('resume', KEY, '--yes');
+    await hung.fired;
+    const signalledAt = performance.now();
+    resume.process.kill(signal);
+    const { code, err } = await resume.output;
+    expect([what, code, err]).toEqual([what, 1, containing(`stopped by ${signal}`)]);
+    expect(performance.now() - signalledAt).toBeLessThan(8_000);
+    service.firestore.faults.clear();
+    const record = await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get();
+    expect(record.data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+    expect((await run('resume', KEY, '--yes')).code).toBe(0);
+    await expectReady();
+  });
+});
+
+test('arguments that are no command print the error and the help', async () => {
   const misuses: [args: string[], reason: string][] = [
     [['frob'], 'not a command'],
     [['list', 'key'], 'takes no key'],
@@ -176,6 +239,10 @@ test('what is no command is refused with what is wrong and the help', async () =
     [['list', '--status', 'lost'], '--status is one of'],
     [['list', '--older-than', 'soon'], '--older-than is a number'],
     [['list', '--yes'], 'does not go with list'],
+    [['sweep', 'key'], 'takes no key'],
+    [['sweep', '--watch', 'often'], '--watch is a number'],
+    [['sweep', '--max-attempts', '0'], '--max-attempts is a number'],
+    [['release', 'a', 'b'], 'one boq_list_id'],
     [['show', 'a', 'b'], 'one boq_list_id'],
   ];
   const ran = await Promise.all(misuses.map(([args]) => run(...args)));
@@ -183,6 +250,6 @@ test('what is no command is refused with what is wrong and the help', async () =
   expect(ran[0]?.err).toContain('release <boq_list_id>');
 });
 
-test('a key that was never posted is said so', async () => {
+test('an unknown key is an error', async () => {
   expect(await run('show', 'unknown')).toMatchObject({ code: 1, err: containing('No request') });
 });

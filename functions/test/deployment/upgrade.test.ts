@@ -84,12 +84,10 @@ describe.each(versions)('records of %s', (file) => {
       newToken: () => 'operator',
       signal,
       leaseMs: 60_000,
+      requestId: null,
       log,
     };
-    const { response } = await resume(record, { by: 'test', reason: 'upgrade' }, run, {
-      onPending: quiet,
-      onWritten: quiet,
-    });
+    const { response } = await resume(record, { by: 'test', reason: 'upgrade', limit: { kind: 'none' } }, run);
 
     expect((await post(key)).text).toBe(response);
     const { expected_forward_cost_id, price_list_id } = record.creation;

@@ -67,6 +67,8 @@ function leftAt(name: CallName, when: 'before' | 'after'): 'nothing' | 'a claim'
   return index === CREATION_CALLS.length ? 'ready lists' : 'a claim';
 }
 
+const WAYS_OUT = ['resume', 'release', 'sweep'] as const;
+
 const cells = CREATION_CALLS.flatMap((name) =>
   (['before', 'after'] as const).map((when) => [when, name, leftAt(name, when)] as const),
 );
@@ -117,15 +119,16 @@ test.each(cells)(
         expect([retry.status, retry.headers['idempotent-replayed']]).toEqual([200, 'true']);
         break;
       case 'a claim': {
-        expect([retry.status, Number(retry.headers['retry-after'])]).toEqual([409, 30]);
+        expect(retry.status).toBe(409);
+        expect(Number(retry.headers['retry-after'])).toBeGreaterThan(0);
         expect(records.get(label)?.status).toBe('processing');
-        // Either way out of it, each for half of the cells.
-        const how = when === 'before' ? 'resume' : 'release';
+        // Each way out of it, for a third of the cells.
+        const how = WAYS_OUT[cells.findIndex((cell) => cell[0] === when && cell[1] === name) % 3] ?? 'resume';
         await resolveAfterLease(db, how, label);
         const settled = await host.post(body);
         expect([settled.status, settled.headers['idempotent-replayed']]).toEqual([
           200,
-          how === 'resume' ? 'true' : undefined,
+          how === 'release' ? undefined : 'true',
         ]);
         break;
       }

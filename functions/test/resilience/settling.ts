@@ -3,8 +3,9 @@ import { systemClock } from '../../src/lib/clock';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import type { WorkflowContext } from '../../src/price-lists/create-price-lists';
+import type { WorkflowContext } from '../../src/price-lists/workflow-context';
 import { requireKeyRecord, release, resume } from '../../cli/review';
+import { Sweeper } from '../../cli/sweep';
 
 const quiet = () => undefined;
 
@@ -19,16 +20,22 @@ export function createOperatorContext(db: Firestore, afterMs = 0): WorkflowConte
     newToken: () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`,
     signal,
     leaseMs: LEASE_DURATION_MS,
+    requestId: null,
     log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
   };
 }
 
 const decision = { by: 'an operator', reason: 'a test' };
 
-/** Resumes or releases a key, once the lease of whoever held it has run out. */
-export async function resolveAfterLease(db: Firestore, how: 'resume' | 'release', key: string): Promise<void> {
-  const run = createOperatorContext(db, LEASE_DURATION_MS + 60_000);
-  const record = await requireKeyRecord(key, run);
-  if (how === 'resume') await resume(record, decision, run, { onPending: quiet, onWritten: quiet });
-  else await release(record, decision, run);
+/** Resumes, releases or sweeps a key, after the lease of its owner expired. */
+export async function resolveAfterLease(
+  db: Firestore,
+  how: 'resume' | 'release' | 'sweep',
+  key: string,
+): Promise<void> {
+  const context = createOperatorContext(db, LEASE_DURATION_MS + 60_000);
+  const record = await requireKeyRecord(key, context);
+  if (how === 'resume') await resume(record, { ...decision, limit: { kind: 'none' } }, context);
+  else if (how === 'release') await release(record, decision, context);
+  else await new Sweeper(context, { maxAttempts: 3, dryRun: false, concurrency: 1 }, quiet).sweepOnce();
 }

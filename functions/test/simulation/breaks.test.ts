@@ -19,20 +19,48 @@ interface Break {
 const REPOSITORY = 'functions/src/lib/repositories/price-lists.ts';
 const ENTRIES = 'functions/src/lib/firestore/bulk-commit.ts';
 const STATES = 'functions/src/price-lists/key-state-machine.ts';
-const WORKFLOW = 'functions/src/price-lists/create-price-lists.ts';
+const STEPS = 'functions/src/price-lists/key-steps.ts';
+const LEASE = 'functions/src/price-lists/lease.ts';
+const CREATION = 'functions/src/price-lists/create-price-lists.ts';
 
 const breaks: Record<string, Break> = {
-  'a claim that is no transaction': {
+  'a claim without a condition': {
     file: REPOSITORY,
     line: 'if (key.version === undefined) writes.create(key.reference, record);',
     broken: 'if (key.version === undefined) writes.set(key.reference, record);',
     caught: /only a released key is claimed again/,
   },
-  'a finish that is not fenced': {
+  'a completion without a condition': {
     file: REPOSITORY,
     line: 'else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });',
     broken: 'else writes.set(key.reference, record);',
-    caught: /only a live attempt (fails|is finished)/,
+    caught: /only (an attempt in progress|a resume|the owner)|completed is final|keeps its owner/,
+  },
+  'a renewal without a condition': {
+    file: REPOSITORY,
+    line: 'else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });',
+    broken: `else if (key.record?.status === 'processing' && record.status === 'processing') writes.set(key.reference, record);
+    else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });`,
+    caught: /only a resume starts an attempt again|completed is final|only the owner renews/,
+  },
+  'a renewal that is never due': {
+    file: LEASE,
+    line: 'while (clock.now() >= this.#expiresAt - leaseMs * (1 - RENEWAL_FRACTION)) {',
+    broken: 'while (clock.now() < 0) {',
+    caught: /writes entries after its lease expired/,
+  },
+  'a sweep that ignores the lease': {
+    file: STATES,
+    line: 'const record = given === undefined ? undefined : expireLease(given, now);',
+    broken: `const expiredAt = event.kind === 'resumed' && event.limit.kind === 'automatic' ? Infinity : now;
+  const record = given === undefined ? undefined : expireLease(given, expiredAt);`,
+    caught: /keeps its owner until its lease expires/,
+  },
+  'a sweep that resumes any failure': {
+    file: STATES,
+    line: "(event.limit.kind === 'none' || getSweepObstacle(record, event.limit.maxResumes) === null);",
+    broken: 'true;',
+    caught: /the sweep resumes only what failed for a cause that passes/,
   },
   'entries that are created': {
     file: ENTRIES,
@@ -40,36 +68,36 @@ const breaks: Record<string, Break> = {
     // A precondition: there is no such document.
     broken: `writer.writeTag(COMMIT_WRITE, 5 + varintSize(documentSize) + documentSize);
       writer.writeRaw(Buffer.from([0x22, 2, 8, 0]));`,
-    caught: /somebody else was first/,
+    caught: /a precondition fails only where another step was taken/,
   },
   'a failure that is written without a condition': {
     file: STATES,
-    line: "const owned = record?.status === 'processing' && record.owner === attempt.owner;",
-    broken: 'const owned = record !== undefined;',
-    caught: /only a live attempt (fails|is finished)/,
+    line: "record?.status === 'processing' && record.owner === owner;",
+    broken: 'record !== undefined && owner !== undefined;',
+    caught: /only (an attempt in progress|the owner)|completed is final|only a resume/,
   },
   'no owner token': {
-    file: WORKFLOW,
-    line: 'owner: run.newToken(),',
+    file: CREATION,
+    line: 'owner: context.newToken(),',
     broken: "owner: 'anybody',",
-    caught: /only the attempt that created the lists is answered as the first/,
+    caught: /only the attempt that created the lists gets the first response|only a resume|gets the first response/,
   },
   'a lease that leaves its owner in place': {
     file: STATES,
-    line: "return { ...record, status: 'requires_review', owner: NO_OWNER, failure: LEASE_EXPIRED, updated_at: now };",
-    broken: "return { ...record, status: 'requires_review', failure: LEASE_EXPIRED, updated_at: now };",
-    caught: /superseded is answered as unsettled/,
+    line: "return { ...record, status: 'requires_review', owner: NO_OWNER, ...expired };",
+    broken: "return { ...record, status: 'requires_review', ...expired };",
+    caught: /a stale attempt does not fail its request/,
   },
   'a try that goes on after it was given up': {
-    file: REPOSITORY,
+    file: STEPS,
     line: 'signal.throwIfAborted();',
     broken: '',
-    caught: /goes on after it has answered/,
+    caught: /goes on after its response/,
   },
-  'parents that turn ready one by one': {
+  'lists that become ready one by one': {
     file: REPOSITORY,
-    line: "parents.forEach((parent) => writes.update(parent, { status: 'ready', updated_at }));",
-    broken: "parents.slice(1).forEach((parent) => writes.update(parent, { status: 'ready', updated_at }));",
+    line: "if (status === 'ready') lists.forEach((list) => writes.update(list, { status, updated_at }));",
+    broken: "if (status === 'ready') lists.slice(1).forEach((list) => writes.update(list, { status, updated_at }));",
     caught: /are ready, not processing/,
   },
 };

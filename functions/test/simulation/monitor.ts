@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict';
 import type { DocumentSnapshot, Firestore } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { keyRecordSchema, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { isPassingCause, keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 
-/** Watches how the records of keys change from one commit to the next, and remembers it for the model. */
+/** Checks how key records change from one commit to the next, and keeps their states for the model. */
 
-/** What a key's record was from some moment on. */
+/** A key record between two commits. */
 export type KeyState = KeyRecord | undefined;
 
 export class KeyHistory {
   readonly #keys: readonly string[];
   readonly #moments: Map<string, KeyState[]>;
-  /** Every document that was ever looked at, as it was then, by path. */
+  /** Every document as it was when last read, by path. */
   #seen = new Map<string, DocumentSnapshot>();
 
   constructor(
     private readonly db: Firestore,
     keys: readonly string[],
+    /** The true time. */
+    private readonly getNow: () => number,
+    private readonly onRenewal: () => void,
   ) {
     this.#keys = keys;
     this.#moments = new Map(keys.map((key) => [key, [undefined]]));
@@ -37,7 +40,7 @@ export class KeyHistory {
     return this.#momentsOf(key).at(-1);
   }
 
-  /** Looks at every key, and throws an AssertionError if one has changed in a way in which none may. */
+  /** @throws AssertionError if a key or a list has changed in a way in which none may */
   async checkCommit(): Promise<void> {
     const keys = this.#keys.map((key) => this.db.collection('price_list_idempotency').doc(keyDocumentId(key)));
     const known = [...this.#seen.values()].filter(({ ref }) => ref.parent.id !== 'price_list_idempotency');
@@ -48,7 +51,7 @@ export class KeyHistory {
       if (before !== undefined && !before.isEqual(parent)) assertListTransition(before, parent, records);
     }
     for (const document of found) this.#seen.set(document.ref.path, document);
-    await this.#meetParents(records);
+    await this.#readNewLists(records);
   }
 
   #lookAtKey(key: string, document: DocumentSnapshot | undefined): KeyState {
@@ -60,13 +63,15 @@ export class KeyHistory {
     )
       return before;
     const record = document.exists ? keyRecordSchema.parse(document.data()) : undefined;
-    assertKeyTransition(before, record);
+    assertKeyTransition(before, record, this.getNow());
+    if (before?.status === 'processing' && record?.status === 'processing' && before.owner === record.owner) {
+      this.onRenewal();
+    }
     this.#momentsOf(key).push(record);
     return record;
   }
 
-  /** Looks at the parents of attempts that are new. */
-  async #meetParents(records: readonly KeyState[]): Promise<void> {
+  async #readNewLists(records: readonly KeyState[]): Promise<void> {
     const parents = records
       .flatMap((record) => record?.creation ?? [])
       .flatMap(({ expected_forward_cost_id, price_list_id }) => [
@@ -85,8 +90,11 @@ export class KeyHistory {
   }
 }
 
-function assertKeyTransition(before: KeyState, after: KeyState): void {
-  assert(after, 'the record of a key is never deleted');
+/** By how much a clock may be ahead of the true time (see world.ts). */
+const MAX_CLOCK_SKEW_MS = 10_000;
+
+function assertKeyTransition(before: KeyState, after: KeyState, now: number): void {
+  assert(after, 'a key record is never deleted');
   const change = `${before?.status ?? 'none'} → ${after.status}`;
   if (before === undefined) {
     assert(['processing', 'completed'].includes(after.status), `a key begins with a claim, not ${change}`);
@@ -95,26 +103,43 @@ function assertKeyTransition(before: KeyState, after: KeyState): void {
   assert.notEqual(before.status, 'completed', `completed is final, not ${change}`);
   if (before.document_id !== after.document_id) {
     assert.equal(before.status, 'released', `only a released key is claimed again, not ${change}`);
-    assert.equal(after.history.at(-1)?.document_id, before.document_id, 'a settled attempt moves to the history');
+    assert.equal(after.history.at(-1)?.document_id, before.document_id, 'a released attempt moves to the history');
     return;
   }
   assert.equal(after.fingerprint, before.fingerprint, 'an attempt keeps its payload');
-  const acted = after.actions.length === before.actions.length ? undefined : after.actions.at(-1)?.action;
+  if (before.status === 'processing' && before.owner !== after.owner) {
+    assert(now >= before.lease_expires_at - MAX_CLOCK_SKEW_MS, 'an attempt keeps its owner until its lease expires');
+  }
+  const action = after.actions.length === before.actions.length ? undefined : after.actions.at(-1);
   switch (after.status) {
     case 'completed':
-      assert.equal(before.status, 'processing', `only a live attempt is finished, not ${change}`);
-      assert.equal(after.owner, before.owner, 'only the owner finishes');
+      assert.equal(before.status, 'processing', `only an attempt in progress completes, not ${change}`);
+      assert.equal(after.owner, before.owner, 'only the owner completes');
       break;
     case 'requires_review':
-      assert.equal(before.status, 'processing', `only a live attempt fails, not ${change}`);
+      assert.equal(before.status, 'processing', `only an attempt in progress fails, not ${change}`);
       break;
     case 'processing':
-      assert.equal(acted, 'resume', 'only an operator makes an attempt live again');
+      if (action === undefined) assertRenewal(before, after);
+      else assertResume(before, after, action);
       break;
     case 'released':
-      assert.equal(acted, 'release', 'only an operator frees a key');
+      assert.equal(action?.action, 'release', 'only an operator releases a key');
       break;
   }
+}
+
+function assertRenewal(before: KeyRecord, after: KeyRecord): void {
+  assert.equal(before.status, 'processing', 'only a resume starts an attempt again');
+  assert.equal(after.owner, before.owner, 'only the owner renews its lease');
+}
+
+function assertResume(before: KeyRecord, after: KeyRecord, { action, by }: OperatorAction): void {
+  assert.equal(action, 'resume', 'only a resume starts an attempt again');
+  if (!by.startsWith('sweep')) return;
+  const isPassing = before.status === 'processing' || isPassingCause(before.failure_cause);
+  assert(isPassing, 'the sweep resumes only what failed for a cause that passes');
+  assert.equal(after.automatic_resumes, before.automatic_resumes + 1, 'each resume by the sweep is counted');
 }
 
 function assertListTransition(before: DocumentSnapshot, after: DocumentSnapshot, records: readonly KeyState[]): void {
@@ -128,8 +153,8 @@ function assertListTransition(before: DocumentSnapshot, after: DocumentSnapshot,
       `a ready list is never written again (now ${to})`,
     );
   } else if (from === 'failed' && to !== 'failed') {
-    assert.equal(to, 'ready', 'a failed list is only ever made ready');
-    assert.equal(record?.actions.at(-1)?.action, 'resume', "a failed list is made ready by an operator's resume alone");
+    assert.equal(to, 'ready', 'a failed list changes to ready only');
+    assert.equal(record?.actions.at(-1)?.action, 'resume', 'only a resume makes a failed list ready');
   } else {
     assert(['processing', 'ready', 'failed'].includes(to), `a list is processing, ready or failed, not ${to}`);
   }

@@ -1,4 +1,4 @@
-import { FAILURE_RESERVE_MS } from '../../src/price-lists/create-price-lists';
+import { FAILURE_RESERVE_MS } from '../../src/price-lists/workflow-context';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { SeededRandom } from './random';
 

@@ -1,5 +1,6 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
+import { StoppedError } from '../../src/price-lists/workflow-context';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import type { SeededRandom } from './random';
@@ -13,7 +14,7 @@ import type { SeededRandom } from './random';
  * order of calls out of all that could be, with what can go wrong at each, and the same seed makes the same one again.
  */
 
-/** How likely each mishap is, at every call. */
+/** The probability of each fault at every call. */
 export interface FaultRates {
   /** An error instead of the call. */
   before: number;
@@ -25,31 +26,36 @@ export interface FaultRates {
   crash: number;
   /** The process stands still for a time: often short, sometimes past every lease. */
   freeze: number;
-  /** An error that no repetition helps against. */
+  /** An error after which no retry helps. */
   permanent: number;
+  /** The process is told to stop, as by SIGTERM, and is killed eight seconds later. */
+  stop: number;
 }
 
-export const NO_FAULTS: FaultRates = { before: 0, after: 0, late: 0, crash: 0, freeze: 0, permanent: 0 };
+export const NO_FAULTS: FaultRates = { before: 0, after: 0, late: 0, crash: 0, freeze: 0, permanent: 0, stop: 0 };
 
 const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const DEADLINE_EXCEEDED = 4;
 const PERMISSION_DENIED = 7;
 
-/** A process that serves one request. */
+/** A process that serves one request, or runs one command. */
 export interface Process {
   readonly name: string;
-  /** Errors that it has met at its calls. */
+  /** Faults at its calls. */
   faultCount: number;
-  /** Refusals that it has met at its calls: somebody else had been first. */
+  /** Preconditions of its commits that did not hold. */
   conflicts: number;
-  /** Milliseconds for which it has been held up. */
+  /** Milliseconds for which it was frozen. */
   frozenMs: number;
-  /** Whether one of them was such that no repetition helps. */
+  /** Whether one of the faults was permanent. */
   permanent: boolean;
   state: 'running' | 'answered' | 'dead';
   /** Rejects with {@link ProcessCrashed} when the process dies. */
   readonly died: Promise<never>;
   readonly die: () => void;
+  /** Tells the process to stop; undefined before it runs, and once it was told. */
+  stop: (() => void) | undefined;
+  stopped: boolean;
   readonly db: Database;
   readonly clock: Clock;
 }
@@ -61,13 +67,16 @@ interface Waiting {
   /** Whether the process stands still for it: not for its budget, which runs beside. */
   stands: boolean;
   /** What it waits for: its turn at a call, or the end of a sleep. */
-  go: (weather: FaultRates) => Promise<void>;
+  go: (rates: FaultRates) => Promise<void>;
 }
 
 /** The process that was waited for has died. */
 export class ProcessCrashed extends Error {}
 
 const MINUTE = 60_000;
+
+/** How long the platform lets a process go on that was told to stop. */
+const STOP_MS = 8_000;
 
 export class Simulator {
   /** Virtual Unix milliseconds. */
@@ -89,6 +98,8 @@ export class Simulator {
     readonly changed: () => Promise<void>,
     /** Called with what no process may do. */
     readonly violated: (error: Error) => void,
+    /** Called before a process writes entries. */
+    readonly beforeEntries: (process: Process) => void,
   ) {}
 
   /** A process whose calls and sleeps are the world's; its clock is off by up to a few seconds. */
@@ -109,6 +120,8 @@ export class Simulator {
       conflicts: 0,
       frozenMs: 0,
       permanent: false,
+      stop: undefined,
+      stopped: false,
       clock: {
         now: () => this.now + skew,
         sleep: (ms, signal) => {
@@ -135,11 +148,13 @@ export class Simulator {
             await real.commit(fill);
             await this.changed();
           }),
-        commitNumberDocuments: (numbers) =>
-          this.#gate(process, `${numbers.field} of entries`, async () => {
+        commitNumberDocuments: (numbers) => {
+          if (process.state === 'running') this.beforeEntries(process);
+          return this.#gate(process, `${numbers.field} of entries`, async () => {
             await real.commitNumberDocuments(numbers);
             await this.changed();
-          }),
+          });
+        },
       },
     };
     return process;
@@ -147,20 +162,34 @@ export class Simulator {
 
   /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link ProcessCrashed} when it dies. */
   async run<T>(process: Process, budgetMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const timeUp = new AbortController();
-    const abort = () => {
-      timeUp.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
+    const controller = new AbortController();
+    const endBudget = () => {
+      controller.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
       return Promise.resolve();
     };
-    const budget = { process, at: this.now + budgetMs, stands: false, go: abort };
-    this.#waiting.push(budget);
+    const timers: Waiting[] = [{ process, at: this.now + budgetMs, stands: false, go: endBudget }];
+    this.#waiting.push(...timers);
+    process.stop = () => {
+      process.stop = undefined;
+      process.stopped = true;
+      controller.abort(new StoppedError('simulated SIGTERM'));
+      const kill = () => {
+        this.#note(process, 'killed');
+        this.#kill(process);
+        return Promise.resolve();
+      };
+      const timer = { process, at: this.now + STOP_MS, stands: false, go: kill };
+      timers.push(timer);
+      this.#waiting.push(timer);
+    };
     this.#running.add(process);
     try {
-      return await Promise.race([work(timeUp.signal), process.died]);
+      return await Promise.race([work(controller.signal), process.died]);
     } finally {
+      process.stop = undefined;
       if (process.state === 'running') process.state = 'answered';
       this.#running.delete(process);
-      this.#waiting = this.#waiting.filter((waiting) => waiting !== budget);
+      this.#waiting = this.#waiting.filter((waiting) => !timers.includes(waiting));
     }
   }
 
@@ -181,7 +210,7 @@ export class Simulator {
   }
 
   /** Lets processes on, one after another, until all have ended. */
-  async runUntilIdle(weather: FaultRates): Promise<void> {
+  async runUntilIdle(rates: FaultRates): Promise<void> {
     while (!this.#stopped) {
       await this.#standstill();
       const due = this.#waiting.filter(({ at }) => at <= this.now);
@@ -197,7 +226,7 @@ export class Simulator {
       const landing = late[chosen - due.length];
       if (waiting !== undefined) {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        await waiting.go(weather);
+        await waiting.go(rates);
       } else if (landing !== undefined) {
         this.#late.splice(this.#late.indexOf(landing), 1);
         await landing.apply().catch((error: unknown) => this.#note(landing.process, `late, refused ${codeOf(error)}`));
@@ -219,8 +248,7 @@ export class Simulator {
   #gate<T>(process: Process, what: string, call: () => Promise<T>): Promise<T> {
     process.db.callCount += 1;
     if (process.state === 'dead') return new Promise<never>(() => undefined);
-    if (process.state === 'answered')
-      this.violated(new Error(`${process.name} goes on after it has answered: ${what}`));
+    if (process.state === 'answered') this.violated(new Error(`${process.name} goes on after its response: ${what}`));
     return new Promise<T>((resolve, reject) => {
       const fail = (code: number, note: string) => {
         this.#note(process, `${what}: ${note} ${code}`);
@@ -231,9 +259,13 @@ export class Simulator {
         this.calls += 1;
         return call();
       };
-      const go = async (weather: FaultRates): Promise<void> => {
+      const go = async (rates: FaultRates): Promise<void> => {
         const { random } = this;
-        if (random.chance(weather.freeze)) {
+        if (process.stop !== undefined && random.chance(rates.stop)) {
+          this.#note(process, `${what}: told to stop`);
+          process.stop();
+        }
+        if (random.chance(rates.freeze)) {
           const ms = random.pick([1_000, 10_000, 2 * MINUTE, 25 * MINUTE]);
           this.#note(process, `${what}: frozen for ${ms / 1000} s`);
           process.frozenMs += ms;
@@ -241,22 +273,21 @@ export class Simulator {
           this.#waiting.push({ process, at: until, stands: true, go });
           for (const waiting of this.#waiting)
             if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
-        } else if (random.chance(weather.crash)) {
+        } else if (random.chance(rates.crash)) {
           const applied = random.chance(0.5);
           if (applied) await apply().catch(() => undefined);
           this.#note(process, `${what}: crash ${applied ? 'after' : 'before'}`);
-          this.#waiting = this.#waiting.filter((waiting) => waiting.process !== process);
-          process.die();
-        } else if (random.chance(weather.permanent)) {
+          this.#kill(process);
+        } else if (random.chance(rates.permanent)) {
           process.permanent = true;
           fail(PERMISSION_DENIED, 'refused');
-        } else if (random.chance(weather.before)) fail(random.pick(TRANSIENT), 'error before');
-        else if (random.chance(weather.late)) {
+        } else if (random.chance(rates.before)) fail(random.pick(TRANSIENT), 'error before');
+        else if (random.chance(rates.late)) {
           const at = this.now + random.pick([10, 1_000, MINUTE, 30 * MINUTE]);
           this.#late.push({ process, at, apply });
           fail(DEADLINE_EXCEEDED, 'late');
         } else
-          await this.#carryOut(process, what, apply, random.chance(weather.after) ? fail : undefined, resolve, reject);
+          await this.#carryOut(process, what, apply, random.chance(rates.after) ? fail : undefined, resolve, reject);
       };
       this.#waiting.push({ process, at: this.now, stands: true, go });
     });
@@ -285,6 +316,11 @@ export class Simulator {
     }
     this.#note(process, what);
     resolve(value);
+  }
+
+  #kill(process: Process): void {
+    this.#waiting = this.#waiting.filter((waiting) => waiting.process !== process);
+    process.die();
   }
 
   #note(process: Process, text: string): void {

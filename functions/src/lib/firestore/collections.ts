@@ -33,4 +33,11 @@ export const fields = {
   supplyOrder: { team: 'team_id', status: 'status', createdAt: 'created_at', invoices: 'invoices' },
   entry: { priceListPrice: 'price_list_price', expectedForwardCostPrice: 'expected_forward_cost_price' },
   payloadChunk: { data: 'data' },
+  request: {
+    boqListId: 'info.boq_list_id',
+    priceList: 'price_list_id',
+    expectedForwardCost: 'expected_forward_cost_id',
+    requestId: 'request_id',
+  },
+  key: { boqListId: 'boq_list_id', status: 'status' },
 } as const;

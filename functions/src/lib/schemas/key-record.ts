@@ -1,15 +1,18 @@
 import { z } from 'zod';
 
 /**
- * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`.
- * A stored one that does not parse is never judged: its request fails, and an operator is told.
+ * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`; see docs/data-model.md.
+ * A stored record that does not parse is left unchanged: its request fails, and `list` names it.
+ *
+ * A new field has a default, so that older records parse. A change that an older version would misread raises
+ * `schema_version`.
  */
 
 const text = z.string();
 /** Integer Unix milliseconds. */
 const time = z.int();
 
-/** The two lists of an attempt, and what its claim read of their market: a later change of it changes nothing here. */
+/** The two lists of an attempt, and what its claim read of their market: later changes of the market have no effect. */
 const creationSchema = z.object({
   expected_forward_cost_id: text,
   price_list_id: text,
@@ -19,28 +22,28 @@ const creationSchema = z.object({
   currency: text,
 });
 
-/** What one accepted post set out to do, fixed by its claim. */
+/** One attempt, as its claim fixed it. */
 const attemptSchema = z.object({
-  /** Random token of the process that carries the attempt out; a resume replaces it. */
+  /** Random token of the process that carries out the attempt. A resume replaces it. */
   owner: text,
-  /** Until then the owner may still be at work; from then on whoever meets the record settles it. */
+  /** Until then the owner may be at work; its renewals extend it. */
   lease_expires_at: time,
   fingerprint: text,
   products_count: z.int(),
-  /** How many chunks the stored payload has once it is whole. */
+  /** Number of chunks of the complete stored payload. */
   payload_chunks: z.int(),
   market_id: text,
-  /** The request record. */
+  /** Id of the request record. */
   document_id: text,
   /** Null when no market matched. */
   creation: creationSchema.nullable(),
   claimed_at: time,
 });
 
-/** An attempt that came to nothing, kept for the audit when its key is claimed afresh. */
+/** A released attempt, kept for the audit when its key is claimed again. */
 const archivedAttemptSchema = attemptSchema.extend({ settled_at: time, failure: text.nullable() });
 
-/** What an operator did to a key. */
+/** What an operator, or the sweep, did to a key. */
 const operatorActionSchema = z.object({
   action: z.enum(['resume', 'release']),
   at: time,
@@ -48,16 +51,35 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
+/** How far the attempt in progress had come at its last renewal. */
+const progressSchema = z.object({
+  /** Entries of both lists. */
+  entries_written: z.int(),
+  entries_total: z.int(),
+  started_at: time,
+  measured_at: time,
+});
+
+/** Causes of a failure that may be gone when the attempt is resumed; `error` is every other one. */
+const PASSING_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable'] as const;
+
+const failureCauseSchema = z.enum([...PASSING_CAUSES, 'error']);
+
 export const keyRecordSchema = attemptSchema.extend({
   schema_version: z.literal(1),
   boq_list_id: text,
   status: z.enum(['processing', 'completed', 'requires_review', 'released']),
   /** When the status last changed. */
   updated_at: time,
-  /** The answer, byte for byte, once completed. */
+  /** The success response, byte for byte, once completed. */
   response: text.nullable(),
   /** Why the attempt requires or required review: an internal text. */
   failure: text.nullable(),
+  /** The same for programs. Null before the first failure, and in records of versions before 1.1. */
+  failure_cause: failureCauseSchema.nullable().default(null),
+  progress: progressSchema.nullable().default(null),
+  /** Resumes of this attempt by the sweep since its claim or the last resume by a person. */
+  automatic_resumes: z.int().default(0),
   history: z.array(archivedAttemptSchema),
   actions: z.array(operatorActionSchema),
 });
@@ -66,16 +88,18 @@ export type Creation = z.output<typeof creationSchema>;
 export type Attempt = z.output<typeof attemptSchema>;
 export type ArchivedAttempt = z.output<typeof archivedAttemptSchema>;
 export type OperatorAction = z.output<typeof operatorActionSchema>;
+export type Progress = z.output<typeof progressSchema>;
+export type FailureCause = z.output<typeof failureCauseSchema>;
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 
-/**
- * The record of a key as it is stored.
- *
- * @throws Error for one that was not written by this version of the service or an older one; it names fields, never a value
- */
+/** Whether an attempt that failed for this cause may succeed when it is resumed without a person. */
+export const isPassingCause = (cause: FailureCause | null): boolean =>
+  PASSING_CAUSES.some((passing) => passing === cause);
+
+/** @throws Error for a record of a later version or another program; it names fields, never a value */
 export function parseKeyRecord(stored: unknown): KeyRecord {
-  const read = keyRecordSchema.safeParse(stored);
-  if (read.success) return read.data;
-  const fields = read.error.issues.map(({ path }) => path.join('.')).join(', ');
+  const result = keyRecordSchema.safeParse(stored);
+  if (result.success) return result.data;
+  const fields = result.error.issues.map(({ path }) => path.join('.')).join(', ');
   throw new Error(`the record of the key cannot be read as schema version 1, because of: ${fields}`);
 }

@@ -3,11 +3,12 @@ import { keyRecordSchema, type Attempt, type KeyRecord } from '../../../src/lib/
 import { LEASE_EXPIRED, transition, type KeyCaller, type KeyEvent } from '../../../src/price-lists/key-state-machine';
 
 const LEASE_MS = 100;
+const MAX_RESUMES = 2;
 
-/** Something that happens to a key after a while, perhaps to the attempt that holds it. */
+/** An event of a key after a while, perhaps of the attempt that holds it. */
 interface Step {
   passed: number;
-  event: (now: number, held: KeyRecord | undefined) => KeyEvent;
+  createEvent: (now: number, held: KeyRecord | undefined) => KeyEvent;
 }
 
 /** An attempt by one of a few owners with one of a few payloads, so that attempts meet their own and each other's. */
@@ -17,94 +18,103 @@ const attempts = fc.record({
   document_id: fc.constantFrom('document-1', 'document-2', 'document-3', 'document-4', 'document-5'),
 });
 
-function attemptOf(
+function toAttempt(
   { owner, fingerprint, document_id }: Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>,
-  claimed_at: number,
+  claimedAt: number,
 ): Attempt {
   const rest = { products_count: 1, payload_chunks: 1, market_id: 'market-1', creation: null };
-  return { owner, fingerprint, document_id, ...rest, claimed_at, lease_expires_at: claimed_at + LEASE_MS };
+  const times = { claimed_at: claimedAt, lease_expires_at: claimedAt + LEASE_MS };
+  return { owner, fingerprint, document_id, ...rest, ...times };
 }
 
-const events: fc.Arbitrary<Step['event']> = fc
+const KINDS: KeyEvent['kind'][] = ['submitted', 'renewed', 'completed', 'failed', 'inspected', 'resumed', 'released'];
+
+const events: fc.Arbitrary<Step['createEvent']> = fc
   .record({
-    kind: fc.constantFrom<KeyEvent['kind']>(
-      'submitted',
-      'submitted',
-      'completed',
-      'failed',
-      'inspected',
-      'resumed',
-      'released',
-    ),
+    kind: fc.constantFrom<KeyEvent['kind']>('submitted', 'failed', 'released', ...KINDS),
     chosen: attempts,
-    // Mostly, a step is of the attempt that holds the key; otherwise of any, so that strangers come along too.
-    ofHolder: fc.constantFrom(true, true, false),
+    // Most steps are of the attempt that holds the key; the others are of any, so that strangers are tried as well.
+    isOfHolder: fc.constantFrom(true, true, true, false),
     response: fc.constantFrom(null, null, '{"success":true}'),
+    cause: fc.constantFrom('error', 'stopped', 'timeout', 'unavailable'),
+    isAutomatic: fc.boolean(),
   })
-  .map(({ kind, chosen, ofHolder, response }) => (now, held) => {
-    const attempt = attemptOf(ofHolder && kind !== 'submitted' && held !== undefined ? held : chosen, now);
+  .map(({ kind, chosen, isOfHolder, response, cause, isAutomatic }) => (now, held) => {
+    const attempt = toAttempt(isOfHolder && kind !== 'submitted' && held !== undefined ? held : chosen, now);
     const { owner, document_id } = attempt;
-    const operation = { document_id, by: 'operator', reason: 'checked' };
+    const decision = { document_id, by: 'operator', reason: 'checked' };
+    const leaseExpiresAt = now + LEASE_MS;
     switch (kind) {
       case 'submitted':
         return { kind, info: { boq_list_id: 'boq-1' }, attempt, response };
+      case 'renewed': {
+        const progress = { entries_written: 1, entries_total: 2, started_at: now - 10, measured_at: now };
+        return { kind, attempt, leaseExpiresAt, progress };
+      }
       case 'completed':
         return { kind, attempt, response: '{"success":true}' };
       case 'failed':
-        return { kind, attempt, reason: 'Firestore said no' };
+        return { kind, attempt, reason: 'Firestore returned an error', cause };
       case 'inspected':
         return { kind, by: attempt };
-      case 'resumed':
-        return { kind, owner: `${owner}-resumed`, lease_expires_at: now + LEASE_MS, ...operation };
+      case 'resumed': {
+        const limit = isAutomatic
+          ? ({ kind: 'automatic', maxResumes: MAX_RESUMES } as const)
+          : ({ kind: 'none' } as const);
+        return { kind, owner: `${owner}-resumed`, leaseExpiresAt, limit, ...decision };
+      }
       case 'released':
-        return { kind, ...operation };
+        return { kind, ...decision };
     }
   });
 
-/** A life of a key: what happens to it, often at once and sometimes after more than a lease. */
-const lives: fc.Arbitrary<Step[]> = fc.array(
+/** Events of one key, often at once and sometimes after more than a lease. */
+const histories: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
-    event: events,
+    createEvent: events,
     passed: fc.oneof(fc.constant(0), fc.nat(LEASE_MS / 2), fc.constantFrom(LEASE_MS - 1, LEASE_MS, 300)),
   }),
-  { maxLength: 25 },
+  { maxLength: 30, size: 'max' },
 );
 
-/** Walks a life, and shows each step with the record before it, which the step cannot change, and after it. */
-function* walk(life: readonly Step[]) {
+/** Applies events one after another; a step cannot change the record before it, which is frozen. */
+function* walk(steps: readonly Step[]) {
   let record: KeyRecord | undefined;
   let now = 1_000;
-  for (const step of life) {
+  for (const step of steps) {
     now += step.passed;
-    const before = deepFrozen(record);
-    const event = step.event(now, before);
-    const { record: after, verdict } = transition(before, event, now);
-    yield { event, now, before, after, verdict };
+    const before = deepFreeze(record);
+    const event = step.createEvent(now, before);
+    const { record: after, outcome } = transition(before, event, now);
+    yield { event, now, before, after, outcome };
     record = after;
   }
 }
 
-function deepFrozen<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFrozen);
+type Walked = ReturnType<typeof walk> extends Generator<infer Each> ? Each : never;
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
   return value;
 }
 
-/** Runs a check at every step of many lives. */
-const always = (check: (step: ReturnType<typeof walk> extends Generator<infer Each> ? Each : never) => void) =>
+/** Runs a check at every step of many histories. */
+const always = (check: (step: Walked) => void) =>
   fc.assert(
-    fc.property(lives, (life) => {
-      for (const step of walk(life)) check(step);
+    fc.property(histories, (steps) => {
+      for (const step of walk(steps)) check(step);
     }),
-    { numRuns: 1000 },
+    { numRuns: 200 },
   );
 
-const isLapsed = (record: KeyRecord | undefined, now: number) =>
+const isExpired = (record: KeyRecord | undefined, now: number) =>
   record?.status === 'processing' && now >= record.lease_expires_at;
 
-/** Whoever brings an event; a resumption has a token only, a release has none. */
-function askerOf(event: KeyEvent): KeyCaller {
+/** The sender of an event; of a resume only a token is known, of a release nothing. */
+function getCaller(event: KeyEvent): KeyCaller {
   switch (event.kind) {
     case 'submitted':
+    case 'renewed':
     case 'completed':
     case 'failed':
       return event.attempt;
@@ -117,12 +127,21 @@ function askerOf(event: KeyEvent): KeyCaller {
   }
 }
 
+const isBySender = (record: KeyRecord | undefined, event: KeyEvent) =>
+  record?.status === 'processing' && record.owner === getCaller(event).owner;
+
+/** The renewal is the one step that an owner may take after its lease expired. */
+const takesEffect = (record: KeyRecord | undefined, event: KeyEvent, now: number) =>
+  isBySender(record, event) && (event.kind === 'renewed' || !isExpired(record, now));
+
 type Status = KeyRecord['status'] | 'none';
 
 /** The status after an event, as the drawing has it. */
-function drawn(before: KeyRecord | undefined, event: KeyEvent, now: number): Status {
-  const status: Status = isLapsed(before, now) ? 'requires_review' : (before?.status ?? 'none');
-  const isOwner = 'attempt' in event && before?.owner === event.attempt.owner;
+function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: number): Status {
+  if (event.kind === 'renewed' && isBySender(before, event)) return 'processing';
+  const expired = isExpired(before, now);
+  const status: Status = expired ? 'requires_review' : (before?.status ?? 'none');
+  const isOwner = isBySender(before, event);
   const isReviewed = 'document_id' in event && before?.document_id === event.document_id;
   const wasClaimed =
     'attempt' in event &&
@@ -137,8 +156,12 @@ function drawn(before: KeyRecord | undefined, event: KeyEvent, now: number): Sta
       return isOwner ? 'completed' : 'processing';
     case 'processing failed':
       return isOwner ? 'requires_review' : 'processing';
-    case 'requires_review resumed':
-      return isReviewed ? 'processing' : 'requires_review';
+    case 'requires_review resumed': {
+      const isAutomatic = event.kind === 'resumed' && event.limit.kind === 'automatic';
+      const passes = expired || (before?.failure_cause !== null && before?.failure_cause !== 'error');
+      const isWithinLimit = passes && (before?.automatic_resumes ?? 0) < MAX_RESUMES;
+      return isReviewed && (!isAutomatic || isWithinLimit) ? 'processing' : 'requires_review';
+    }
     case 'requires_review released':
       return isReviewed ? 'released' : 'requires_review';
     default:
@@ -146,15 +169,17 @@ function drawn(before: KeyRecord | undefined, event: KeyEvent, now: number): Sta
   }
 }
 
+const OUTCOMES = ['owned', 'completed', 'failed', 'payload_mismatch', 'blocked', 'available'];
+
 describe('a key', () => {
   test('takes the steps of the drawing, and no others', () =>
     always(({ before, after, event, now }) => {
-      expect(after?.status ?? 'none').toBe(drawn(before, event, now));
+      expect(after?.status ?? 'none').toBe(getDrawnStatus(before, event, now));
     }));
 
-  test('has an answer to every event in every state, and a record that can be read again', () =>
-    always(({ after, verdict }) => {
-      expect(['owned', 'completed', 'failed', 'payload_mismatch', 'blocked', 'available']).toContain(verdict.kind);
+  test('has an outcome for every event in every state, and a record that parses', () =>
+    always(({ after, outcome }) => {
+      expect(OUTCOMES).toContain(outcome.kind);
       if (after !== undefined) expect(keyRecordSchema.parse(after)).toEqual(after);
     }));
 
@@ -163,17 +188,46 @@ describe('a key', () => {
       if (before?.status === 'completed') expect(after).toBe(before);
     }));
 
-  test('that nothing happens to is the very record that it was', () =>
-    always(({ before, after }) => {
-      if (JSON.stringify(before) === JSON.stringify(after)) expect(after).toBe(before);
+  test('that does not change is the identical record', () =>
+    always(({ before, after, event }) => {
+      if (event.kind !== 'renewed' && JSON.stringify(before) === JSON.stringify(after)) expect(after).toBe(before);
     }));
 
   test('is changed by an attempt only while that owns it', () =>
     always(({ before, after, event, now }) => {
-      if (event.kind !== 'completed' && event.kind !== 'failed') return;
-      const { owner, status } = before ?? {};
-      if (isLapsed(before, now)) expect(after).toMatchObject({ status: 'requires_review', failure: LEASE_EXPIRED });
-      else if (status !== 'processing' || owner !== event.attempt.owner) expect(after).toBe(before);
+      if (event.kind !== 'renewed' && event.kind !== 'completed' && event.kind !== 'failed') return;
+      if (takesEffect(before, event, now)) return;
+      if (isExpired(before, now)) expect(after).toMatchObject({ status: 'requires_review', failure: LEASE_EXPIRED });
+      else expect(after).toBe(before);
+    }));
+
+  test('changes by a renewal in its lease and its progress alone', () =>
+    always(({ before, after, event }) => {
+      if (event.kind !== 'renewed' || before === undefined || !isBySender(before, event)) return;
+      const { leaseExpiresAt, progress } = event;
+      expect(after).toEqual({ ...before, lease_expires_at: leaseExpiresAt, progress });
+    }));
+
+  test('counts the resumes without an operator, up to the limit, until an operator resumes it or it is claimed again', () =>
+    always(({ before, after, event }) => {
+      expect(after?.automatic_resumes ?? 0).toBeLessThanOrEqual(MAX_RESUMES);
+      if (before === undefined || after === undefined) return;
+      if (event.kind === 'resumed' && after.actions.length > before.actions.length) {
+        const isAutomatic = event.limit.kind === 'automatic';
+        expect(after.automatic_resumes).toBe(isAutomatic ? before.automatic_resumes + 1 : 0);
+      } else {
+        const isSame = after.document_id === before.document_id;
+        expect(after.automatic_resumes).toBe(isSame ? before.automatic_resumes : 0);
+      }
+    }));
+
+  test('says why it requires review, for an operator and for programs', () =>
+    always(({ after, before }) => {
+      if (after?.status !== 'requires_review') return;
+      expect(after.failure).not.toBeNull();
+      expect(after.failure_cause).not.toBeNull();
+      if (after.failure === LEASE_EXPIRED) expect(after.failure_cause).toBe('lease_expired');
+      else if (before?.status === 'processing') expect(after.failure_cause).not.toBe('lease_expired');
     }));
 
   test('forgets no attempt and no operator', () =>
@@ -189,69 +243,70 @@ describe('a key', () => {
       }
     }));
 
-  test('holds an answer exactly when it is completed', () =>
+  test('holds a response exactly if it is completed', () =>
     always(({ after }) => {
       if (after !== undefined) expect(after.response !== null).toBe(after.status === 'completed');
     }));
 });
 
-describe('a verdict', () => {
-  test('is `owned` for the owner of a live record with its own payload only', () =>
-    always(({ after, verdict, event }) => {
-      if (verdict.kind !== 'owned') return;
-      expect(after).toMatchObject({ status: 'processing', owner: askerOf(event).owner });
-      expect(verdict.record).toBe(after);
+describe('an outcome', () => {
+  test('is `owned` only for the owner of an attempt in progress with its own payload', () =>
+    always(({ after, outcome, event }) => {
+      if (outcome.kind !== 'owned') return;
+      expect(after).toMatchObject({ status: 'processing', owner: getCaller(event).owner });
+      expect(outcome.record).toBe(after);
     }));
 
-  test('gives one payload’s answer to no other', () =>
-    always(({ after, verdict, event }) => {
-      const asked = askerOf(event).fingerprint;
-      if (after === undefined || after.status === 'released' || asked === undefined) return;
-      if (asked === after.fingerprint) expect(verdict.kind).not.toBe('payload_mismatch');
-      else expect(verdict).toEqual({ is: 'payload_mismatch' });
+  test('gives the response to one payload to no other', () =>
+    always(({ after, outcome, event }) => {
+      const { fingerprint } = getCaller(event);
+      // A renewal by the owner is about its lease, whatever payload its event names.
+      if (outcome.kind === 'owned' && event.kind === 'renewed') return;
+      if (after === undefined || after.status === 'released' || fingerprint === undefined) return;
+      if (fingerprint === after.fingerprint) expect(outcome.kind).not.toBe('payload_mismatch');
+      else expect(outcome).toEqual({ kind: 'payload_mismatch' });
     }));
 
-  test('says when to come again while a lease lives, and only then', () =>
-    always(({ after, verdict, now }) => {
-      if (verdict.kind !== 'blocked') return;
-      if (after?.status === 'processing') expect(verdict.retryAfterMs).toBe(after.lease_expires_at - now);
-      else expect(verdict.retryAfterMs).toBeNull();
+  test('says when to send the request again while an attempt is in progress, and only then', () =>
+    always(({ after, outcome }) => {
+      if (outcome.kind !== 'blocked') return;
+      if (after?.status === 'processing') expect(outcome.retryAfterMs).toBeGreaterThan(0);
+      else expect(outcome.retryAfterMs).toBeNull();
     }));
 
-  test('`failed` is told to the attempt itself only', () =>
-    always(({ after, verdict, event }) => {
-      if (verdict.kind !== 'failed') return;
+  test('is `failed` only for the attempt itself', () =>
+    always(({ after, outcome, event }) => {
+      if (outcome.kind !== 'failed') return;
       expect(after?.status).toBe('requires_review');
-      expect(askerOf(event).owner).toBe(after?.owner);
+      expect(getCaller(event).owner).toBe(after?.owner);
     }));
 
-  test('`free` is told of a key that a post may claim', () =>
-    always(({ after, verdict, now }) => {
-      if (verdict.kind !== 'available') return;
-      const fresh = attemptOf({ owner: 'fresh', fingerprint: 'any', document_id: 'fresh' }, now);
-      const claimed = transition(
-        after,
-        { kind: 'submitted', info: { boq_list_id: 'boq-1' }, attempt: fresh, response: null },
-        now,
-      );
-      expect(claimed.verdict).toEqual({ is: 'owned', record: claimed.record });
+  test('is `available` for a key that a submission may claim', () =>
+    always(({ after, outcome, now }) => {
+      if (outcome.kind !== 'available') return;
+      const attempt = toAttempt({ owner: 'fresh', fingerprint: 'any', document_id: 'fresh' }, now);
+      const event = { kind: 'submitted', info: { boq_list_id: 'boq-1' }, attempt, response: null } as const;
+      const claimed = transition(after, event, now);
+      expect(claimed.outcome).toEqual({ kind: 'owned', record: claimed.record });
     }));
 });
 
-test('the lives that are tried reach every state and every verdict, and more than one release', () => {
+test('the histories reach every state with every event, every outcome, and more than one release', () => {
   const seen = new Set<string>();
   let longest = 0;
-  for (const life of fc.sample(lives, { numRuns: 1000, seed: 1 })) {
-    for (const { before, event, after, verdict } of walk(life)) {
+  for (const steps of fc.sample(histories, { numRuns: 1000, seed: 1 })) {
+    for (const { before, event, after, outcome, now } of walk(steps)) {
       seen.add(`${before?.status ?? 'none'} ${event.kind}`);
-      seen.add(after?.status ?? 'none').add(verdict.kind);
+      seen.add(after?.status ?? 'none').add(outcome.kind);
+      if (event.kind === 'renewed' && isExpired(before, now) && outcome.kind === 'owned') seen.add('late renewal');
+      if (event.kind === 'resumed' && outcome.kind === 'owned') seen.add(`resumed ${event.limit.kind}`);
+      if (after?.automatic_resumes === MAX_RESUMES) seen.add('limit reached');
       longest = Math.max(longest, after?.history.length ?? 0);
     }
   }
   const states = ['none', 'processing', 'completed', 'requires_review', 'released'];
-  const types = ['submitted', 'completed', 'failed', 'inspected', 'resumed', 'released'];
-  const verdicts = ['owned', 'completed', 'failed', 'payload_mismatch', 'blocked', 'available'];
+  const steps = states.flatMap((state) => KINDS.map((kind) => `${state} ${kind}`));
+  const rare = ['late renewal', 'resumed none', 'resumed automatic', 'limit reached'];
   expect(longest).toBeGreaterThan(1);
-  const all = [...states, ...states.flatMap((state) => types.map((type) => `${state} ${type}`)), ...verdicts];
-  expect([...seen]).toEqual(expect.arrayContaining(all));
+  expect([...seen]).toEqual(expect.arrayContaining([...states, ...steps, ...OUTCOMES, ...rare]));
 });

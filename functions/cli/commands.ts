@@ -1,0 +1,200 @@
+import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { retry } from '../src/lib/firestore/retry';
+import type { KeyRecord } from '../src/lib/schemas/key-record';
+import type { WorkflowContext } from '../src/price-lists/workflow-context';
+import { parseDuration, parseMaxAttempts, parseStatuses, UsageError, type Command, type Options } from './arguments';
+import { escapeJsonControls, quote } from './escape';
+import { findKeyRecords, listKeyRecords } from './stored-records';
+import {
+  formatInProgress,
+  formatKeyDetails,
+  formatKeys,
+  formatSweepResult,
+  getKeyDetails,
+  getKeySummary,
+  isInProgress,
+  type KeySummary,
+} from './format';
+import { describeInvalidPayload, loadStoredPayload, release, requireKeyRecord, resume } from './review';
+import { Sweeper } from './sweep';
+import { CommandError, confirm, print, printError, ProgressBar } from './terminal';
+
+/** @returns exit code */
+export async function runCommand(
+  command: Command,
+  keys: readonly string[],
+  values: Options,
+  context: WorkflowContext,
+): Promise<number> {
+  const [key = ''] = keys;
+  switch (command) {
+    case 'list':
+      return list(values, context);
+    case 'show':
+      return show(key, values, context);
+    case 'resume':
+      return resumeKeys(keys, values, context);
+    case 'release':
+      return releaseKey(await requireKeyRecord(key, context), values, context);
+    case 'sweep':
+      return sweep(values, context);
+  }
+}
+
+async function list(values: Options, context: WorkflowContext): Promise<number> {
+  const statuses = parseStatuses(values.status);
+  const olderThanMs = values['older-than'] === undefined ? 0 : parseDuration('older-than', values['older-than']);
+  const { records, unreadable } = await listKeyRecords(context.db, statuses ?? ['processing', 'requires_review']);
+  const now = context.clock.now();
+  const inProgress = records.filter((record) => isInProgress(record, now));
+  const selected = records
+    .filter((record) => now - record.updated_at >= olderThanMs)
+    .filter((record) => statuses !== undefined || !inProgress.includes(record))
+    .sort((a, b) => a.updated_at - b.updated_at);
+  const summaries: KeySummary[] = [];
+  for (const record of selected) summaries.push(await getKeySummary(record, context));
+  print(values.json === true ? toJson(summaries) : formatKeys(summaries, statuses === undefined, now));
+  const note = formatInProgress(inProgress);
+  if (values.json === true) printError(note, 0);
+  else if (statuses === undefined) print(note);
+  for (const path of unreadable) printError(`${path} cannot be read: it is left out.\n`, 0);
+  return 0;
+}
+
+async function show(id: string, values: Options, context: WorkflowContext): Promise<number> {
+  const records = await retry(() => findKeyRecords(context.db, id), context);
+  if (records.length === 0) throw new CommandError(`No request was ever accepted for ${quote(id)}.`);
+  for (const record of records) await showKey(record, values, context);
+  return 0;
+}
+
+async function showKey(record: KeyRecord, values: Options, context: WorkflowContext): Promise<void> {
+  const payload = await loadStoredPayload(context.db, record);
+  const { payload: file } = values;
+  if (file === undefined) {
+    const details = await getKeyDetails(record, payload, context);
+    print(values.json === true ? toJson(details) : formatKeyDetails(details, context.clock.now()));
+    return;
+  }
+  if (payload.kind === 'invalid') throw new CommandError(describeInvalidPayload(payload.reason));
+  if (file !== '-') {
+    writeFileSync(file, payload.text);
+    print(`The accepted payload, ${payload.text.length} bytes, is in ${file}.\n`);
+  } else if (process.stdout.isTTY) print(escapeJsonControls(payload.text.toString()));
+  else process.stdout.write(payload.text);
+}
+
+/** Resumes keys one after another. With several keys, one that cannot be resumed does not stop the others. */
+async function resumeKeys(keys: readonly string[], values: Options, context: WorkflowContext): Promise<number> {
+  let failures = 0;
+  const attemptEach = async <T, R>(items: readonly T[], getKey: (item: T) => string, fn: (item: T) => Promise<R>) => {
+    const results: R[] = [];
+    for (const item of items) {
+      try {
+        results.push(await fn(item));
+      } catch (error) {
+        if (keys.length === 1 || context.signal.aborted) throw error;
+        failures += 1;
+        printError(`${quote(getKey(item))}: ${error instanceof Error ? error.message : String(error)}\n`, 1);
+      }
+    }
+    return results;
+  };
+  const records = await attemptEach(
+    keys,
+    (key) => key,
+    (key) => requireResumable(key, context),
+  );
+  if (records.length > 0) await confirmResume(records, values, context);
+  await attemptEach(
+    records,
+    ({ boq_list_id }) => boq_list_id,
+    (record) => resumeKey(record, values, context),
+  );
+  return failures === 0 ? 0 : 1;
+}
+
+async function requireResumable(key: string, context: WorkflowContext): Promise<KeyRecord> {
+  const record = await requireKeyRecord(key, context);
+  assertNotInProgress(record, context);
+  const payload = await loadStoredPayload(context.db, record);
+  if (payload.kind === 'invalid') throw new CommandError(describeInvalidPayload(payload.reason));
+  return record;
+}
+
+async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { signal }: WorkflowContext) {
+  if (yes === true) return;
+  const keys = records.map(({ boq_list_id }) => quote(boq_list_id)).join(', ');
+  const products = records.reduce((sum, { products_count }) => sum + products_count, 0);
+  await confirm(
+    `Resume ${keys}: write the missing entries of ${products} products into both lists, make the lists ready, ` +
+      'and store the response for the client.',
+    signal,
+  );
+}
+
+async function resumeKey(record: KeyRecord, values: Options, context: WorkflowContext): Promise<void> {
+  const bar = new ProgressBar(process.stderr);
+  const decision = { by: getOperatorName(values), reason: values.reason ?? null, limit: { kind: 'none' } } as const;
+  const { response } = await resume(record, decision, context, {
+    onPending: (entries) => bar.start(entries),
+    onWritten: (entries) => bar.advance(entries),
+  });
+  bar.end();
+  const text = escapeJsonControls(response);
+  print(values.json === true ? `${text}\n` : `Ready. From now on the client gets:\n\n  ${text}\n`);
+}
+
+async function releaseKey(record: KeyRecord, values: Options, context: WorkflowContext): Promise<number> {
+  const { reason, yes } = values;
+  if (reason === undefined) throw new UsageError('release needs --reason: it is kept with the key.');
+  assertNotInProgress(record, context);
+  if (yes !== true) {
+    await confirm(
+      `Release ${quote(record.boq_list_id)}: its lists stay failed, and the next request for it is a new attempt, ` +
+        'with any payload. What was stored stays for the audit.',
+      context.signal,
+    );
+  }
+  await release(record, { by: getOperatorName(values), reason }, context);
+  const released = { released: record.boq_list_id };
+  print(values.json === true ? toJson(released) : 'Released. The client may send the request again.\n');
+  return 0;
+}
+
+/** Each holds a payload in memory. */
+const CONCURRENT_RESUMES = 4;
+
+async function sweep(values: Options, context: WorkflowContext): Promise<number> {
+  const options = {
+    maxAttempts: parseMaxAttempts(values['max-attempts'] ?? '3'),
+    dryRun: values['dry-run'] === true,
+    concurrency: CONCURRENT_RESUMES,
+  };
+  const intervalMs = values.watch === undefined ? undefined : parseDuration('watch', values.watch);
+  const sweeper = new Sweeper(context, options, (result) => {
+    const line = { time: context.clock.now(), ...result };
+    print(values.json === true ? `${escapeJsonControls(JSON.stringify(line))}\n` : formatSweepResult(line));
+  });
+  if (intervalMs === undefined) {
+    for (const path of await sweeper.sweepOnce()) printError(`${path} cannot be read: it is left out.\n`, 0);
+    return 0;
+  }
+  await sweeper.watch(intervalMs, (error) => {
+    if (context.signal.aborted) return;
+    printError(`The keys could not be read: ${error instanceof Error ? error.message : String(error)}\n`, 1);
+  });
+  return 0;
+}
+
+/** Fails before anything is asked; the state machine would reject the step as well. @throws CommandError */
+function assertNotInProgress(record: KeyRecord, { clock }: WorkflowContext): void {
+  if (!isInProgress(record, clock.now())) return;
+  const until = new Date(record.lease_expires_at).toISOString();
+  throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
+}
+
+const getOperatorName = ({ by }: Options): string => by ?? userInfo().username;
+
+const toJson = (value: unknown): string => `${escapeJsonControls(JSON.stringify(value, null, 2))}\n`;

@@ -1,0 +1,136 @@
+import { applyKeyEvent } from '../src/price-lists/key-steps';
+import { expireLease, getSweepObstacle } from '../src/price-lists/key-state-machine';
+import type { WorkflowContext } from '../src/price-lists/workflow-context';
+import { retry } from '../src/lib/firestore/retry';
+import type { KeyRecord } from '../src/lib/schemas/key-record';
+import { listKeyRecords } from './stored-records';
+import { InvalidPayloadError, resume } from './review';
+
+/**
+ * The sweep: resumes, without an operator, attempts whose lease expired or that failed for a cause that passes. Every
+ * step is one of the state machine's, so a sweep beside another, an operator or the owner itself changes nothing twice.
+ */
+
+export interface SweepOptions {
+  /** Resumes of one attempt without an operator. */
+  maxAttempts: number;
+  dryRun: boolean;
+  /** Resumes under way at once. */
+  concurrency: number;
+}
+
+/** What the sweep did about one key. */
+export interface SweepResult {
+  boq_list_id: string;
+  document_id: string;
+  /** `left`: to an operator. `deferred`: an owner, an operator or another sweep is at it, or the resume failed. */
+  result: 'resumed' | 'would_resume' | 'left' | 'deferred';
+  reason: string | null;
+}
+
+export type SweepReporter = (result: SweepResult) => void;
+
+/** After the end of a lease, and between two looks at the keys at least. */
+const MIN_PAUSE_MS = 1_000;
+
+export class Sweeper {
+  /** Attempts at work here, by `document_id`. */
+  readonly #running = new Map<string, Promise<void>>();
+  /** Attempts whose stored payload is invalid, and why: it is not read again. */
+  readonly #invalid = new Map<string, string>();
+  /** What was last reported of an attempt that is left to an operator: each reason is reported once. */
+  readonly #reported = new Map<string, string>();
+
+  constructor(
+    private readonly context: WorkflowContext,
+    private readonly options: SweepOptions,
+    private readonly report: SweepReporter,
+  ) {}
+
+  /** Resumes what can be resumed now. @returns the paths of key records that cannot be read */
+  async sweepOnce(): Promise<string[]> {
+    const { due, unreadable } = await this.#readDue();
+    const queue = [...due];
+    const work = async () => {
+      for (let record = queue.shift(); record !== undefined; record = queue.shift()) {
+        if (!this.context.signal.aborted) await this.#sweepKey(record);
+      }
+    };
+    await Promise.all(Array.from({ length: this.options.concurrency }, work));
+    return unreadable;
+  }
+
+  /** Looks at the keys every `intervalMs`, and as soon as a lease expires, until the signal aborts. */
+  async watch(intervalMs: number, onError: (error: unknown) => void): Promise<void> {
+    const { clock, signal } = this.context;
+    while (!signal.aborted) {
+      let pauseMs = intervalMs;
+      try {
+        const { due, nextExpiry } = await this.#readDue();
+        for (const record of due) this.#start(record);
+        pauseMs = Math.min(intervalMs, Math.max(MIN_PAUSE_MS, nextExpiry - clock.now() + MIN_PAUSE_MS));
+      } catch (error) {
+        onError(error);
+      }
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+    }
+    await Promise.all(this.#running.values());
+  }
+
+  async #readDue(): Promise<{ due: KeyRecord[]; nextExpiry: number; unreadable: string[] }> {
+    const read = () => listKeyRecords(this.context.db, ['processing', 'requires_review']);
+    const { records, unreadable } = await retry(read, this.context);
+    const now = this.context.clock.now();
+    const expired = records.map((record) => expireLease(record, now));
+    const due = expired
+      .filter(({ status }) => status === 'requires_review')
+      .sort((a, b) => a.updated_at - b.updated_at);
+    const leases = expired.filter(({ status }) => status === 'processing').map((live) => live.lease_expires_at);
+    return { due, nextExpiry: Math.min(...leases, Infinity), unreadable };
+  }
+
+  #start(record: KeyRecord): void {
+    const { document_id } = record;
+    if (this.#running.size >= this.options.concurrency || this.#running.has(document_id)) return;
+    const work = this.#sweepKey(record).finally(() => this.#running.delete(document_id));
+    this.#running.set(document_id, work);
+  }
+
+  async #sweepKey(record: KeyRecord): Promise<void> {
+    const { maxAttempts, dryRun } = this.options;
+    const obstacle = this.#invalid.get(record.document_id) ?? getSweepObstacle(record, maxAttempts);
+    if (obstacle !== null) return this.#leave(record, obstacle);
+    if (dryRun) {
+      this.#tell(record, 'would_resume', record.failure);
+      return;
+    }
+    const limit = { kind: 'automatic', maxResumes: maxAttempts } as const;
+    try {
+      await resume(record, { by: 'sweep', reason: record.failure, limit }, this.context);
+      this.#tell(record, 'resumed', null);
+    } catch (error) {
+      if (!(error instanceof InvalidPayloadError)) {
+        this.#tell(record, 'deferred', error instanceof Error ? error.message : String(error));
+        return;
+      }
+      this.#invalid.set(record.document_id, error.message);
+      await this.#leave(record, error.message);
+    }
+  }
+
+  /** Leaves a key to an operator, its lists failed if only its lease had expired. */
+  async #leave(record: KeyRecord, reason: string): Promise<void> {
+    if (this.#reported.get(record.document_id) === reason) return;
+    this.#reported.set(record.document_id, reason);
+    this.#tell(record, 'left', reason);
+    if (this.options.dryRun) return;
+    const { db, clock } = this.context;
+    const inspect = (signal: AbortSignal) =>
+      applyKeyEvent(db, record.boq_list_id, { kind: 'inspected', by: {} }, clock.now(), signal);
+    await retry(inspect, this.context).catch(() => this.#reported.delete(record.document_id));
+  }
+
+  #tell({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {
+    this.report({ boq_list_id, document_id, result, reason });
+  }
+}

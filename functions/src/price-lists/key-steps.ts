@@ -1,0 +1,110 @@
+import type { Database, CommitWrites } from '../lib/firestore/database';
+import {
+  commitKey,
+  readKey,
+  readKeyAndMarket,
+  setClaimedDocuments,
+  setPayloadChunk,
+  type KeySnapshot,
+  type PayloadChunk,
+} from '../lib/repositories/price-lists';
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
+import type { Attempt, Creation, KeyRecord } from '../lib/schemas/key-record';
+import type { ListStatus } from '../lib/schemas/responses';
+import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
+import { transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
+import { createListDocuments, createSuccessResponse } from './list-documents';
+
+/**
+ * The steps of a key. Each reads the key record, applies an event, and commits what follows in one commit, on the
+ * precondition that the record is unchanged since the read; see docs/decisions/0008-conditional-commits.md.
+ *
+ * Each function is one try and may be repeated: ids and tokens are created outside, and a repeated step recognizes by
+ * the owner token what an earlier try wrote.
+ */
+
+/** Claim of a submission on its key. */
+export interface ClaimRequest {
+  info: PriceListInfo;
+  requestId: string | null;
+  /** The attempt without what its market, its payload and the time of the claim decide. */
+  attemptDraft: Omit<Attempt, 'creation' | 'payload_chunks' | 'claimed_at' | 'lease_expires_at'>;
+  /** Ids of the lists, used if a market matches. */
+  listIds: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
+  leaseMs: number;
+  /** The payload in chunks, and how many of them, from the first, fit the claim. Called only if the key is available. */
+  loadPayload: () => Promise<{ chunks: readonly Buffer[]; inlineChunkCount: number }>;
+}
+
+/** Claims the key if it is available; one commit holds the key record, the request record, its payload and both lists. */
+export async function commitClaim(
+  db: Database,
+  request: ClaimRequest,
+  now: number,
+  signal: AbortSignal,
+): Promise<KeyOutcome> {
+  const { info, requestId, attemptDraft, listIds, leaseMs, loadPayload } = request;
+  const { key, market } = await readKeyAndMarket(db, info);
+  const inspected = await commitTransition(db, key, { kind: 'inspected', by: attemptDraft }, now, signal);
+  if (inspected.kind !== 'available') return inspected;
+
+  const { chunks, inlineChunkCount } = await loadPayload();
+  const creation = market && {
+    ...listIds,
+    market_name: nullIfTooLong(market.name),
+    market_iso: nullIfTooLong(market.country_iso),
+    currency: nullIfTooLong(market.currency_iso) ?? info.currency_iso,
+  };
+  const times = { claimed_at: now, lease_expires_at: now + leaseMs };
+  const attempt: Attempt = { ...attemptDraft, ...times, payload_chunks: chunks.length, creation };
+  const completes = creation === null && inlineChunkCount === chunks.length;
+  const response = completes ? createSuccessResponse(attempt, info, now) : null;
+  return commitTransition(db, key, { kind: 'submitted', info, attempt, response }, now, signal, (writes) => {
+    const lists = creation && createListDocuments(attempt, creation, info, 'processing', now);
+    setClaimedDocuments(db, writes, { info, requestId, attempt, lists, chunks: chunks.slice(0, inlineChunkCount) });
+  });
+}
+
+/** Takes one step of a key. @param lastChunk written with the step if that completes the attempt */
+export async function applyKeyEvent(
+  db: Database,
+  boqListId: string,
+  event: KeyEvent,
+  now: number,
+  signal: AbortSignal,
+  lastChunk?: PayloadChunk,
+): Promise<KeyOutcome> {
+  const key = await readKey(db, boqListId);
+  return commitTransition(db, key, event, now, signal, (writes, record) => {
+    if (lastChunk !== undefined && record.status === 'completed') setPayloadChunk(db, writes, lastChunk);
+  });
+}
+
+async function commitTransition(
+  db: Database,
+  key: KeySnapshot,
+  event: KeyEvent,
+  now: number,
+  signal: AbortSignal,
+  addExtraWrites: (writes: CommitWrites, record: KeyRecord) => void = () => undefined,
+): Promise<KeyOutcome> {
+  const { record, outcome } = transition(key.record, event, now);
+  if (record === undefined || record === key.record) return outcome;
+  // The workflow no longer waits for a try whose signal aborted, and may have acted on a later read.
+  signal.throwIfAborted();
+  const listStatus = key.record?.status === 'processing' ? LIST_STATUSES[record.status] : null;
+  await commitKey(db, key, record, listStatus, (writes) => addExtraWrites(writes, record));
+  return outcome;
+}
+
+/** The status that both lists take with the step that ends their attempt. */
+const LIST_STATUSES: Readonly<Record<KeyRecord['status'], ListStatus | null>> = {
+  processing: null,
+  completed: 'ready',
+  requires_review: 'failed',
+  released: 'failed',
+};
+
+/** A market's text as the list documents hold it: one longer than a text field may be counts as missing. */
+const nullIfTooLong = (text: string | null): string | null =>
+  text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;

@@ -1,0 +1,72 @@
+import type { KeyRecord } from '../lib/schemas/key-record';
+import { applyKeyEvent } from './key-steps';
+import type { WorkflowContext } from './workflow-context';
+
+/** A step on the key was taken without this attempt: it is stale, and changes nothing any more. */
+export class SupersededError extends Error {
+  constructor() {
+    super('another step was taken on the key after the lease of the attempt expired');
+    this.name = 'SupersededError';
+  }
+}
+
+/** The part of a lease that passes between two renewals. What is left covers the longest commit and clocks that differ. */
+const RENEWAL_FRACTION = 1 / 3;
+
+/**
+ * Keeps the lease of an attempt while its work goes on.
+ *
+ * Renewals follow the clock and the work, not a timer: every try of the work first calls {@link keep}, which waits for
+ * the renewal once it is due. So no try starts under a lease that was not renewed, an instance without CPU holds no key,
+ * and an attempt that is over before the first renewal makes no call for it.
+ */
+export class Lease {
+  #expiresAt: number;
+  #renewal: Promise<void> | undefined;
+  #progress = { entries_written: 0, entries_total: 0, started_at: 0 };
+
+  constructor(
+    readonly attempt: KeyRecord,
+    private readonly context: WorkflowContext,
+  ) {
+    this.#expiresAt = attempt.lease_expires_at;
+    this.expect(0);
+  }
+
+  /** Starts the progress that renewals store. @param entries of both lists, still to write */
+  expect(entries: number): void {
+    this.#progress = { entries_written: 0, entries_total: entries, started_at: this.context.clock.now() };
+  }
+
+  /** Counts written entries. */
+  advance(entries: number): void {
+    this.#progress.entries_written += entries;
+  }
+
+  /** @throws SupersededError, or the error of the renewal, which the caller's retry handles */
+  async keep(signal: AbortSignal): Promise<void> {
+    const { clock, leaseMs } = this.context;
+    // A renewal that took long may leave a lease that is due again.
+    while (clock.now() >= this.#expiresAt - leaseMs * (1 - RENEWAL_FRACTION)) {
+      this.#renewal ??= this.#renew(signal).finally(() => {
+        this.#renewal = undefined;
+      });
+      await this.#renewal;
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { db, clock, leaseMs } = this.context;
+    const now = clock.now();
+    const leaseExpiresAt = now + leaseMs;
+    const event = {
+      kind: 'renewed',
+      attempt: this.attempt,
+      leaseExpiresAt,
+      progress: { ...this.#progress, measured_at: now },
+    } as const;
+    const outcome = await applyKeyEvent(db, this.attempt.boq_list_id, event, now, signal);
+    if (outcome.kind !== 'owned') throw new SupersededError();
+    this.#expiresAt = outcome.record.lease_expires_at;
+  }
+}

@@ -1,0 +1,33 @@
+import type { KeyRecord } from '../lib/schemas/key-record';
+
+/** Entries of both lists that fit one round of commits, and the time that a round takes on a slow day. */
+const ENTRIES_PER_ROUND = 1_000;
+const SLOW_ROUND_MS = 800;
+const SLOW_START_MS = 1_000;
+
+/** A process may be killed while clients wait, so no estimate sends them away for longer. */
+const MAX_ESTIMATE_MS = 300_000;
+
+const MIN_ESTIMATE_MS = 1_000;
+
+/**
+ * Estimates how long the attempt in progress still needs. Once its owner has renewed the lease, the pace so far decides;
+ * before, the number of products. An attempt that is overdue may take as long again, or be over with its lease.
+ *
+ * @returns ms, from one second to five minutes
+ */
+export function estimateRemainingMs(record: KeyRecord, now: number): number {
+  const { since, expectedAt } = predict(record);
+  const remaining = expectedAt > now ? expectedAt - now : Math.min(now - since, record.lease_expires_at - now);
+  return Math.min(Math.max(remaining, MIN_ESTIMATE_MS), MAX_ESTIMATE_MS);
+}
+
+function predict({ progress, products_count, claimed_at }: KeyRecord): { since: number; expectedAt: number } {
+  if (progress === null || progress.entries_written === 0) {
+    const rounds = Math.ceil((2 * products_count) / ENTRIES_PER_ROUND);
+    return { since: claimed_at, expectedAt: claimed_at + SLOW_START_MS + rounds * SLOW_ROUND_MS };
+  }
+  const { entries_written, entries_total, started_at, measured_at } = progress;
+  const msPerEntry = (measured_at - started_at) / entries_written;
+  return { since: measured_at, expectedAt: measured_at + (entries_total - entries_written) * msPerEntry };
+}

@@ -1,0 +1,148 @@
+import { InstanceStoppingError } from '../lib/errors';
+import {
+  toEntryColumns,
+  writeEntryBatch,
+  writePayloadChunk,
+  type EntryColumns,
+  type ListKind,
+  type PayloadChunk,
+} from '../lib/repositories/price-lists';
+import { Pace } from '../lib/firestore/pace';
+import { isTransient, retry, type RetryOptions } from '../lib/firestore/retry';
+import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
+import type { Creation, FailureCause, KeyRecord } from '../lib/schemas/key-record';
+import { applyKeyEvent } from './key-steps';
+import type { KeyOutcome } from './key-state-machine';
+import { Lease } from './lease';
+import { createSuccessResponse } from './list-documents';
+import { StoppedError, withReserveTime, type WorkflowContext } from './workflow-context';
+
+/** What is left of an attempt after its claim, for the request that claimed it and for a resume. */
+
+const MAX_ENTRIES_PER_COMMIT = 500;
+
+/** Entries that each list lacks. */
+export type PendingEntries = Record<ListKind, EntryColumns>;
+
+/** Carries a claimed attempt to its end. @param rest chunks of the payload that are not stored yet */
+export async function runAttempt(
+  { info, products }: PriceListSubmission,
+  attempt: KeyRecord,
+  rest: readonly Buffer[],
+  context: WorkflowContext,
+): Promise<KeyOutcome> {
+  const { document_id, creation, payload_chunks } = attempt;
+  const lease = new Lease(attempt, context);
+  const chunks = rest.map((data, i) => ({ document_id, index: payload_chunks - rest.length + i, data }));
+  // Without a market nothing follows the payload, so its last chunk goes with the completion.
+  const lastChunk = creation === null ? chunks.pop() : undefined;
+  for (const chunk of chunks) await retryUnderLease(lease, () => writePayloadChunk(context.db, chunk), context);
+  if (creation !== null) {
+    const pending = {
+      expected_forward_cost: toEntryColumns('expected_forward_cost', products),
+      price_list: toEntryColumns('price_list', products),
+    };
+    await writePendingEntries(pending, creation, lease, context);
+  }
+  return completeAttempt(info, lease, context, lastChunk);
+}
+
+/** Calls `fn`, and again after a transient error; each try holds the lease when it starts. */
+export const retryUnderLease = <T>(
+  lease: Lease,
+  fn: (signal: AbortSignal) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> =>
+  retry(async (signal) => {
+    await lease.keep(signal);
+    return fn(signal);
+  }, options);
+
+/**
+ * Writes entries of both lists side by side, each list batch by batch. When one list fails, the other stops after its
+ * current batch, so that no call is under way when the attempt is failed.
+ */
+export async function writePendingEntries(
+  pending: PendingEntries,
+  creation: Creation,
+  lease: Lease,
+  context: WorkflowContext,
+  onWritten: (entries: number) => void = () => undefined,
+): Promise<void> {
+  const pace = new Pace(context.clock);
+  // An outage costs time, not the attempt: its signal ends the retries.
+  const patient = { ...context, maxElapsedMs: Infinity };
+  let stopped = false;
+  lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
+  const write = async (kind: ListKind) => {
+    const { ids, prices } = pending[kind];
+    try {
+      for (let start = 0; start < ids.length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
+        const end = start + MAX_ENTRIES_PER_COMMIT;
+        const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
+        // The lease is kept after the pace's pause, right before the write.
+        const writeBatch = async (signal: AbortSignal) => {
+          await lease.keep(signal);
+          await writeEntryBatch(context.db, kind, creation, batch);
+        };
+        await retry((signal) => pace.call(() => writeBatch(signal), signal), patient);
+        lease.advance(batch.ids.length);
+        onWritten(batch.ids.length);
+      }
+    } catch (error) {
+      stopped = true;
+      throw error;
+    }
+  };
+  const lists = await Promise.allSettled([write('expected_forward_cost'), write('price_list')]);
+  for (const list of lists) if (list.status === 'rejected') throw list.reason;
+}
+
+/** Completes an attempt whose entries are all written. */
+export async function completeAttempt(
+  info: PriceListInfo,
+  lease: Lease,
+  context: WorkflowContext,
+  lastChunk?: PayloadChunk,
+): Promise<KeyOutcome> {
+  const { db, clock, log } = context;
+  const { attempt } = lease;
+  const complete = (signal: AbortSignal) => {
+    const now = clock.now();
+    const event = { kind: 'completed', attempt, response: createSuccessResponse(attempt, info, now) } as const;
+    return applyKeyEvent(db, attempt.boq_list_id, event, now, signal, lastChunk);
+  };
+  const outcome = await retryUnderLease(lease, complete, context);
+  if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
+  else log.superseded(attempt, outcome.kind);
+  return outcome;
+}
+
+/** Fails an attempt that cannot go on, in the time reserved for it. @returns what has become of it */
+export async function failAttempt(attempt: KeyRecord, error: unknown, context: WorkflowContext): Promise<KeyOutcome> {
+  const { db, clock, log } = context;
+  const reason = errorMessage(error);
+  const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, context.signal) } as const;
+  try {
+    const fail = (signal: AbortSignal) => applyKeyEvent(db, attempt.boq_list_id, event, clock.now(), signal);
+    const outcome = await retry(fail, withReserveTime(context));
+    if (outcome.kind === 'failed') log.failed(attempt, reason);
+    // The completion took effect, although its response was lost.
+    else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
+    else log.superseded(attempt, outcome.kind);
+    return outcome;
+  } catch (failure) {
+    // The lease expires, and the next step on the key fails the attempt.
+    log.failed(attempt, `${reason}; the failure could not be stored: ${errorMessage(failure)}`);
+    return { kind: 'failed' };
+  }
+}
+
+function classifyFailure(error: unknown, signal: AbortSignal): FailureCause {
+  if (signal.aborted) return isStop(signal.reason) ? 'stopped' : 'timeout';
+  return isTransient(error) ? 'unavailable' : 'error';
+}
+
+const isStop = (reason: unknown): boolean => reason instanceof InstanceStoppingError || reason instanceof StoppedError;
+
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');

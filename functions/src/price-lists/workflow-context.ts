@@ -1,0 +1,34 @@
+import type { Clock } from '../lib/clock';
+import type { PriceListLogger } from '../lib/logging';
+import type { Database } from '../lib/firestore/database';
+
+/** What an attempt depends on besides its submission. */
+export interface WorkflowContext {
+  db: Database;
+  clock: Clock;
+  /** Uniform in [0, 1), like Math.random. */
+  random: () => number;
+  /** Creates a token that no other attempt ever had. */
+  newToken: () => string;
+  /** Aborts when the attempt has to stop, early enough for it to be failed in {@link FAILURE_RESERVE_MS}. */
+  signal: AbortSignal;
+  /** How long the owner is exclusive after the claim, and after each renewal. */
+  leaseMs: number;
+  /** Stored with the request record; null outside a request. */
+  requestId: string | null;
+  log: PriceListLogger;
+}
+
+/** The reason of a signal that aborts because a command was told to stop; see also InstanceStoppingError. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError';
+}
+
+/** Milliseconds of a request's time that are kept for failing its attempt. */
+export const FAILURE_RESERVE_MS = 45_000;
+
+/** The context with the reserved time in place of what is left of the attempt's own. */
+export const withReserveTime = (context: WorkflowContext): WorkflowContext => ({
+  ...context,
+  signal: AbortSignal.timeout(FAILURE_RESERVE_MS),
+});

@@ -1,0 +1,163 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { checkInvariants } from '../resilience/invariants';
+import { startTestService, type TestService } from '../support/service';
+import { writeRecords } from '../support/stored';
+import { createPriceListBody, parseSubmission } from '../support/submissions';
+import { buildCommand, type CommandProgram } from './command';
+
+/** The sweep as a process of its own, over attempts that crashed or failed. */
+
+jest.setTimeout(120_000);
+
+let service: TestService;
+let command: CommandProgram;
+beforeAll(async () => {
+  service = await startTestService();
+  command = await buildCommand();
+});
+beforeEach(async () => {
+  service.reset();
+  await writeRecords(service.db, 'markets', {
+    'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
+  });
+});
+afterAll(async () => {
+  await command.remove();
+  await service.close();
+});
+
+const createBody = (key: string) => createPriceListBody(1_203, { boq_list_id: key });
+
+const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
+
+/** Submits a price list whose second commit of entries fails for good; then the record is made what a test needs. */
+async function submitAndFail(key: string, update: Record<string, unknown>): Promise<void> {
+  const fault = service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    nth: 2,
+    times: Number.MAX_SAFE_INTEGER,
+    action: { kind: 'error', code: 'PERMISSION_DENIED' },
+  });
+  expect((await service.call('addPriceLists', { json: createBody(key) })).status).toBe(500);
+  fault.remove();
+  if (Object.keys(update).length > 0) await getKey(key).update(update);
+}
+
+const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
+const STOPPED = { failure_cause: 'stopped' };
+
+interface SweepLine {
+  boq_list_id: string;
+  result: string;
+  reason: string | null;
+}
+
+async function sweep(...args: string[]): Promise<SweepLine[]> {
+  const { code, out } = await command.run('sweep', '--json', ...args);
+  expect(code).toBe(0);
+  const lines = out.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as SweepLine).sort((a, b) => (a.boq_list_id < b.boq_list_id ? -1 : 1));
+}
+
+const getResults = (lines: readonly SweepLine[]) => lines.map(({ boq_list_id, result }) => [boq_list_id, result]);
+
+async function expectReplayed(key: string): Promise<void> {
+  const { status, headers } = await service.call('addPriceLists', { json: createBody(key) });
+  expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
+}
+
+test('resumes what crashed or was stopped, and leaves the rest to an operator with the reason', async () => {
+  const live = { ...CRASHED, lease_expires_at: Date.now() + 600_000 };
+  await submitAndFail('crashed', CRASHED);
+  await submitAndFail('stopped', STOPPED);
+  await submitAndFail('rejected', {});
+  await submitAndFail('exhausted', { ...STOPPED, automatic_resumes: 3 });
+  await submitAndFail('incomplete', STOPPED);
+  await submitAndFail('in progress', live);
+  const [chunk] = (
+    await service.db
+      .collection(`price_list_requests/${String((await getKey('incomplete').get()).get('document_id'))}/payload`)
+      .get()
+  ).docs;
+  await chunk?.ref.delete();
+
+  const dry = await sweep('--dry-run');
+  expect(getResults(dry)).toEqual([
+    ['crashed', 'would_resume'],
+    ['exhausted', 'left'],
+    ['incomplete', 'would_resume'],
+    ['rejected', 'left'],
+    ['stopped', 'would_resume'],
+  ]);
+  expect((await getKey('crashed').get()).get('status')).toBe('processing');
+
+  const lines = await sweep();
+  expect(getResults(lines)).toEqual([
+    ['crashed', 'resumed'],
+    ['exhausted', 'left'],
+    ['incomplete', 'left'],
+    ['rejected', 'left'],
+    ['stopped', 'resumed'],
+  ]);
+  expect(lines.map(({ reason }) => reason)).toEqual([
+    null,
+    expect.stringContaining('resumed 3 times without an operator'),
+    expect.stringContaining('0 of its 1 chunks'),
+    expect.stringContaining('not one that passes'),
+    null,
+  ]);
+  for (const key of ['crashed', 'stopped']) {
+    await expectReplayed(key);
+    expect((await getKey(key).get()).data()).toMatchObject({
+      automatic_resumes: 1,
+      actions: [{ action: 'resume', by: 'sweep' }],
+    });
+  }
+  expect((await getKey('in progress').get()).data()).toMatchObject(live);
+  expect(getResults(await sweep('--max-attempts', '4'))).toContainEqual(['exhausted', 'resumed']);
+  await expectReplayed('exhausted');
+});
+
+test('two sweeps at the same time resume each attempt once', async () => {
+  const keys = ['a', 'b', 'c', 'd'];
+  for (const key of keys) await submitAndFail(key, CRASHED);
+  await Promise.all([sweep(), sweep()]);
+  for (const key of keys) {
+    await expectReplayed(key);
+    expect((await getKey(key).get()).get('actions')).toHaveLength(1);
+  }
+  await checkInvariants(
+    service.db,
+    keys.map((key) => parseSubmission(createBody(key))),
+  );
+});
+
+test('with --watch it resumes an attempt as soon as its lease expires, and ends at a signal', async () => {
+  await submitAndFail('crashed', { ...CRASHED, lease_expires_at: Date.now() + 3_000 });
+  const watching = command.start('sweep', '--watch', '1h', '--json');
+  while ((await getKey('crashed').get()).get('status') !== 'completed') await delay(200);
+  await expectReplayed('crashed');
+  watching.process.kill('SIGTERM');
+  const { code, out } = await watching.output;
+  expect([code, out]).toEqual([0, expect.stringContaining('"result":"resumed"')]);
+});
+
+test('a sweep that is stopped in the middle gives its attempt back, and the next one completes it', async () => {
+  await submitAndFail('crashed', CRASHED);
+  const hung = service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    times: 100,
+    action: { kind: 'hang' },
+  });
+  const stopped = command.start('sweep', '--json');
+  await hung.fired;
+  stopped.process.kill('SIGTERM');
+  expect((await stopped.output).out).toContain('"result":"deferred"');
+  service.firestore.faults.clear();
+  expect((await getKey('crashed').get()).data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+  expect(getResults(await sweep())).toEqual([['crashed', 'resumed']]);
+  await expectReplayed('crashed');
+});

@@ -1,0 +1,42 @@
+import { keyRecordSchema, type KeyRecord } from '../../../src/lib/schemas/key-record';
+import { estimateRemainingMs } from '../../../src/price-lists/progress';
+
+const NOW = 1_000_000;
+
+const record = (fields: Partial<KeyRecord>): KeyRecord =>
+  keyRecordSchema.parse({
+    schema_version: 1,
+    boq_list_id: 'boq-1',
+    owner: 'owner',
+    lease_expires_at: NOW + 60_000,
+    fingerprint: 'fingerprint',
+    products_count: 100_000,
+    payload_chunks: 1,
+    market_id: 'market-1',
+    document_id: 'document',
+    creation: null,
+    claimed_at: NOW,
+    status: 'processing',
+    updated_at: NOW,
+    response: null,
+    failure: null,
+    history: [],
+    actions: [],
+    ...fields,
+  });
+
+const progress = { entries_written: 50_000, entries_total: 200_000, started_at: NOW - 20_000, measured_at: NOW };
+
+test.each<[string, Partial<KeyRecord>, number]>([
+  ['a small list that was just claimed: a start and one round', { products_count: 3 }, 1_800],
+  ['a large list that was just claimed: a round for each 500 products', { products_count: 50_000 }, 81_000],
+  ['an overdue list: as long again as it took', { products_count: 3, claimed_at: NOW - 10_000 }, 10_000],
+  ['a list long overdue: the rest of its lease', { products_count: 3, claimed_at: NOW - 90_000 }, 60_000],
+  ['a quarter written in 20 s: the other three take three times as long', { progress }, 60_000],
+  ['the same 15 s later', { progress: { ...progress, measured_at: NOW - 15_000, started_at: NOW - 35_000 } }, 45_000],
+  ['nothing written at the first renewal: by the products', { progress: { ...progress, entries_written: 0 } }, 161_000],
+  ['a pace that takes hours: five minutes', { progress: { ...progress, entries_written: 10 } }, 300_000],
+  ['all written just now: one second', { progress: { ...progress, entries_written: 200_000 } }, 1_000],
+])('%s', (_, fields, expected) => {
+  expect(estimateRemainingMs(record(fields), NOW)).toBe(expected);
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import type { Firestore } from 'firebase-admin/firestore';
+import { ApiError } from '../../src/lib/errors';
+import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import type { CreationResult } from '../../src/price-lists/create-price-lists';
+import { computeFingerprint } from '../../src/price-lists/payload';
+import { checkInvariants } from '../resilience/invariants';
+import type { KeyHistory, KeyState } from './monitor';
+import { ProcessCrashed, type Process } from './world';
+
+/** The model: which response a client may get, given every state of the key record while it waited. */
+
+export type ClientResult =
+  | ({ kind: 'stored' } & CreationResult)
+  | { kind: 'rejected'; error: ApiError }
+  | { kind: 'unexpected'; error: unknown }
+  /** The process died during the request. */
+  | { kind: 'lost' };
+
+export interface ObservedResponse {
+  submission: PriceListSubmission;
+  process: Process;
+  result: ClientResult;
+  /** The state of the key when the request began. */
+  mark: number;
+}
+
+/** A process with at most so many faults has had none that its retries could not overcome. */
+export const MAX_TOLERATED_FAULTS = 5;
+
+const SECOND = 1_000;
+
+export function toClientResult(error: unknown): ClientResult {
+  if (error instanceof ProcessCrashed) return { kind: 'lost' };
+  return error instanceof ApiError ? { kind: 'rejected', error } : { kind: 'unexpected', error };
+}
+
+export const getResultName = (result: ClientResult): string => {
+  if (result.kind === 'rejected') return result.error.code;
+  return result.kind === 'stored' && result.replayed ? 'replayed' : result.kind;
+};
+
+/** Whether nothing happened to a process that it could not overcome by itself. */
+export const isUndisturbed = ({ faultCount, conflicts, permanent, frozenMs, stopped }: Process): boolean =>
+  faultCount + conflicts <= MAX_TOLERATED_FAULTS && !permanent && !stopped && frozenMs < 15 * SECOND;
+
+export class ResponseModel {
+  /** The response to each key, byte for byte. */
+  readonly #responses = new Map<string, string>();
+  readonly #created = new Set<string>();
+
+  constructor(
+    private readonly db: Firestore,
+    private readonly history: KeyHistory,
+    private readonly submissions: readonly PriceListSubmission[],
+    private readonly getNow: () => number,
+  ) {}
+
+  async assertResponse(observed: ObservedResponse): Promise<void> {
+    const { submission, process, result, mark } = observed;
+    const key = submission.info.boq_list_id;
+    const states = this.history.since(key, mark);
+    assert(process.conflicts < states.length, 'a precondition fails only where another step was taken');
+    switch (result.kind) {
+      case 'lost':
+        return;
+      case 'stored':
+        await this.#assertStored(observed, result);
+        return;
+      case 'rejected':
+        this.#assertRejected(observed, result.error, states);
+        return;
+      case 'unexpected': {
+        assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
+        // The record is read before a claim is given up; that fails only after as many faults again.
+        const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.frozenMs < 30 * SECOND;
+        const claimed = states.some((state) => state?.owner === process.name);
+        assert(!claimed || !wasRead || process.permanent || process.stopped, 'no request is rejected by its own claim');
+      }
+    }
+  }
+
+  async #assertStored(
+    { submission, process }: ObservedResponse,
+    { response, replayed }: CreationResult,
+  ): Promise<void> {
+    const key = submission.info.boq_list_id;
+    const record = this.history.now(key);
+    assert.equal(record?.status, 'completed', 'only a completed key gets 200');
+    assert.equal(record.fingerprint, computeFingerprint(submission), 'a payload gets its own response');
+    assert.equal(record.response, response, 'the response is the stored one, byte for byte');
+    assert.equal(this.#responses.get(key) ?? response, response, 'the response never changes');
+    this.#responses.set(key, response);
+    if (replayed) return;
+    assert(!this.#created.has(key), 'one request of a key gets the first response, the others get replays');
+    assert(record.owner === process.name, 'only the attempt that created the lists gets the first response');
+    this.#created.add(key);
+    await checkInvariants(this.db, this.submissions);
+  }
+
+  #assertRejected({ submission, process, mark }: ObservedResponse, error: ApiError, states: readonly KeyState[]): void {
+    const key = submission.info.boq_list_id;
+    const fingerprint = computeFingerprint(submission);
+    const isOwn = (state: KeyState) => state?.owner === process.name;
+    const own = states.find(isOwn);
+    const isOwnAttempt = (state: KeyState) => own !== undefined && state?.document_id === own.document_id;
+    const isEnded = (state: KeyState) => state?.status === 'requires_review' || state?.owner !== process.name;
+    const wasEnded = states.some((state) => isOwnAttempt(state) && isEnded(state));
+    const isStale = states.some((state) => isOwnAttempt(state) && state?.failure_cause === 'lease_expired');
+    switch (error.code) {
+      case 'idempotency_key_reused': {
+        const differs = (state: KeyState) =>
+          state !== undefined && state.fingerprint !== fingerprint && state.status !== 'released';
+        assert(states.some(differs), 'a payload differs only where another holds the key');
+        assert(own === undefined, 'an attempt never differs from its own claim');
+        break;
+      }
+      case 'request_in_progress': {
+        const retryAfter = Number(error.headers['Retry-After']);
+        assert(
+          Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 300,
+          'a Retry-After is 1 to 300 seconds',
+        );
+        const isOther = (state: KeyState) => state?.status === 'processing' && !isOwn(state);
+        assert(states.some(isOther), 'a client comes back only to an attempt of another request');
+        assert(own === undefined || wasEnded, 'no request is rejected by its own claim');
+        break;
+      }
+      case 'review_required': {
+        assert.equal(error.headers['Retry-After'], undefined, 'a Retry-After promises an attempt in progress');
+        const isOpen = (state: KeyState) =>
+          state?.status === 'requires_review' ||
+          state?.status === 'released' ||
+          (state?.status === 'processing' && state.lease_expires_at < this.getNow() + 60 * SECOND) ||
+          (own !== undefined && state !== undefined && state.fingerprint !== fingerprint);
+        assert(states.some(isOpen), 'a client waits for an operator only where one is needed');
+        assert(own === undefined || wasEnded, 'no request is rejected by its own claim');
+        assert(own === undefined || !isUndisturbed(process), 'an undisturbed attempt keeps its lease');
+        break;
+      }
+      default:
+        assert.equal(error.code, 'creation_failed');
+        assert(own !== undefined, 'only a claimed attempt fails');
+        assert(!isUndisturbed(process), 'retries overcome what they can');
+        // After a freeze alone, an attempt reads what became of its key.
+        assert(
+          !isStale || process.faultCount > 0 || process.conflicts > 0,
+          'a stale attempt does not fail its request',
+        );
+    }
+    const wasCompleted = this.history.since(key, 0)[mark]?.status === 'completed';
+    if (this.#responses.has(key) && wasCompleted) {
+      assert.equal(error.code, 'idempotency_key_reused', 'a completed key always returns 200 to its own payload');
+    }
+  }
+}
