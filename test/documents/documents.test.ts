@@ -67,8 +67,9 @@ describe('the calls of README.md', () => {
   }, 60_000);
   afterAll(cleanUp);
 
-  test('there is one for each operation, and one that is refused', () => {
-    expect(calls).toHaveLength(7);
+  test('there are calls that succeed, and one that is rejected', () => {
+    const succeeds = calls.map(({ shown }) => 'count' in shown || ('success' in shown && shown.success === true));
+    expect([...new Set(succeeds)].sort()).toEqual([false, true]);
   });
 
   test.each(calls)('the one in line $line gets the answer that is shown', async ({ code, shown }) => {
