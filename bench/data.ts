@@ -8,7 +8,11 @@ export const MARKETS = 50;
 export const teamId = (orders: number): string => `team-with-${orders}`;
 
 /** Writes markets, teams, and one team with `size` orders per size. */
-export async function seed({ address }: BenchDatabase, teams: number, orders: readonly number[]): Promise<void> {
+export async function seed(
+  { address }: Pick<BenchDatabase, 'address'>,
+  teams: number,
+  orders: readonly number[],
+): Promise<void> {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   const firestore = new Firestore({ projectId: PROJECT_ID });
   await write(firestore, 'markets', MARKETS, marketOf);

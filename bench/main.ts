@@ -1,20 +1,26 @@
 import { writeFileSync } from 'node:fs';
-import { arch, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { renderChart, renderTable } from './report';
-import { buildVariants, startDatabase } from './stack';
+import { updateDocuments } from './documents';
+import { describeMachine } from './machine';
 import { plans, type BenchMetric, type ChartPoint } from './metrics';
+import { renderChart, renderTable } from './report';
 import { measureAll } from './scenarios';
+import { buildVariants, startDatabase } from './stack';
 
 /*
- * npm run bench [-- --quick] [--json FILE] [--svg FILE]
+ * npm run bench [-- --quick] [--docs] [--json FILE] [--svg FILE]
  *
  * Measures the service beside the SDK baseline and the naive version on the embedded Firestore. Fails when a target for calls or
  * memory is missed; a time never fails it.
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { quick: { type: 'boolean', default: false }, json: { type: 'string' }, svg: { type: 'string' } },
+    options: {
+      quick: { type: 'boolean', default: false },
+      docs: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      svg: { type: 'string' },
+    },
   });
   const startedAt = performance.now();
   const metrics: BenchMetric[] = [];
@@ -46,7 +52,7 @@ async function main(): Promise<void> {
     await database.stop();
   }
   console.log(renderTable(metrics));
-  console.log(machine());
+  console.log(describeMachine());
   if (values.json !== undefined) {
     const rows = metrics.map(({ scenario, metric, value, spread, target }) => ({
       scenario,
@@ -59,18 +65,14 @@ async function main(): Promise<void> {
     }));
     writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
   }
-  if (values.svg !== undefined) writeFileSync(values.svg, renderChart(points, machine()));
+  if (values.svg !== undefined) writeFileSync(values.svg, renderChart(points, describeMachine()));
+
+  if (values.docs) await updateDocuments(metrics, describeMachine());
 
   const missed = metrics.filter(({ target }) => target?.enforced === true && !target.passed);
   for (const { scenario, metric, value } of missed) console.error(`Missed: ${scenario}, ${metric}: ${value}`);
   if (missed.length > 0) process.exitCode = 1;
 }
-
-const machine = (): string => {
-  const [cpu] = cpus();
-  const memory = Math.round(totalmem() / 2 ** 30);
-  return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown processor'} (${arch()}), ${memory} GiB, Node ${process.versions.node}`;
-};
 
 main().catch((error: unknown) => {
   console.error(error);

@@ -1,0 +1,43 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { format, resolveConfig } from 'prettier';
+import type { BenchMetric } from './metrics';
+import { renderTable } from './report';
+
+/** `npm run bench -- --docs`: writes the two tables of docs/performance.md. */
+
+const PAGE = 'docs/performance.md';
+
+/** The rows of the summary. */
+const SUMMARY: readonly (readonly [scenario: string, metric: string])[] = [
+  ['cold start of getMarkets', '÷ bare function, node_modules'],
+  ['cold start of addPriceLists', '÷ bare function, node_modules'],
+  ['small reads (50 markets)', 'requests a second ÷ SDK baseline'],
+  ['100,000 orders', 'time ÷ SDK baseline'],
+  ['100,000 orders', 'processor time ÷ bytes alone'],
+  ['300,000 orders', 'peak memory above idle'],
+  ['add 1,000 products', 'time ÷ SDK baseline'],
+  ['add 100,000 products', 'time ÷ SDK baseline'],
+  ['add 100,000 products', 'peak memory above idle ÷ body'],
+  ['4 lists of 32 MB at once', 'peak memory ÷ that of the function'],
+];
+
+export async function updateDocuments(metrics: readonly BenchMetric[], machine: string): Promise<void> {
+  const summary = SUMMARY.flatMap(([scenario, metric]) =>
+    metrics.filter((each) => each.scenario === scenario && each.metric === metric),
+  );
+  const page = replaceSections(readFileSync(PAGE, 'utf8'), {
+    summary: renderTable(summary),
+    results: `Machine: ${machine}.\n\n${renderTable(metrics)}`,
+  });
+  writeFileSync(PAGE, await format(page, { ...(await resolveConfig(PAGE)), parser: 'markdown' }));
+}
+
+/** Replaces what stands between `<!-- name -->` and `<!-- /name -->`. @throws when a section is missing */
+export function replaceSections(page: string, sections: Readonly<Record<string, string>>): string {
+  return Object.entries(sections).reduce((text, [name, content]) => {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+    const [start, end] = [text.indexOf(open), text.indexOf(close)];
+    if (start === -1 || end < start) throw new Error(`${PAGE} has no section ${open}`);
+    return `${text.slice(0, start + open.length)}\n\n${content}\n\n${text.slice(end)}`;
+  }, page);
+}
