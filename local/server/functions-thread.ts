@@ -34,9 +34,7 @@ let retire: (graceMs: number) => Promise<void> = () => Promise.resolve();
 parentPort?.on('message', (command: ThreadCommand) => {
   switch (command.kind) {
     case 'load':
-      load(command.file).then(report, (error: unknown) =>
-        report({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
-      );
+      load(command.file).then(report, (error: unknown) => report({ kind: 'failed', error: describeError(error) }));
       break;
     case 'retire':
       void retire(command.graceMs).then(() => process.exit());
@@ -50,4 +48,10 @@ async function load(file: string): Promise<ThreadReport> {
   const server = await startFunctionsServer({ port: 0, project, functions, publicOrigin });
   retire = (graceMs) => server.close(graceMs);
   return { kind: 'serving', origin: server.origin, addresses: server.addresses };
+}
+
+/** An error in a setting needs no stack. */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.name === 'ConfigError' ? error.message : (error.stack ?? error.message);
 }

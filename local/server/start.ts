@@ -96,6 +96,7 @@ async function serveFunctions(
     }
     return await startFunctionsServer({ port, project: PROJECT, functions: loadFunctions(BUNDLE), getExtraRoute });
   } catch (error) {
+    if (error instanceof Error && error.name === 'ConfigError') throw new StartupError(error.message);
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     throw new StartupError(`Port ${port} is taken. Stop what listens there, or choose another with FUNCTIONS_PORT.`);
   }

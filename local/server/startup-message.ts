@@ -22,7 +22,7 @@ export function formatStartupMessage({ config, functions, firestoreAddress, seed
         : `data in ${firestore.dataDir}`;
   const facts = {
     Functions: `${functions.origin} (in a browser: the API reference, where each can be tried)`,
-    Data: `${functions.origin}/data (in a browser: what Firestore holds)`,
+    Data: `${functions.origin}/data (in a browser: what is stored)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
     'API key': getFirstApiKey(apiKey) || 'not configured: every call answers 500',
     Origins: corsAllowedOrigins || 'none',

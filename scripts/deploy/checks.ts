@@ -1,6 +1,7 @@
 import type { ApiResult, CallGoogle } from './google-api';
 import type { DeployManifest, ManifestParam } from './manifest';
 import { planServiceAccounts } from './plan';
+import { findOriginProblem } from '../../functions/src/lib/origins';
 
 /** One line of the result. `fix` is the command that supplies what is missing. */
 export type Finding =
@@ -151,8 +152,10 @@ function findParameterProblem({ name, type }: ManifestParam, value: string): str
   if (type === 'int' && !/^\d+$/.test(value)) return `${value} is no number`;
   if (name !== 'CORS_ALLOWED_ORIGINS') return undefined;
   const origins = value.split(',').map((origin) => origin.trim());
-  const wrong = origins.find((origin) => origin !== '' && (!URL.canParse(origin) || new URL(origin).origin !== origin));
-  return wrong === undefined ? undefined : `${wrong} is no origin such as https://dashboard.example.com`;
+  return origins
+    .filter((origin) => origin !== '')
+    .map(findOriginProblem)
+    .find((problem) => problem !== undefined);
 }
 
 async function checkRuntime({ projectId, runtime }: Deployment, call: CallGoogle): Promise<Finding[]> {

@@ -53,11 +53,13 @@ test.each(inLanguage('ts'))('$document:$line compiles', ({ document, code }) => 
   expect(compile(join(dirname(document), 'block.ts'), code)).toEqual([]);
 });
 
-describe('the calls of README.md', () => {
+const GETTING_STARTED = join('docs', 'getting-started.md');
+
+describe('the calls of docs/getting-started.md', () => {
   /** Each shell block that calls, with the answer that follows it. */
   const calls = blocks.flatMap((block, i) => {
     const next = blocks[i + 1];
-    const isCall = block.document === 'README.md' && block.code.startsWith('curl ') && next?.language === 'json';
+    const isCall = block.document === GETTING_STARTED && block.code.startsWith('curl ') && next?.language === 'json';
     return isCall ? [{ line: block.line, code: block.code, shown: JSON.parse(next.code) as object }] : [];
   });
 
@@ -93,8 +95,8 @@ describe('the calls of README.md', () => {
   });
 
   function readmeBlock(start: string): Block {
-    const block = blocks.find(({ document, code }) => document === 'README.md' && code.startsWith(start));
-    if (block === undefined) throw new Error(`README.md has no block that begins with ${start}`);
+    const block = blocks.find(({ document, code }) => document === GETTING_STARTED && code.startsWith(start));
+    if (block === undefined) throw new Error(`${GETTING_STARTED} has no block that begins with ${start}`);
     return block;
   }
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { operationNames, operations } from '../../functions/test/support/operations';
 import { startFirestore } from '../../local/firestore';
+import { createCheckout } from '../support/checkout';
 import {
   call,
   cleanUp,
@@ -174,6 +175,45 @@ test.each([
   const { code, stdout, stderr } = await startExpectingFailure({ [name]: value });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(new RegExp(`^${name} .*"${value}".*\\n$`));
+});
+
+test.each(['http://localhost:3000/', 'localhost:3000', '*'])(
+  'an origin that can never match, %s: one line',
+  async (origin) => {
+    const { code, stdout, stderr } = await startExpectingFailure({
+      CORS_ALLOWED_ORIGINS: `https://a.example,${origin}`,
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^CORS_ALLOWED_ORIGINS: .*(write http:\/\/localhost:3000|list each origin)\.\n$/);
+    expect(stderr).toContain(`"${origin}"`);
+  },
+);
+
+test('a build folder that cannot be written: one line that says so', async () => {
+  const folder = createCheckout();
+  writeFileSync(join(folder, 'functions', 'dist'), 'not a folder');
+  const { code, stdout, stderr } = await startExpectingFailure({}, folder);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^The functions could not be built, because functions\/dist cannot be written \(E[A-Z]+\): .*\n$/,
+  );
+});
+
+test.each([
+  [
+    'a file',
+    () => {
+      const file = join(temporaryFolder(), 'file');
+      writeFileSync(file, '');
+      return file;
+    },
+  ],
+  ['below a file', () => '/dev/null/below'],
+  ['where no folder can be made', () => '/proc/nothing'],
+])('a data folder that is %s: one line with what to do', async (_, createPath) => {
+  const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: createPath() });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^Firestore cannot start \(.*DATA_DIR.*\): [^\n]+\.\n$/);
 });
 
 test.each(['127.0.0.1:1', '127.0.0.1:70000', '127.0.0.1'])(

@@ -89,7 +89,7 @@ export async function startLocalServer(env: Environment, command = NPM_START, fo
       throw new Error(`it ended with ${gone.code ?? gone.signal ?? ''}:\n${gone.stdout}${gone.stderr}`);
   }
   const printed = output.stdout;
-  const firestoreAddress = /Firestore +([^,\s]+)/.exec(printed)?.[1] ?? '';
+  const firestoreAddress = /^\s*Firestore +([^,\s]+)/m.exec(printed)?.[1] ?? '';
   const origin = /Functions +(\S+)/.exec(printed)?.[1] ?? '';
   const kill = (signal: NodeJS.Signals) => killGroup(child, signal);
   return {

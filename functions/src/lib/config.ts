@@ -1,4 +1,5 @@
 import { defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
+import { findOriginProblem } from './origins';
 
 /**
  * The service's parameters and secrets. No other module reads them. Values are read per request and not while the module
@@ -38,6 +39,25 @@ export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam
 export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\n');
 
 export const getAllowedOrigins = (): string[] => splitNonBlank(corsAllowedOrigins.value(), ',');
+
+/** A setting that is certainly wrong. Its message is complete without a stack. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Lets an instance fail at start, and so a deployment, if an allowed origin can never match. Reads the environment itself: a
+ * deployment loads the module without values, and a parameter must not be read then.
+ *
+ * @throws ConfigError
+ */
+export function assertAllowedOrigins(): void {
+  const value = process.env[corsAllowedOrigins.name] ?? '';
+  for (const origin of splitNonBlank(value, ',')) {
+    const problem = findOriginProblem(origin);
+    if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
+  }
+}
 
 /** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */
 export const isCloudRunInstance = (): boolean =>

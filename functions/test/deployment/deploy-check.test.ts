@@ -250,7 +250,7 @@ test.each([
   [
     'CORS_ALLOWED_ORIGINS',
     'https://a.example.com/',
-    'parameter CORS_ALLOWED_ORIGINS: https://a.example.com/ is no origin',
+    'parameter CORS_ALLOWED_ORIGINS: "https://a.example.com/" is not an origin',
   ],
 ])('reports the parameter %s with the value %j', async (name, value, expected) => {
   const { [name as keyof typeof PARAMETERS]: _replaced, ...others } = PARAMETERS;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
 import { createCallContext, type CallContext } from '../call-context';
 import { createTimeout } from '../clock';
-import { apiKeySecret, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
+import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
 import type { BodyParser } from '../json/body-parser';
 import { logRequest } from '../logging';
@@ -107,6 +107,7 @@ export function defineEndpoint(endpoint: GetEndpoint): OperationFunction;
 export function defineEndpoint<Body>(endpoint: PostEndpoint<Body>): OperationFunction;
 export function defineEndpoint<Body>(endpoint: Endpoint<Body>): OperationFunction {
   const { name, method, cors = false, runtimeOptions } = endpoint;
+  if (cors) assertAllowedOrigins();
   const options = { ...runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
   const body =
     endpoint.method === 'POST'
