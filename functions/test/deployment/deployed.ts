@@ -49,6 +49,8 @@ export interface DeployedFunction {
   requestLines: (count: number) => Promise<Record<string, unknown>[]>;
   /** The bytes that the process holds once it has collected its garbage; only with {@link MEMORY_PROBE_ENV} in its environment. */
   readHeapBytes: () => Promise<number>;
+  /** The resident set in bytes after garbage collection, and its peak before; only with {@link MEMORY_PROBE_ENV} too. */
+  readRss: () => Promise<{ rss: number; peakRss: number }>;
   /** Ends the process with the signal that the platform sends; resolves with its exit code, null if it had to be killed. */
   stop: () => Promise<number | null>;
 }
@@ -91,6 +93,16 @@ export async function startDeployedFunction(
     await delay(20);
   }
   const { pid = 0 } = child;
+  const probeMemory = async () => {
+    const said = output.length;
+    child.kill('SIGUSR2');
+    for (;;) {
+      const line = output.slice(said).find((each) => each.startsWith('{"memory"'));
+      if (line !== undefined) return JSON.parse(line) as { memory: number; rss: number; peakRss: number };
+      if (!alive()) throw new Error(`${target} has died:\n${output.slice(-20).join('\n')}`);
+      await delay(20);
+    }
+  };
   return {
     port,
     pid,
@@ -104,16 +116,8 @@ export async function startDeployedFunction(
         await delay(20);
       }
     },
-    readHeapBytes: async () => {
-      const said = output.length;
-      child.kill('SIGUSR2');
-      for (;;) {
-        const line = output.slice(said).find((each) => each.startsWith('{"memory"'));
-        if (line !== undefined) return (JSON.parse(line) as { memory: number }).memory;
-        if (!alive()) throw new Error(`${target} has died`);
-        await delay(20);
-      }
-    },
+    readHeapBytes: async () => (await probeMemory()).memory,
+    readRss: probeMemory,
     stop: async () => {
       child.kill('SIGTERM');
       const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);

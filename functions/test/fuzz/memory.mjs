@@ -1,12 +1,26 @@
+import { writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Preloaded into a function's process: on SIGUSR2 it collects its garbage and writes what memory it then holds. */
+/**
+ * Preloaded into a function's process: on SIGUSR2 it collects its garbage and writes its memory in bytes: what it then holds,
+ * its resident set, and the peak of that since the last time (on Linux; elsewhere since the start).
+ */
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
 
 process.on('SIGUSR2', () => {
+  const peakRss = process.resourceUsage().maxRSS * 1024;
   collect();
-  const { heapUsed, external } = process.memoryUsage();
-  process.stdout.write(`${JSON.stringify({ memory: heapUsed + external })}\n`);
+  const { heapUsed, external, rss } = process.memoryUsage();
+  process.stdout.write(`${JSON.stringify({ memory: heapUsed + external, rss, peakRss })}\n`);
+  resetPeak();
 });
+
+function resetPeak() {
+  try {
+    writeFileSync('/proc/self/clear_refs', '5');
+  } catch {
+    // Not Linux.
+  }
+}

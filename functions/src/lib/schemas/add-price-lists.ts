@@ -145,7 +145,9 @@ class ProductsValidator implements MemberHandler {
   #errors: FieldError[] = [];
 
   onObjectStart(): void {
-    this.#blocks = [];
+    // Keeps one block: a body may hold `products` many thousand times, of which the last one counts.
+    this.#blocks.length = Math.min(this.#blocks.length, 1);
+    for (const block of this.#blocks) block.ids = [];
     this.#errors = [];
   }
 
@@ -180,7 +182,7 @@ class ProductsValidator implements MemberHandler {
     if (!isObject(products))
       return reject(`Expected an object of product identifiers to prices, received ${describeReceived(products)}`);
     if (this.#errors.length > 0) return this.#errors;
-    return this.#blocks.length === 0 ? reject('Expected at least one product') : [];
+    return (this.#blocks[0]?.ids.length ?? 0) === 0 ? reject('Expected at least one product') : [];
   }
 
   /**
@@ -189,7 +191,7 @@ class ProductsValidator implements MemberHandler {
    */
   releaseProducts(): ProductColumns {
     const blocks = this.#blocks;
-    this.onObjectStart();
+    this.#blocks = [];
     const sent = ([] as ProductId[]).concat(...blocks.map(({ ids }) => ids));
     const id = (place: number): string => sent[place] ?? '';
     const places = new Uint32Array(sent.length).map((_, place) => place);

@@ -1,0 +1,87 @@
+import { gzipSync } from 'node:zlib';
+import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { createRandom } from '../../../local/sample/random';
+import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction } from '../deployment/deployed';
+import { sendRequest } from '../support/http';
+import { operations, type PostOperationName } from '../support/operations';
+import { readDeclaredIndexes } from '../support/service';
+import { mutateRecipe, randomRecipe, writeBody, type BodyRecipe } from './expensive-bodies';
+
+/**
+ * Searches for the request body of at most 32 MiB that takes the most memory: the most expensive ones that are known, then
+ * random ones and changes of the worst one so far. `FUZZ_BODIES` says how many, `FUZZ_SEED` where to begin.
+ */
+
+const count = Number(process.env['FUZZ_BODIES'] ?? 1);
+const seed = Number(process.env['FUZZ_SEED'] ?? 1 + Math.floor(Math.random() * 1e9));
+
+const MIB = 1024 * 1024;
+const MAX_MIB = 256;
+const API_KEY = 'fuzz-key';
+
+const full = { bodyBytes: 32 * MIB, fillerBytes: 2, idLength: 8 };
+
+/** Each was the worst of a search, before or after the limits of lib/payload-limits.ts. */
+const KNOWN: readonly BodyRecipe[] = [
+  { ...full, shape: 'array', filler: '{}', id: 'ascii' },
+  { ...full, shape: 'unknownField', filler: '{}', id: 'ascii' },
+  { ...full, shape: 'validProducts', filler: '{}', id: 'oneWideCharacter', idLength: 1_400 },
+  { ...full, shape: 'invalidProducts', filler: 'names', id: 'ascii', fillerBytes: 50_000 },
+  { ...full, shape: 'manyProductsObjects', filler: '1.5', id: 'ascii' },
+];
+
+let firestore: EmbeddedFirestore;
+beforeAll(async () => {
+  firestore = await startFirestore({ indexes: readDeclaredIndexes() });
+});
+afterAll(() => firestore.close());
+
+const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
+
+/** Sends a body to a process of its own. @returns by how many MiB its resident set exceeded that of the idle process */
+async function measureMiB(operation: PostOperationName, recipe: BodyRecipe): Promise<number> {
+  firestore.clear();
+  const deployed = await startDeployedFunction(DEPLOY_PACKAGE, operation, {
+    API_KEY,
+    CORS_ALLOWED_ORIGINS: '',
+    FIRESTORE_EMULATOR_HOST: firestore.address,
+    METADATA_SERVER_DETECTION: 'none',
+    ...MEMORY_PROBE_ENV,
+  });
+  // In chunks: the response may come before the whole body is sent.
+  const post = (body: Buffer) => {
+    const packed = gzipSync(body, { level: 1 });
+    return sendRequest(deployed.port, { method: 'POST', headers: HEADERS, body: [packed] });
+  };
+  const valid = Buffer.from(JSON.stringify(operations[operation].body));
+  for (let i = 0; i < 5; i += 1) expect((await post(valid)).status).toBe(200);
+  const { rss: idle } = await deployed.readRss();
+  const { status } = await post(writeBody(recipe));
+  expect([200, 400, 413]).toContain(status);
+  const { peakRss } = await deployed.readRss();
+  expect((await post(valid)).status).toBe(200);
+  await deployed.stop();
+  return Math.round((peakRss - idle) / MIB);
+}
+
+test(`no body takes more than ${MAX_MIB} MiB: known ones, and ${count} from seed ${seed}`, async () => {
+  const random = createRandom(seed);
+  let worst = { mib: 0, recipe: randomRecipe(random) };
+  for (let i = 0; i < KNOWN.length + count; i += 1) {
+    const recipe = KNOWN[i] ?? (random.next() < 0.5 ? randomRecipe(random) : mutateRecipe(worst.recipe, random));
+    const mib = await measureMiB('addPriceLists', recipe);
+    if (mib > worst.mib) worst = { mib, recipe };
+    expect({ recipe, isWithinLimit: mib <= MAX_MIB, mib }).toEqual({ recipe, isWithinLimit: true, mib });
+  }
+  process.stdout.write(
+    `seed ${seed}: the most expensive body takes ${worst.mib} MiB, ${JSON.stringify(worst.recipe)}\n`,
+  );
+  // The measurement sees what a body takes: this one needs at least its own products.
+  expect(worst.mib).toBeGreaterThan(20);
+}, 1_800_000);
+
+test('a body of a read takes no more either', async () => {
+  const recipe: BodyRecipe = { ...full, shape: 'array', filler: '{}', id: 'ascii', bodyBytes: MIB - 1 };
+  expect(await measureMiB('getOrdersByTeam', recipe)).toBeLessThan(MAX_MIB);
+  expect(await measureMiB('getOrdersByTeam', { ...recipe, bodyBytes: 32 * MIB })).toBeLessThan(MAX_MIB);
+}, 120_000);
