@@ -40,7 +40,7 @@ type Filler = (typeof repeated | typeof distinct | typeof single)[number];
 const fillers = [...repeated, ...distinct, ...single] as const;
 
 /** A size between the bounds; each order of magnitude is equally likely. */
-const size = (min: number, max: number, { next }: Random): number => Math.round(min * (max / min) ** next());
+const size = (min: number, max: number, random: Random): number => Math.round(min * (max / min) ** random.next());
 
 export const randomRecipe = (random: Random): BodyRecipe => ({
   shape: random.pick(shapes),
