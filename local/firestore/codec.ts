@@ -154,7 +154,8 @@ export function encodeDocument(
   return Buffer.concat([documentType.encode({ name, ...times }).finish(), fields]);
 }
 
-/** The tag of `Value.map_value` on the wire. */
+/** Tags of `Value` on the wire. */
+const INTEGER_TAG = 0x10;
 const MAP_TAG = 0x32;
 
 /**
@@ -172,7 +173,12 @@ export function createFieldReader(path: FieldPath): (fields: Buffer) => Value | 
       if (reader.uint32() !== MAP_TAG) return undefined;
       reader.len = reader.uint32() + reader.pos;
     }
-    return seekEntry(reader, last) ? (valueType.decode(reader, reader.uint32()) as Value) : undefined;
+    if (!seekEntry(reader, last)) return undefined;
+    const length = reader.uint32();
+    if (reader.buf[reader.pos] !== INTEGER_TAG) return valueType.decode(reader, length) as Value;
+    // Most queries compare integers: these need no message.
+    reader.pos++;
+    return toBigInt(reader.int64() as unknown as Int64);
   };
 }
 

@@ -76,16 +76,13 @@ export const EMPTY_SNAPSHOT = new Snapshot([]);
 export class Collection {
   private leaves: Leaf[] = [];
   private generation = 0;
-  private count = 0;
+  /** The number of documents. */
+  size = 0;
   private readonly indexes = new Map<string, EqualityIndex>();
   /** The changes of recent commits, oldest first. */
   private history: { readonly time: number; readonly changes: DocumentChange[] }[] = [];
 
   constructor(readonly path: string) {}
-
-  get size(): number {
-    return this.count;
-  }
 
   /** The latest version of a document, or the version at a time in microseconds. */
   get(id: string, readTime = Infinity): StoredDoc | undefined {
@@ -113,7 +110,7 @@ export class Collection {
     const last = this.history.at(-1);
     if (last?.time === time) last.changes.push(change);
     else this.history.push({ time, changes: [change] });
-    this.count += Number(change.doc !== undefined) - Number(change.old !== undefined);
+    this.size += Number(change.doc !== undefined) - Number(change.old !== undefined);
     this.set(change.id, change.doc);
     for (const index of this.indexes.values()) index.replace(change.old, change.doc);
   }
@@ -128,7 +125,7 @@ export class Collection {
     for (let at = 0; at < docs.length; at += LEAF_SIZE) {
       this.leaves.push({ docs: docs.slice(at, at + LEAF_SIZE), generation: this.generation });
     }
-    this.count += docs.length;
+    this.size += docs.length;
   }
 
   /** The index of a field. The first call builds it. */

@@ -281,23 +281,17 @@ function* slice(
   }
 }
 
-/** Documents that may match. `sorted` if the batches of one collection are in the order of names. */
-interface Candidates {
-  readonly batches: Iterable<readonly StoredDoc[]>;
-  readonly sorted: boolean;
-}
-
 /** Below this size a scan costs less than an index. */
 const MIN_INDEXED_DOCS = 500;
 
-/** Finds the documents with the rarest of the query's equalities, or all documents where no index applies. */
+/** Finds the documents with the rarest of the query's equalities; without an index, all, sorted by name per collection. */
 function findCandidates(
   query: PreparedQuery,
   paths: readonly string[],
   store: Store,
   readTime: number | undefined,
   descending: boolean,
-): Candidates {
+): { batches: Iterable<readonly StoredDoc[]>; sorted: boolean } {
   const [path = ''] = paths;
   const collection = paths.length === 1 && readTime === undefined ? store.collection(path) : undefined;
   if (collection && collection.size >= MIN_INDEXED_DOCS) {

@@ -19,8 +19,8 @@ const TABLES = `
 `;
 
 /**
- * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log, which is flushed
- * before the commit returns: neither a crash nor a loss of power loses it, and an interrupted commit leaves nothing.
+ * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
+ * process does not lose it, and an interrupted commit leaves nothing. See docs/data-model.md#local-data on loss of power.
  *
  * Rows are found by number, which each document in memory knows. An index by id would write a page for nearly every new
  * document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
@@ -153,7 +153,7 @@ export class SqliteStorage {
 
 function prepareDatabase(database: DatabaseSync): void {
   // The log is copied into the file every 16 MB, not every 4: a commit waits while it is copied.
-  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     PRAGMA wal_autocheckpoint = 4000`);
   // The first write takes the lock, and the exclusive mode keeps it until the file is closed.
   database.exec('BEGIN EXCLUSIVE');

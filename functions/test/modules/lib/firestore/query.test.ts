@@ -85,6 +85,29 @@ describe('continues after the last document', () => {
     expect(db.callCount).toBe(9);
   });
 
+  test('returns the versions of the first call, despite writes in between', async () => {
+    const [early, late] = [sdk.doc('orders/order-0005'), sdk.doc('orders/order-0900')];
+    const [before, after] = await sdk.getAll(early, late);
+    const write = async (): Promise<void> => {
+      const added = { team_id: TEAM, created_at: 1_700_000_000_100 };
+      await sdk.batch().delete(early).delete(late).create(sdk.doc('orders/added'), added).commit();
+    };
+    const when = { messages: 500 };
+    firestore.faults.inject({ rpc: 'RunQuery', when, action: { kind: 'call', run: write } });
+    firestore.faults.inject({ rpc: 'RunQuery', when, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    const db = open();
+    expect(await idsOf(db, selection)).toEqual(ids);
+    expect(db.callCount).toBe(2);
+    const kept = ids.filter((id) => id !== early.id && id !== late.id);
+    expect(await idsOf(open(), selection)).toEqual([...kept, 'added']);
+    await sdk.doc('orders/added').delete();
+    await sdk
+      .batch()
+      .set(early, before?.data() ?? {})
+      .set(late, after?.data() ?? {})
+      .commit();
+  });
+
   test('in a query ordered by id alone', async () => {
     firestore.faults.inject({
       rpc: 'RunQuery',
