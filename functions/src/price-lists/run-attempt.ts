@@ -47,16 +47,22 @@ export async function runAttempt(
   return completeAttempt(info, lease, context, lastChunk);
 }
 
-/** Calls `fn`, and again after a transient error; each try holds the lease when it starts. */
+/**
+ * Calls `fn`, and again after a transient error until the signal aborts: an outage costs time, not the attempt. Each try
+ * holds the lease when it starts.
+ */
 export const retryUnderLease = <T>(
   lease: Lease,
   fn: (signal: AbortSignal) => Promise<T>,
   options: RetryOptions,
 ): Promise<T> =>
-  retry(async (signal) => {
-    await lease.keep(signal);
-    return fn(signal);
-  }, options);
+  retry(
+    async (signal) => {
+      await lease.keep(signal);
+      return fn(signal);
+    },
+    { ...options, maxElapsedMs: Infinity },
+  );
 
 /**
  * Writes entries of both lists side by side, each list batch by batch. When one list fails, the other stops after its

@@ -1,0 +1,80 @@
+import type { Code, FaultAction } from '../../../local/firestore/index';
+import { systemClock } from '../../src/lib/clock';
+import { startTestService, type TestService } from '../support/service';
+import { createPriceListBody, parseSubmission } from '../support/submissions';
+import { checkInvariants } from './invariants';
+
+/** Outages and overloads of Firestore in the middle of a creation. A minute of the service's clock is a second here. */
+
+const COMPRESSION = 60;
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+  const sleep = systemClock.sleep.bind(systemClock);
+  const now = systemClock.now.bind(systemClock);
+  const start = now();
+  jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
+  jest.spyOn(systemClock, 'now').mockImplementation(() => start + (now() - start) * COMPRESSION);
+});
+
+afterAll(() => service.close());
+
+beforeEach(async () => {
+  service.reset();
+  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+
+const RPCS = ['BatchGetDocuments', 'Commit'] as const;
+
+/** Fails all calls from the nth commit on, for some seconds of the service's clock. */
+function startOutage(nthCommit: number, seconds: number, code: Code): { failed: () => number } {
+  let commits = 0;
+  let failed = 0;
+  let endsAt = Infinity;
+  const match = ({ rpc }: { rpc: string }) => {
+    if (rpc === 'Commit') commits += 1;
+    if (commits < nthCommit) return false;
+    if (endsAt === Infinity) endsAt = systemClock.now() + seconds * 1_000;
+    if (systemClock.now() > endsAt) return false;
+    failed += 1;
+    return true;
+  };
+  const action: FaultAction = { kind: 'error', code };
+  for (const rpc of RPCS) service.firestore.faults.inject({ rpc, match, times: 1_000_000, action });
+  return { failed: () => failed };
+}
+
+const create = async (count: number) => {
+  const body = createPriceListBody(count);
+  const { status } = await service.call('addPriceLists', { json: body });
+  await checkInvariants(service.db, [parseSubmission(body)]);
+  return status;
+};
+
+// 1,203 products are the claim, six batches and the completion.
+test.each([
+  ['the entries', 3],
+  ['the completion', 8],
+])(
+  'an outage of 75 s that begins in %s ends in 200',
+  async (_, nthCommit) => {
+    const outage = startOutage(nthCommit, 75, 'UNAVAILABLE');
+    expect(await create(1_203)).toBe(200);
+    expect(outage.failed()).toBeGreaterThan(10);
+  },
+  60_000,
+);
+
+test('an outage of 50 s that begins with the claim ends in 200', async () => {
+  const outage = startOutage(1, 50, 'UNAVAILABLE');
+  expect(await create(3)).toBe(200);
+  expect(outage.failed()).toBeGreaterThan(5);
+}, 60_000);
+
+test('after RESOURCE_EXHAUSTED the entries are written more slowly, and completed', async () => {
+  const outage = startOutage(2, 75, 'RESOURCE_EXHAUSTED');
+  expect(await create(1_203)).toBe(200);
+  expect(outage.failed()).toBeGreaterThan(10);
+}, 60_000);
