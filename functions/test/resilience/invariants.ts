@@ -138,7 +138,8 @@ function checkEntries(
   const wanted = new Map<string, unknown>(
     toProductEntries(products).map(([product, prices]) => [product, { [price]: prices[price] }]),
   );
-  for (const [product, entry] of entries) assert.deepEqual(toPlain(entry), wanted.get(product), 'an entry has its price');
+  for (const [product, entry] of entries)
+    assert.deepEqual(toPlain(entry), wanted.get(product), 'an entry has its price');
   if (ready) assert.equal(entries.size, wanted.size, 'a ready list has every entry');
 }
 
