@@ -41,7 +41,15 @@ export default tseslint.config(
     },
   },
   {
-    files: ['local/**', 'test/**', 'bench/**', 'scripts/**', 'docs/**', 'functions/test/simulation/run-simulation.ts'],
+    files: [
+      'local/**',
+      'test/**',
+      'bench/**',
+      'scripts/**',
+      'docs/**',
+      'functions/test/simulation/run-simulation.ts',
+      'functions/test/resilience/run-recovery.ts',
+    ],
     rules: { 'no-console': 'off' },
   },
   wall(

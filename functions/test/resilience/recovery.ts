@@ -1,0 +1,197 @@
+import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { sendRequest } from '../support/http';
+import { createPriceListBody, type PriceListBody } from '../support/submissions';
+import { bundleEnvironment, bundleProgram, type SourceReplacement } from './bundle';
+
+/**
+ * Recovery from a crash: a process of the service is killed with SIGKILL in the middle of a creation, while a sweep
+ * watches beside it. Measures how long it takes until the identical request gets 200, and checks every entry.
+ */
+
+export interface RecoveryOptions {
+  products: number;
+  runs: number;
+  /** Runs at the same time, each with a key and processes of its own. */
+  concurrency: number;
+  /** Between two looks of the sweep, as its option has it. */
+  watch: string;
+  /** Pause between two identical requests. */
+  pollMs: number;
+  /** Replaces the lease of the service and of the sweep. */
+  leaseMs?: number;
+  /** Uniform in [0, 1), like Math.random. */
+  random: () => number;
+}
+
+export interface RecoveryRun {
+  boqListId: string;
+  /** Commits of entries that had arrived at the kill, and of how many. */
+  killedAfter: number;
+  commits: number;
+  /** From the kill to the 200 of the identical request. */
+  recoveryMs: number;
+}
+
+const BATCH = 500;
+const PROJECT = 'demo-recovery';
+const API_KEY = 'recovery-key';
+const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
+
+interface Stage {
+  firestore: EmbeddedFirestore;
+  db: Firestore;
+  startService: () => Promise<{ process: ChildProcess; port: number }>;
+}
+
+export async function measureRecovery(
+  options: RecoveryOptions,
+  onRun: (run: RecoveryRun) => void = () => undefined,
+): Promise<RecoveryRun[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'recovery-'));
+  const replaced = options.leaseMs === undefined ? undefined : replaceLease(options.leaseMs);
+  await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'), replaced);
+  await bundleProgram('functions/cli/price-lists.ts', join(folder, 'price-lists.cjs'), replaced);
+  const firestore = await startFirestore();
+  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+  process.env['METADATA_SERVER_DETECTION'] = 'none';
+  const env = { ...bundleEnvironment(), GCLOUD_PROJECT: PROJECT, API_KEY, METADATA_SERVER_DETECTION: 'none' };
+  const db = new Firestore({ projectId: PROJECT });
+  const startService = async () => {
+    const child = fork(join(folder, 'host.cjs'), { env, execArgv: [], silent: true });
+    const [port] = (await once(child, 'message')) as [number];
+    return { process: child, port };
+  };
+  const sweepArgs = [join(folder, 'price-lists.cjs'), 'sweep', '--watch', options.watch, '--project', PROJECT];
+  const sweep = spawn(process.execPath, sweepArgs, { env, stdio: 'ignore' });
+  try {
+    return await measureInWaves({ firestore, db, startService }, options, onRun);
+  } finally {
+    sweep.kill('SIGKILL');
+    await db.terminate();
+    await firestore.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+function replaceLease(leaseMs: number): SourceReplacement {
+  const file = 'functions/src/lib/runtime-options.ts';
+  const line = 'export const LEASE_DURATION_MS = 60_000;';
+  const parts = readFileSync(file, 'utf8').split(line);
+  if (parts.length !== 2) throw new Error(`${file} has no line "${line}"`);
+  return { file, contents: parts.join(`export const LEASE_DURATION_MS = ${leaseMs};`) };
+}
+
+async function measureInWaves(
+  stage: Stage,
+  options: RecoveryOptions,
+  onRun: (run: RecoveryRun) => void,
+): Promise<RecoveryRun[]> {
+  const runs: RecoveryRun[] = [];
+  for (let first = 0; first < options.runs; first += options.concurrency) {
+    stage.firestore.clear();
+    await stage.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' });
+    const count = Math.min(options.concurrency, options.runs - first);
+    const wave = Array.from({ length: count }, async (_, i) => {
+      const run = await recoverOnce(`recovery-${first + i + 1}`, stage, options);
+      onRun(run);
+      runs.push(run);
+    });
+    await Promise.all(wave);
+  }
+  return runs;
+}
+
+async function recoverOnce(boqListId: string, stage: Stage, options: RecoveryOptions): Promise<RecoveryRun> {
+  const { products, pollMs, random } = options;
+  const [victim, standby] = await Promise.all([stage.startService(), stage.startService()]);
+  const body = createPriceListBody(products, { boq_list_id: boqListId });
+  const request = { method: 'POST', headers: HEADERS, body: JSON.stringify(body) };
+  const commits = 2 * Math.ceil(products / BATCH);
+  const killedAfter = Math.max(1, Math.round(commits * (0.1 + 0.8 * random())));
+
+  const reached = watchCommits(stage, boqListId, killedAfter);
+  const lost = sendRequest(victim.port, request).then(
+    ({ status }) => Promise.reject(new Error(`the killed process returned ${status}`)),
+    () => undefined,
+  );
+  await Promise.race([reached, lost]);
+  victim.process.kill('SIGKILL');
+  const killedAt = performance.now();
+  await lost;
+  await waitForReplay(standby.port, request, pollMs);
+  const recoveryMs = performance.now() - killedAt;
+  standby.process.kill('SIGKILL');
+  await assertReady(stage.db, boqListId, body);
+  return { boqListId, killedAfter, commits, recoveryMs };
+}
+
+/** Resolves when so many commits of entries of the key's lists have ended. */
+function watchCommits({ firestore, db }: Stage, boqListId: string, commits: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  let lists: string[] | undefined;
+  let counted = 0;
+  const early: string[] = [];
+  const count = (name: string) => {
+    if (lists === undefined) early.push(name);
+    else if (lists.some((list) => name.includes(`/${list}/products/`)) && (counted += 1) === commits)
+      resolve(undefined);
+  };
+  const stop = firestore.observe(({ rpc, request }) => {
+    const [first] = rpc === 'Commit' && 'writes' in request ? request.writes : [];
+    if (first === undefined) return;
+    if (first.name.includes('/products/')) count(first.name);
+  });
+  void findLists(db, boqListId).then((found) => {
+    lists = found;
+    early.forEach(count);
+  });
+  return promise.finally(stop);
+}
+
+async function findLists(db: Firestore, boqListId: string): Promise<string[]> {
+  for (;;) {
+    const record = await getKeyRecord(db, boqListId);
+    if (record?.creation != null) return [record.creation.expected_forward_cost_id, record.creation.price_list_id];
+    await delay(20);
+  }
+}
+
+const getKeyRecord = async (db: Firestore, boqListId: string) =>
+  (await db.collection('price_list_idempotency').doc(keyDocumentId(boqListId)).get()).data() as KeyRecord | undefined;
+
+async function waitForReplay(port: number, request: Parameters<typeof sendRequest>[1], pollMs: number): Promise<void> {
+  for (;;) {
+    const { status, headers } = await sendRequest(port, request);
+    if (status === 200 && headers['idempotent-replayed'] === 'true') return;
+    if (status !== 409) throw new Error(`the identical request got ${status}, and no replay`);
+    await delay(pollMs);
+  }
+}
+
+/** @throws Error unless both lists are ready, with every entry and its value */
+async function assertReady(db: Firestore, boqListId: string, { products }: PriceListBody): Promise<void> {
+  const record = await getKeyRecord(db, boqListId);
+  const lists = [
+    [`expected_forward_costs/${record?.creation?.expected_forward_cost_id ?? ''}`, 'expected_forward_cost_price'],
+    [`price_lists/${record?.creation?.price_list_id ?? ''}`, 'price_list_price'],
+  ] as const;
+  for (const [path, price] of lists) {
+    const status: unknown = (await db.doc(path).get()).get('status');
+    if (status !== 'ready') throw new Error(`${path} is ${String(status)}`);
+    const { docs } = await db.collection(`${path}/products`).get();
+    const wrong = docs.filter((entry) => entry.get(price) !== products[entry.id]?.[price]);
+    if (docs.length !== Object.keys(products).length || wrong.length > 0) {
+      throw new Error(`${path} has ${docs.length} entries, ${wrong.length} of them wrong`);
+    }
+  }
+}
