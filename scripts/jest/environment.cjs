@@ -43,7 +43,8 @@ module.exports = class SharedPackagesEnvironment extends NodeEnvironment {
   }
 
   async teardown() {
-    for (const name of Object.keys(process.env)) if (!(name in this.#variables)) Reflect.deleteProperty(process.env, name);
+    for (const name of Object.keys(process.env))
+      if (!(name in this.#variables)) Reflect.deleteProperty(process.env, name);
     Object.assign(process.env, this.#variables);
     await super.teardown();
   }
