@@ -21,7 +21,12 @@ const project = (displayName, folder) => ({
 });
 
 export default {
-  projects: [project('functions', 'functions/test'), project('local', 'local'), project('product', 'test')],
+  projects: [
+    project('functions', 'functions/test'),
+    project('local', 'local'),
+    project('product', 'test'),
+    project('bench', 'bench'),
+  ],
   // Test files wait for processes and disks as much as for processors: all cores are used.
   maxWorkers: '100%',
   testTimeout: 30_000,

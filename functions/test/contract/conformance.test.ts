@@ -1,4 +1,4 @@
-import type { ReceivedResponse, RequestInfo } from '../support/answers';
+import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 import { assertConforms } from './conformance';
 
 /** The judge of answers refuses what it should: were it blind, the HTTP tests would prove nothing. */

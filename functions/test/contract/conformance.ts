@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
-import type { ReceivedResponse, RequestInfo } from '../support/answers';
+import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 
 /**
  * Judges answers by docs/openapi.json: a status that is not described, a header that is missing, wrong or not

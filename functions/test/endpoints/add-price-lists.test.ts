@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { EndedCall, Requests } from '../../../local/firestore/index';
-import type { ReceivedResponse } from '../support/answers';
+import type { ReceivedResponse } from '../support/received-response';
 import {
   countRecords,
   readListEntries,

@@ -1,7 +1,7 @@
 import type { Call } from '../../../local/firestore/index';
 import { systemClock } from '../../src/lib/clock';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import type { ReceivedResponse } from '../support/answers';
+import type { ReceivedResponse } from '../support/received-response';
 import { startTestService, type TestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { createLabelledBody, identifyCall, getRpc, type CallName } from './calls';

@@ -2,7 +2,7 @@ import { request, type ClientRequest, type IncomingMessage, type OutgoingHttpHea
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import type { ReceivedResponse } from './answers';
+import type { ReceivedResponse } from './received-response';
 
 /** What is sent. A header whose value is an array is sent once for each of its elements. */
 export interface RequestSpec {

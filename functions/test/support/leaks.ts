@@ -1,4 +1,4 @@
-import type { ReceivedResponse } from './answers';
+import type { ReceivedResponse } from './received-response';
 import type { OperationName } from './operations';
 
 /**

@@ -11,7 +11,8 @@ import {
   type IndexDefinitions,
   type Requests,
 } from '../../../local/firestore';
-import { assertResponse, type ReceivedResponse } from './answers';
+import { assertResponse } from './answers';
+import type { ReceivedResponse } from './received-response';
 import { useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';

@@ -1,4 +1,4 @@
-import type { ReceivedResponse } from './answers';
+import type { ReceivedResponse } from './received-response';
 
 /** The paths of a refusal in the validation shape (contract, section 7), each with a reason; fails for any other answer. */
 export function expectValidationErrorPaths({ status, json }: ReceivedResponse): string[] {

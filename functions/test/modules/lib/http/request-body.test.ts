@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import type { ReceivedResponse } from '../../../support/answers';
+import type { ReceivedResponse } from '../../../support/received-response';
 import { getOperationNames, operations, postOperationNames, type PostOperationName } from '../../../support/operations';
 import { startTestService, type TestRequest, type TestService } from '../../../support/service';
 import { waitFor } from '../../../support/until';

@@ -1,4 +1,4 @@
-import { soak } from '../../../bench/soak/soak';
+import { soak } from './soak';
 
 /** A short soak, with all that the long one has (`npm run soak`): nothing that must not be, whatever Firestore does meanwhile. */
 test('mixed traffic over 64 connections, a Firestore that hangs and one that dies: nothing lost, nothing twice', async () => {
