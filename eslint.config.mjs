@@ -1,20 +1,5 @@
 import tseslint from 'typescript-eslint';
 
-/** Modules that only one room may import; everything else reaches them through that room. */
-const wall = (files, except, patterns) => ({
-  files,
-  ignores: except,
-  rules: { 'no-restricted-imports': ['error', { patterns }] },
-});
-
-const firestore = {
-  group: ['firebase-admin', 'firebase-admin/*', '@google-cloud/firestore'],
-  message: 'Only lib/firestore and lib/repositories know Firestore.',
-};
-const params = { group: ['firebase-functions/params'], message: 'Only lib/config.ts reads parameters and secrets.' };
-const local = { group: ['**/local/**'], message: 'Nothing in local/ is deployed or imported by functions/src.' };
-const operator = { group: ['**/cli/**'], message: "The operator's command is never deployed." };
-
 export default tseslint.config(
   {
     ignores: [
@@ -52,19 +37,6 @@ export default tseslint.config(
     ],
     rules: { 'no-console': 'off' },
   },
-  wall(
-    ['functions/src/**'],
-    ['functions/src/lib/{firestore,repositories}/**', 'functions/src/lib/config.ts'],
-    [firestore, params, local, operator],
-  ),
-  wall(['functions/src/lib/{firestore,repositories}/**'], [], [params, local, operator]),
-  wall(['functions/src/lib/config.ts'], [], [firestore, local, operator]),
-  wall(['functions/cli/**'], ['functions/cli/stored-records.ts'], [firestore, params, local]),
-  wall(
-    ['local/**'],
-    ['local/**/test/**'],
-    [{ group: ['**/functions/src/**'], message: 'local/ knows nothing of the service.' }],
-  ),
   { files: ['**/*.mjs', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
 );

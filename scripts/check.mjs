@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+/**
+ * `npm run check`: types, lint, format and layers, beside each other. Each keeps what it found in node_modules/.cache and looks
+ * again at what has changed. ESLint looks at the files that changed, so a type that changes may only break a rule in another
+ * file: CI, which has no cache, finds that.
+ */
+const CACHE = 'node_modules/.cache';
+
+const checks = [
+  [
+    'eslint',
+    [
+      'node_modules/eslint/bin/eslint.js',
+      '.',
+      '--cache',
+      '--cache-strategy',
+      'content',
+      '--cache-location',
+      `${CACHE}/eslint/`,
+    ],
+  ],
+  ['tsc', ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', `${CACHE}/tsc.json`]],
+  ['layers', ['scripts/layers.mjs']],
+  [
+    'prettier',
+    [
+      'node_modules/prettier/bin/prettier.cjs',
+      '--check',
+      '.',
+      '--cache',
+      '--cache-strategy',
+      'content',
+      '--log-level',
+      'warn',
+    ],
+  ],
+];
+
+const waiting = [...checks];
+await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
+
+async function work() {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await check(next);
+}
+
+async function check([name, command]) {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`${name}: ${code === 0 ? 'ok' : 'failed'} (${seconds} s)\n${output}`.trim());
+  if (code !== 0) process.exitCode = 1;
+}
