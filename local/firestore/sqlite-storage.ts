@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { DocumentChange, StoredDoc } from './collections';
 
@@ -56,7 +56,7 @@ export class SqliteStorage {
   static open(folder: string): SqliteStorage {
     let database: DatabaseSync | undefined;
     try {
-      mkdirSync(folder, { recursive: true });
+      createFolder(resolve(folder));
       database = new DatabaseSync(join(folder, 'firestore.sqlite'));
       prepareDatabase(database);
       return new SqliteStorage(database, folder);
@@ -186,4 +186,11 @@ function toStorageError(error: unknown, folder: string): Error {
     message = `is damaged (${reason}): move it away, or set DATA_DIR to another folder, to start empty.`;
   }
   return new Error(`DATA_DIR ${folder} ${message}`, { cause: error });
+}
+
+/** Creates a folder and its parents. Node's recursive mkdir never returns where a folder cannot be created, as in /proc. */
+function createFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  createFolder(dirname(folder));
+  mkdirSync(folder);
 }
