@@ -118,5 +118,5 @@ test.concurrent.each(Object.entries(breaks))(
     expect(text).toMatch(caught);
     expect(code).toBe(1);
   },
-  120_000,
+  300_000,
 );

@@ -5,19 +5,24 @@ import { bundleSimulation, runSimulation } from './program';
 
 const SCHEDULES = 300;
 
-/** What callers and operators are told somewhere in the schedules, so that none of the model's rules goes untried. */
+/** What clients, operators and sweeps get somewhere in the schedules, so that every rule of the model is tried. */
 const ANSWERS = [
   'creation_failed',
   'idempotency_key_reused',
+  'lease renewed',
   'lost',
-  'operator refused',
+  'operator rejected',
   'released',
   'replayed',
   'request_in_progress',
   'resumed',
   'review_required',
   'stored',
-  'unforeseen',
+  'sweep deferred',
+  'sweep left',
+  'sweep resumed',
+  'sweep would_resume',
+  'unexpected',
 ];
 
 const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
@@ -31,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
  * Always the same schedules, so that a change that breaks one is the change that broke it; `npm run simulate` runs
  * others. A failure prints its schedule, and the seed that repeats it call by call. Two processes, for two processors.
  */
-test(`${SCHEDULES} schedules of clients, operators, faults, freezes and crashes`, async () => {
+test(`${SCHEDULES} schedules of clients, operators, sweeps, faults, freezes, stops and crashes`, async () => {
   const half = SCHEDULES / 2;
   const both = await Promise.all([runSimulation(program, 1, half), runSimulation(program, 1 + half, half)]);
   for (const { code, text } of both) if (code !== 0) throw new Error(text);
