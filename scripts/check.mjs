@@ -22,7 +22,7 @@ const checks = [
     ],
   ],
   ['tsc', ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', `${CACHE}/tsc.json`]],
-  ['layers', ['scripts/layers.mjs']],
+  ['layers', ['scripts/layers/layers.mjs']],
   [
     'prettier',
     [

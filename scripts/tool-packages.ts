@@ -12,7 +12,13 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-export const TOOL_FOLDERS = ['test/browser', 'scripts/openapi', 'scripts/messages'] as const;
+export const TOOL_FOLDERS = [
+  'scripts/layers',
+  'scripts/messages',
+  'scripts/openapi',
+  'test/browser',
+  'test/forge',
+] as const;
 
 /** In an installed node_modules: the hash of the lock file that it was installed from. */
 const MARKER = '.lock-sha256';

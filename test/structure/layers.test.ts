@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
+import { installToolPackages } from '../../scripts/tool-packages';
 
 /** The rules of imports, tried on a small tree in which each of them is broken once. */
 
@@ -29,6 +30,7 @@ const folder = mkdtempSync(join(tmpdir(), 'layers-'));
 let found: { rule: string; file: string }[];
 
 beforeAll(async () => {
+  await installToolPackages('scripts/layers');
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
   for (const [file, imported] of Object.values(planted)) {
     write(imported, '');
@@ -37,7 +39,7 @@ beforeAll(async () => {
   write('functions/src/lib/config.ts', "import './clock';");
   write('functions/src/lib/requests.ts', "import { z } from 'zod';\nexport const text = z.string();");
   found = [...(await violations('imports')), ...(await violations('coldStart'))];
-}, 60_000);
+}, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test.each(Object.entries(planted))('%s is reported for an import against it', (rule, [file]) => {
@@ -77,7 +79,7 @@ async function violations(configuration: 'imports' | 'coldStart'): Promise<typeo
     config,
     `module.exports = require(${JSON.stringify(resolve('.dependency-cruiser.cjs'))}).${configuration};`,
   );
-  const cli = resolve('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
+  const cli = resolve('scripts/layers/node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
   const folders = configuration === 'imports' ? ['functions', 'local', 'test'] : ['functions/src'];
   const output = await new Promise<string>((done) =>
     execFile(

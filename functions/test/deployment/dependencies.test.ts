@@ -46,7 +46,14 @@ const TOOL_LOCKS = TOOL_FOLDERS.map((folder) => `${folder}/package-lock.json`);
 const PERMISSIVE = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'CC0-1.0', '(MIT OR CC0-1.0)'];
 
 /** More licences, for programs that are used and not shipped. */
-const DEVELOPMENT = ['BlueOak-1.0.0', 'Python-2.0', 'CC-BY-4.0', 'Unlicense'];
+const DEVELOPMENT = [
+  'BlueOak-1.0.0',
+  'Python-2.0',
+  'CC-BY-4.0',
+  'Unlicense',
+  'MIT OR Apache-2.0',
+  '(MPL-2.0 OR Apache-2.0)',
+];
 
 /** Packages whose manifest states the licence in another way. */
 const READ_BY_HAND: Record<string, string> = {

@@ -5,8 +5,8 @@ import { cruise } from 'dependency-cruiser';
 /**
  * Checks who imports whom, and the picture of it in docs/architecture.md.
  *
- *     node scripts/layers.mjs            fails on an import against .dependency-cruiser.cjs, and on a picture that is out of date
- *     node scripts/layers.mjs --write    draws the picture again
+ *     npm run layers               fails on an import against .dependency-cruiser.cjs, and on a picture that is out of date
+ *     npm run layers -- --write    draws the picture again
  */
 
 const FOLDERS = ['functions/src', 'functions/cli', 'functions/test', 'local', 'bench', 'test'];
@@ -26,7 +26,7 @@ const ROOMS = [
   ['entries', /^functions\/src\/(?!index)[^/]+$/],
 ];
 
-const { imports, coldStart } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
+const { imports, coldStart } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs');
 const reports = [
   await cruise(FOLDERS, {
     ...imports.options,
@@ -46,7 +46,7 @@ for (const { output, exitCode } of reports) if (exitCode > 0) console.error(outp
 const page = await readFile(PAGE, 'utf8');
 const drawn = page.replace(PICTURE, await drawRooms());
 if (process.argv.includes('--write')) await writeFile(PAGE, drawn);
-else if (drawn !== page) console.error(`The picture in ${PAGE} is out of date: node scripts/layers.mjs --write`);
+else if (drawn !== page) console.error(`The picture in ${PAGE} is out of date: npm run layers -- --write`);
 
 process.exitCode =
   reports.some(({ exitCode }) => exitCode > 0) || (drawn !== page && !process.argv.includes('--write')) ? 1 : 0;
