@@ -2,7 +2,7 @@ import { version } from '../../functions/package.json';
 import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
 import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
-import { createErrorExample } from './examples';
+import { createErrorExample } from './error-examples';
 import {
   COMMON_BODY_HEADERS,
   COMMON_HEADERS,

@@ -1,10 +1,6 @@
-import { toApiError, type ErrorCode, ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
-import { toErrorResponse } from '../../functions/src/lib/http/error-response';
-import { parseText } from '../../functions/src/lib/json/body-parser';
 import type { Attempt } from '../../functions/src/lib/schemas/key-record';
 import type { Market, NamedRecord, Order, SupplyOrder } from '../../functions/src/lib/schemas/responses';
 import { createSuccessResponse } from '../../functions/src/price-lists/list-documents';
-import type { Operation } from './operations';
 import type { JsonObject } from './schemas';
 
 /**
@@ -92,19 +88,4 @@ function created(creation: Attempt['creation']): JsonObject {
   };
   const completed_at = attempt.claimed_at + 840;
   return JSON.parse(createSuccessResponse(attempt, priceList.info, completed_at)) as JsonObject;
-}
-
-/** The response body of an error; of a validation error, for an operation's invalid example. */
-export function createErrorExample(code: ErrorCode, operation: Pick<Operation, 'name' | 'info' | 'request'>): object {
-  return code === 'validation_failed' ? createValidationExample(operation) : { error: ERROR_DEFINITIONS[code].message };
-}
-
-function createValidationExample({ name, info, request }: Pick<Operation, 'name' | 'info' | 'request'>): object {
-  if (info.body === undefined) throw new Error(`${name} takes no body`);
-  try {
-    parseText(info.body.createParser(), JSON.stringify(request?.invalidExample));
-  } catch (error) {
-    return toErrorResponse(toApiError(error));
-  }
-  throw new Error(`scripts/openapi/operations.ts: the invalid example of ${name} is valid`);
 }

@@ -1,8 +1,8 @@
-import { calculateCost, estimateSeconds, sumUsage, toBilledUsage, type CountedCall } from '../../../bench/costs/model';
-import { measureStorage } from '../../../bench/costs/count';
-import { MONTH, renderCosts } from '../../../bench/costs/report';
-import prices from '../../../bench/costs/prices.json';
-import type { MapValue } from '../../../local/firestore/values';
+import { calculateCost, estimateSeconds, sumUsage, toBilledUsage, type CountedCall } from './model';
+import { measureStorage } from './count';
+import { MONTH, renderCosts } from './report';
+import prices from './prices.json';
+import type { MapValue } from '../../local/firestore/values';
 
 const call = (changes: Partial<CountedCall>): CountedCall => ({
   operation: 'add price lists',

@@ -1,4 +1,4 @@
-import { replaceSections } from '../../../bench/documents';
+import { replaceSections } from './documents';
 
 test('replaces a section and leaves the rest of the page', () => {
   const page = 'before\n<!-- summary -->\nold\n<!-- /summary -->\nafter\n';
