@@ -144,7 +144,7 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
   expect((await db.collection('teams').count().get()).data().count).toBe(8);
   await db.terminate();
 
-  const command = local.printed.split('\n').find((line) => line.startsWith('curl')) ?? '';
+  const command = local.printed.split('\n').find((line) => /^curl.*getTeams$/.test(line)) ?? '';
   const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`]);
   expect(count(stdout)).toBe(8);
   await local.stop();

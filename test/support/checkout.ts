@@ -6,6 +6,7 @@ import { temporaryFolder } from './local-server';
 const COPIED = [
   'package.json',
   'tsconfig.json',
+  '.nvmrc',
   'firestore.indexes.json',
   'docs/openapi.json',
   'functions/package.json',
