@@ -37,6 +37,10 @@ export default tseslint.config(
     ],
     rules: { 'no-console': 'off' },
   },
+  {
+    files: ['functions/src/**'],
+    rules: { 'max-lines': ['error', 300], 'max-lines-per-function': ['error', 50] },
+  },
   { files: ['**/*.mjs', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
 );
