@@ -87,8 +87,12 @@ function formatScalar(field: string, value: unknown, maxText: number, findLink: 
   return html`<span class="quiet">${String(value)}</span>`;
 }
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+/** Whether a value is a map and not an instance of a class, such as a timestamp. */
+function isMap(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
 
 const summarizeMap = (map: Record<string, unknown>): string =>
   Object.entries(map)
