@@ -7,7 +7,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../local/firestore/index';
 import definitions from '../../../firestore.indexes.json';
 import { sendRequest } from '../support/http';
-import { assertResponse } from '../support/answers';
+import { assertResponse } from '../support/responses';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import {
   DEPLOY_PACKAGE,

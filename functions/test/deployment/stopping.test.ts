@@ -6,7 +6,7 @@ import { openRequest, sendRequest } from '../support/http';
 import { operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
-import { waitFor } from '../support/until';
+import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
 /** What becomes of requests in progress when the platform stops an instance with SIGTERM, 10 s before SIGKILL. */

@@ -1,5 +1,5 @@
 import { operationNames } from '../support/operations';
-import { describeCommonErrors } from '../support/refusals';
+import { describeCommonErrors } from '../support/common-errors';
 import { startTestService, type TestService } from '../support/service';
 
 let service: TestService;

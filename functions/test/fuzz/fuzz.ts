@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../../../local/sample/random';
-import { checkResponses } from './answers';
+import { checkResponses } from './responses';
 import { hostileRequest, type HostileRequest } from './requests';
 
 /** No request may keep its connection longer, all its own pauses included. */

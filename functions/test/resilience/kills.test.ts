@@ -10,7 +10,7 @@ import { parseSubmission } from '../support/submissions';
 import { bundleProgram, bundleEnvironment } from './bundle';
 import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
 import { checkInvariants } from './invariants';
-import { resolveAfterLease } from './settling';
+import { resolveAfterLease } from './resolving';
 
 /**
  * The kill matrix: a process of the function is killed with SIGKILL at each call of a creation, before the call takes

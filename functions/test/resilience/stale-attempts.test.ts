@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
 import { checkInvariants } from './invariants';
-import { resolveAfterLease } from './settling';
+import { resolveAfterLease } from './resolving';
 
 /**
  * Zombies: an attempt is frozen at one of its calls until its lease has run out and somebody has settled it; then it goes

@@ -11,7 +11,7 @@ import {
   type IndexDefinitions,
   type Requests,
 } from '../../../local/firestore';
-import { assertResponse } from './answers';
+import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
 import { useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';

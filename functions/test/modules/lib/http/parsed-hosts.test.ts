@@ -9,7 +9,7 @@ import { createTimeout } from '../../../../src/lib/clock';
 import { createBodyTimeoutError, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
 import { createJsonParser } from '../../../../src/lib/json/body-parser';
 import { MAX_READ_BODY_BYTES } from '../../../../src/lib/payload-limits';
-import { assertResponse } from '../../../support/answers';
+import { assertResponse } from '../../../support/responses';
 import { sendRequest } from '../../../support/http';
 import { operations } from '../../../support/operations';
 import { TEST_API_KEY, startTestService, type TestService } from '../../../support/service';

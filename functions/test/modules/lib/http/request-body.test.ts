@@ -3,7 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { ReceivedResponse } from '../../../support/received-response';
 import { getOperationNames, operations, postOperationNames, type PostOperationName } from '../../../support/operations';
 import { startTestService, type TestRequest, type TestService } from '../../../support/service';
-import { waitFor } from '../../../support/until';
+import { waitFor } from '../../../support/wait-for';
 
 const MIB = 1_048_576;
 const MAX_BODY_BYTES = { getOrdersByTeam: MIB, supplyOrdersInvoices: MIB, addPriceLists: 32 * MIB } as const;

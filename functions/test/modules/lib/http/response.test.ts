@@ -1,7 +1,7 @@
 import { operations } from '../../../support/operations';
 import { startTestService, type TestService } from '../../../support/service';
 import { writeRecords } from '../../../support/stored';
-import { waitFor } from '../../../support/until';
+import { waitFor } from '../../../support/wait-for';
 
 let service: TestService;
 beforeAll(async () => {
