@@ -110,7 +110,7 @@ const silent = {
   superseded: () => undefined,
 };
 
-test('every query is one of these shapes, and each is served', async () => {
+test('every query with a filter is one of these shapes, and each is served', async () => {
   const calls = service.recordCalls();
   expect(await callAll()).toEqual(reads.map(() => 200));
   await liveThroughEverything(10);
@@ -129,17 +129,14 @@ test('every query is one of these shapes, and each is served', async () => {
       : [],
   );
   expect(queries.filter(({ outcome }) => outcome !== 'OK')).toEqual([]);
-  expect([...new Set(queries.map(({ shape }) => shape))].sort()).toEqual([
-    'markets',
+  // A query of a whole collection needs no composite index.
+  const filtered = queries.map(({ shape }) => shape).filter((shape) => shape.includes(' where '));
+  expect([...new Set(filtered)].sort()).toEqual([
     'orders where team_id ==, created_at >=, created_at < by created_at',
     'orders where team_id ==, created_at >=, created_at <, status == by created_at',
-    'payload',
     'price_list_idempotency where status in',
-    'products',
     'supply_orders where team_id ==, created_at >=, created_at < by created_at',
     'supply_orders where team_id ==, created_at >=, created_at <, status == by created_at',
-    'teams',
-    'warehouses',
   ]);
 });
 

@@ -174,8 +174,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     async function readCachedModules(name: OperationName, env: Record<string, string> = {}): Promise<string[]> {
       const debug = { NODE_DEBUG_NATIVE: 'compile_cache' };
       const started = (served = await startDeployedFunction(folder, name, { ...emulated(), ...debug, ...env }));
-      const { status, json } = await call(name, started.port, 'new-key');
-      expect([status, json]).toEqual([200, expectedOf[name]]);
+      expect((await call(name, started.port, 'new-key')).status).toBe(200);
       const prefix = `V8 code cache for CommonJS ${folder}/`;
       const accepted = started.output.filter((line) => line.includes(prefix) && line.includes(' was accepted'));
       return accepted.map((line) => line.slice(line.indexOf(prefix) + prefix.length, line.indexOf(' was accepted')));
