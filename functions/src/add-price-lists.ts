@@ -10,7 +10,7 @@ import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/ru
 import { createPriceLists } from './price-lists/create-price-lists';
 import { FAILURE_RESERVE_MS } from './price-lists/workflow-context';
 
-/** Milliseconds that are left for the answer once a run has used what it keeps back for failing its attempt. */
+/** Time for the response, after the reserve for failing the attempt is used up. */
 const RESPONSE_RESERVE_MS = 15_000;
 
 let isHeapBounded = false;
@@ -26,7 +26,6 @@ function boundHeapGrowth(): void {
   setFlagsFromString('--heap-growing-percent=20');
 }
 
-/** Add price lists (contract, section 4.6). */
 export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
   method: 'POST',

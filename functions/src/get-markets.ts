@@ -3,7 +3,6 @@ import { streamRecordMap } from './lib/http/list-response';
 import { readMarkets } from './lib/repositories/organisation';
 import { listOptions } from './lib/runtime-options';
 
-/** Get markets (contract, section 4.3). */
 export const getMarkets = defineEndpoint({
   name: 'getMarkets',
   method: 'GET',

@@ -6,7 +6,6 @@ import { readOrders } from './lib/repositories/organisation';
 import { validateWith, ordersByTeamRequestSchema } from './lib/schemas/requests';
 import { READ_BODY_TIMEOUT_MS, rangeOptions } from './lib/runtime-options';
 
-/** Get orders by team (contract, section 4.1). */
 export const getOrdersByTeam = defineEndpoint({
   name: 'getOrdersByTeam',
   method: 'POST',

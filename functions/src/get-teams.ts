@@ -3,7 +3,6 @@ import { streamRecordMap } from './lib/http/list-response';
 import { readTeams } from './lib/repositories/organisation';
 import { listOptions } from './lib/runtime-options';
 
-/** Get teams (contract, section 4.4). */
 export const getTeams = defineEndpoint({
   name: 'getTeams',
   method: 'GET',

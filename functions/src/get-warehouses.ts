@@ -3,7 +3,6 @@ import { streamRecordMap } from './lib/http/list-response';
 import { readWarehouses } from './lib/repositories/organisation';
 import { listOptions } from './lib/runtime-options';
 
-/** Get warehouses (contract, section 4.2). */
 export const getWarehouses = defineEndpoint({
   name: 'getWarehouses',
   method: 'GET',

@@ -6,7 +6,6 @@ import { readSupplyOrders } from './lib/repositories/organisation';
 import { validateWith, supplyOrdersInvoicesRequestSchema } from './lib/schemas/requests';
 import { READ_BODY_TIMEOUT_MS, rangeOptions } from './lib/runtime-options';
 
-/** Supply orders invoices (contract, section 4.5). */
 export const supplyOrdersInvoices = defineEndpoint({
   name: 'supplyOrdersInvoices',
   method: 'POST',

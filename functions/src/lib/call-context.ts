@@ -1,4 +1,4 @@
-/** What one request has asked of Firestore, and until when it may ask. */
+/** Calls of one request to Firestore, and the signal that ends them. */
 export interface CallContext {
   /** Calls that it has made. */
   callCount: number;

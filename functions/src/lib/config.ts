@@ -40,7 +40,7 @@ export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\
 
 export const getAllowedOrigins = (): string[] => splitNonBlank(corsAllowedOrigins.value(), ',');
 
-/** A setting that is certainly wrong. Its message is complete without a stack. */
+/** Invalid config. Its message is complete without a stack. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

@@ -1,6 +1,6 @@
 import { getServiceAccount, instanceLimits } from './config';
 
-/** The platform's settings of the functions, and what follows from them. The figures behind them: docs/performance.md. */
+/** Options of the functions that are fixed in code; docs/configuration.md#runtime-options explains them. */
 
 const REGION = 'us-central1';
 
@@ -13,18 +13,18 @@ const readDefaults = {
   ...instanceLimits,
 } as const;
 
-/** The three full lists: small, so that many of them are answered beside each other. */
+/** The three complete lists: small, so one instance serves many at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** The two reads whose size the caller chooses. An answer holds up to 45 MB until it is sent: so many fit beside each other. */
+/** The two reads whose size the client chooses. A response holds up to 45 MB until it is sent; 16 of them fit the memory. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
-/** Milliseconds that a caller may take to send the body of a read. */
+/** Time in which a client has to send the body of a read. */
 export const READ_BODY_TIMEOUT_MS = 30_000;
 
 /**
- * Add price lists. Four creations from bodies of 32 MB at once take half of the memory. The largest request, 364,000 products in 728
- * batches at 0.8 s each, takes ten minutes of writing; the time-out is twice that.
+ * Add price lists. Four concurrent creations from bodies of 32 MB take half of the memory. The largest request, 364,000
+ * products in 728 batches at 0.8 s each, takes ten minutes to write; the timeout is twice that.
  */
 export const writeOptions = {
   region: REGION,
@@ -36,7 +36,7 @@ export const writeOptions = {
   ...instanceLimits,
 } as const;
 
-/** Milliseconds that a caller may take to send a price list: 32 MiB at 1.2 Mbit/s. */
+/** Time in which a client has to send a price list: 32 MiB at 1.2 Mbit/s. */
 export const WRITE_BODY_TIMEOUT_MS = 240_000;
 
 /**

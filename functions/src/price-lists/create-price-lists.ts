@@ -84,7 +84,7 @@ async function claimKey(
   try {
     return await retry((signal) => commitClaim(db, request, clock.now(), signal), context);
   } catch (cause) {
-    // The claim may have landed all the same. Then its attempt must not be given up unseen: it would block the key.
+    // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
     const inspectKey = (signal: AbortSignal) =>
       applyKeyEvent(db, info.boq_list_id, { kind: 'inspected', by: attemptDraft }, clock.now(), signal);
     const outcome = await retry(inspectKey, withReserveTime(context));

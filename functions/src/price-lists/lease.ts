@@ -43,7 +43,7 @@ export class Lease {
     this.#progress.entries_written += entries;
   }
 
-  /** @throws SupersededError, or the error of the renewal, which the caller's retry handles */
+  /** @throws SupersededError, or the error of the renewal, which the retry around it handles */
   async keep(signal: AbortSignal): Promise<void> {
     const { clock, leaseMs } = this.context;
     // A renewal that took long may leave a lease that is due again.

@@ -2,14 +2,14 @@ import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation } from '../lib/schemas/key-record';
 import type { AddPriceListsResponse, ListDocument, ListStatus, PriceListDocument } from '../lib/schemas/responses';
 
-/** The parents of the two lists (contract, section 2.6), and the answer that shows them. */
+/** The documents of the two lists (docs/data-model.md#written-by-add-price-lists), and the response that shows them. */
 
 export interface ListDocuments {
   expectedForwardCost: ListDocument;
   priceList: PriceListDocument;
 }
 
-/** Both parents of an attempt's creation, in a status that they took at a time. */
+/** Creates both list documents of an attempt, with the status that they have since `updated_at`. */
 export function createListDocuments(
   { market_id, claimed_at }: Attempt,
   { currency, market_iso }: Creation,
@@ -22,7 +22,7 @@ export function createListDocuments(
   return { expectedForwardCost: parent, priceList: { ...parent, date } };
 }
 
-/** The answer of an attempt that is complete at a time: the bytes that every identical request gets for ever. */
+/** Creates the success response of an attempt. Every identical request gets these bytes. */
 export function createSuccessResponse(
   attempt: Attempt,
   info: Pick<PriceListInfo, 'name' | 'date'>,

@@ -39,9 +39,9 @@ const canonicalInfo = ({ boq_list_id, currency_iso, date, market_id, name }: Pri
 const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
- * What tells payloads apart: lowercase hex SHA-256 of the info as it is normalised, and then of the products in groups, the
- * ids as JSON before the prices as the 64 bits of each number. Two numbers have the same bits exactly if JSON
- * writes them alike, and so many bits are a fifth of the work of so many digits.
+ * Computes what tells payloads apart: lowercase hex SHA-256 of the canonical info, then of the products in batches, ids as
+ * JSON before prices as the 64 bits of each number. Two numbers have the same bits exactly if their JSON is the same, and
+ * hashing bits is a fifth of the work of hashing digits.
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(canonicalInfo(info));

@@ -53,7 +53,7 @@ export interface OperationInfo {
   /** Whether browsers may call from the allowed origins. */
   cors: boolean;
   runtimeOptions: RuntimeOptions;
-  /** Only of a POST: bytes that the body may have, milliseconds that a client may take to send it, and what validates it. */
+  /** Only of a POST: maximum size of the body, time in which a client has to send it, and its parser. */
   body?: { maxBytes: number; timeoutMs: number; createParser: () => BodyParser<unknown> };
 }
 

@@ -106,7 +106,7 @@ async function* prepend<T>(begun: IteratorResult<T, undefined>[], rest: AsyncIte
 
 type Encoding = 'br' | 'gzip';
 
-/** The encoding that the caller likes best; of equals Brotli, which packs as fast as gzip and a quarter smaller. */
+/** The encoding that the client prefers; of equals Brotli, which is as fast as gzip and a quarter smaller. */
 function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   const negotiator = new Negotiator(request) as {
     encoding(available: string[], options: { preferred: string[] }): string | undefined;
@@ -115,11 +115,11 @@ function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
 
-/** The levels beyond which a smaller answer costs more time than it saves (docs/performance.md). */
+/** Beyond these levels a smaller response costs more time than it saves (docs/performance.md#compression). */
 const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 
-/** A piece that is a whole answer: packed at once, which for so little is faster than in another thread. */
+/** Compresses a chunk that is a complete response; at this size that is faster than in another thread. */
 function compressSync(piece: Buffer, encoding: Encoding | undefined): Buffer {
   switch (encoding) {
     case undefined:

@@ -14,7 +14,7 @@ const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone su
 /**
  * Describes a value that fails validation by its kind only: a response never repeats a value of the request.
  *
- * @param type the expected type, if the kind alone may be right and the value wrong
+ * @param type the expected type, if a value of the right type may still be invalid
  */
 export function describeReceived(value: unknown, type?: 'string' | 'number'): string {
   if (value === undefined) return 'no value';
