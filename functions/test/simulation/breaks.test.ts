@@ -49,18 +49,11 @@ const breaks: Record<string, Break> = {
     broken: 'while (clock.now() < 0) {',
     caught: /writes entries after its lease expired/,
   },
-  'a sweep that ignores the lease': {
+  'a sweep, like every other step, that ignores the lease': {
     file: STATES,
-    line: 'const record = given === undefined ? undefined : expireLease(given, now);',
-    broken: `const expiredAt = event.kind === 'resumed' && event.limit.kind === 'automatic' ? Infinity : now;
-  const record = given === undefined ? undefined : expireLease(given, expiredAt);`,
+    line: "if (record.status !== 'processing' || now < record.lease_expires_at) return record;",
+    broken: "if (record.status !== 'processing') return record;",
     caught: /keeps its owner until its lease expires/,
-  },
-  'a sweep that resumes any failure': {
-    file: STATES,
-    line: "(event.limit.kind === 'none' || getSweepObstacle(record, event.limit.maxResumes) === null);",
-    broken: 'true;',
-    caught: /the sweep resumes only what failed for a cause that passes/,
   },
   'entries that are created': {
     file: ENTRIES,
@@ -80,7 +73,7 @@ const breaks: Record<string, Break> = {
     file: CREATION,
     line: 'owner: context.newToken(),',
     broken: "owner: 'anybody',",
-    caught: /only the attempt that created the lists gets the first response|only a resume|gets the first response/,
+    caught: /only a claimed attempt fails|gets the first response/,
   },
   'a lease that leaves its owner in place': {
     file: STATES,
