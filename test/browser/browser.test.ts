@@ -46,7 +46,7 @@ afterEach(() => page.close());
 
 describe('a dashboard’s page', () => {
   test('from an allowed origin calls warehouses with the key and shows them', async () => {
-    const [preflight, answer] = await Promise.all([answered('OPTIONS'), answered('GET'), open(allowed)]);
+    const [preflight, response] = await Promise.all([nextResponse('OPTIONS'), nextResponse('GET'), open(allowed)]);
     const rows = await shown();
     expect(rows).toHaveLength(21);
     expect(rows).toContainEqual(['wh-nbo-1', 'Nairobi Embakasi', 'KEN']);
@@ -61,9 +61,9 @@ describe('a dashboard’s page', () => {
       'access-control-max-age': '3600',
     });
     expect(vary(preflight)).toEqual(['Origin']);
-    expect(answer.status()).toBe(200);
-    expect(answer.headers()['access-control-allow-origin']).toBe(getOrigin(allowed));
-    expect(vary(answer)).toEqual(['Origin', 'Accept-Encoding']);
+    expect(response.status()).toBe(200);
+    expect(response.headers()['access-control-allow-origin']).toBe(getOrigin(allowed));
+    expect(vary(response)).toEqual(['Origin', 'Accept-Encoding']);
   });
 
   test('may read the request id', async () => {
@@ -72,7 +72,7 @@ describe('a dashboard’s page', () => {
   });
 
   test('from another origin is refused by the browser', async () => {
-    const [preflight] = await Promise.all([answered('OPTIONS'), open(other)]);
+    const [preflight] = await Promise.all([nextResponse('OPTIONS'), open(other)]);
     expect(preflight.status()).toBe(403);
     expect(vary(preflight)).toContain('Origin');
     expect(preflight.headers()['access-control-allow-origin']).toBeUndefined();
@@ -246,7 +246,7 @@ async function texts(selector: string): Promise<string[]> {
 const vary = (response: HTTPResponse) => response.headers()['vary']?.split(/, |\n/);
 
 /** The answer to the page's next request of a method. */
-const answered = (method: string) =>
+const nextResponse = (method: string) =>
   page.waitForResponse(
     (response) => response.request().method() === method && response.url() === service.address('getWarehouses'),
   );

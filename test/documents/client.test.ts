@@ -262,8 +262,8 @@ describe('against a stub', () => {
 
   test('sends a body of 64 KiB as gzip, and a smaller one as it is', async () => {
     const stub = await startStub([respond(200, '{}'), respond(200, '{}')]);
-    const post = (length: number) => `client.getOrdersByTeam({ team_id: 'x'.repeat(${length}) })`;
-    await runProgram({ url: stub.url, code: `Promise.all([${post(70_000)}]).then(() => ${post(10)})` });
+    const getOrders = (length: number) => `client.getOrdersByTeam({ team_id: 'x'.repeat(${length}) })`;
+    await runProgram({ url: stub.url, code: `Promise.all([${getOrders(70_000)}]).then(() => ${getOrders(10)})` });
     stub.close();
     expect(stub.requests.map(({ headers }) => headers['content-encoding'])).toEqual(['gzip', undefined]);
     const [large = Buffer.of()] = stub.bodies;

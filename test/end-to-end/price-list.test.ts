@@ -66,10 +66,10 @@ test('a price list is posted, stored, replayed, and is still there after the pro
   const created = await post(first.address('addPriceLists'), text);
   expect(created.status).toBe(200);
   expect(created.headers.has('idempotent-replayed')).toBe(false);
-  const answer = JSON.parse(created.text) as Created;
-  expect(answer).toMatchObject({ success: true, products_count: 1_203, market: { id: 'mkt-ken', iso: 'KEN' } });
+  const response = JSON.parse(created.text) as Created;
+  expect(response).toMatchObject({ success: true, products_count: 1_203, market: { id: 'mkt-ken', iso: 'KEN' } });
   expect(Object.keys(products)).toHaveLength(1_203);
-  await expectStored(first, answer);
+  await expectStored(first, response);
 
   const expectReplayed = async (local: LocalServer) => {
     const replay = await post(local.address('addPriceLists'), text);
@@ -84,7 +84,7 @@ test('a price list is posted, stored, replayed, and is still there after the pro
 
   const second = await startLocalServer(env, npmStart);
   await expectReplayed(second);
-  await expectStored(second, answer);
+  await expectStored(second, response);
   // Ctrl-C also reaches the shell between npm and the server, and npm reports how that shell ended.
   const { code, signal } = await second.stop();
   expect([0, 'SIGINT']).toContain(code ?? signal);

@@ -5,9 +5,9 @@ import { assertConforms } from './conformance';
 
 const TEAMS: RequestInfo = { operation: 'getTeams', method: 'GET' };
 
-const good = answer(200, { teams: { t: { name: null, country_iso: 'KEN' } }, count: 1 });
+const good = createResponse(200, { teams: { t: { name: null, country_iso: 'KEN' } }, count: 1 });
 
-function answer(status: number, json: unknown, headers: ReceivedResponse['headers'] = {}): ReceivedResponse {
+function createResponse(status: number, json: unknown, headers: ReceivedResponse['headers'] = {}): ReceivedResponse {
   const text = json === undefined ? '' : JSON.stringify(json);
   return {
     status,
@@ -31,28 +31,36 @@ test('an answer as it is described conforms', () => {
 });
 
 test.each<[string, RequestInfo, ReceivedResponse]>([
-  ['a status that is not described', TEAMS, answer(404, { error: 'Not found' })],
+  ['a status that is not described', TEAMS, createResponse(404, { error: 'Not found' })],
   ['a method that is not described, answered', { ...TEAMS, method: 'PUT' }, good],
   ['a missing header', TEAMS, { ...good, headers: { ...good.headers, 'x-request-id': undefined } }],
-  ['a header with another value', TEAMS, answer(200, good.json, { 'cache-control': 'public' })],
-  ['a header that is not described', TEAMS, answer(200, good.json, { etag: 'x' })],
-  ['a CORS header where browsers may not call', TEAMS, answer(200, good.json, { 'access-control-allow-origin': '*' })],
-  ['another content type', TEAMS, answer(200, good.json, { 'content-type': 'text/html' })],
-  ['a field too few', TEAMS, answer(200, { teams: { t: { name: null } }, count: 1 })],
-  ['a field too many', TEAMS, answer(200, { teams: { t: { name: null, country_iso: null, id: 't' } }, count: 1 })],
+  ['a header with another value', TEAMS, createResponse(200, good.json, { 'cache-control': 'public' })],
+  ['a header that is not described', TEAMS, createResponse(200, good.json, { etag: 'x' })],
+  [
+    'a CORS header where browsers may not call',
+    TEAMS,
+    createResponse(200, good.json, { 'access-control-allow-origin': '*' }),
+  ],
+  ['another content type', TEAMS, createResponse(200, good.json, { 'content-type': 'text/html' })],
+  ['a field too few', TEAMS, createResponse(200, { teams: { t: { name: null } }, count: 1 })],
+  [
+    'a field too many',
+    TEAMS,
+    createResponse(200, { teams: { t: { name: null, country_iso: null, id: 't' } }, count: 1 }),
+  ],
   [
     'an empty string where null is meant',
     TEAMS,
-    answer(200, { teams: { t: { name: '', country_iso: null } }, count: 1 }),
+    createResponse(200, { teams: { t: { name: '', country_iso: null } }, count: 1 }),
   ],
-  ['another error text', TEAMS, answer(401, { error: 'unauthorized' })],
-  ['a refusal without Allow', TEAMS, answer(405, { error: 'Method not allowed' })],
+  ['another error text', TEAMS, createResponse(401, { error: 'unauthorized' })],
+  ['a refusal without Allow', TEAMS, createResponse(405, { error: 'Method not allowed' })],
   [
     'a body in an answer to HEAD',
     { ...TEAMS, method: 'HEAD' },
-    answer(405, { error: 'Method not allowed' }, { allow: 'GET' }),
+    createResponse(405, { error: 'Method not allowed' }, { allow: 'GET' }),
   ],
-  ['no body', TEAMS, answer(200, undefined)],
-])('%s does not conform', (_, asked, wrong) => {
-  expect(() => assertConforms(asked, wrong)).toThrow('docs/openapi.json');
+  ['no body', TEAMS, createResponse(200, undefined)],
+])('%s does not conform', (_, request, wrong) => {
+  expect(() => assertConforms(request, wrong)).toThrow('docs/openapi.json');
 });

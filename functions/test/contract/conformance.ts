@@ -34,12 +34,12 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true,
 ajv.addSchema(document, 'openapi');
 
 /** Fails, with every reason, unless the answer is one that docs/openapi.json describes for this request. */
-export function assertConforms({ operation, method }: RequestInfo, answer: ReceivedResponse): void {
-  const { where, described } = responseOf(operation, method, answer.status);
-  const failures = [...headerFailures(described, answer), ...bodyFailures(where, described, method, answer)];
+export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
+  const { where, described } = responseOf(operation, method, response.status);
+  const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];
   if (failures.length > 0) {
-    const title = `${method} ${operation} ${answer.status} is not as docs/openapi.json has it`;
-    throw new Error([title, ...failures, answer.text.slice(0, 500)].join('\n'));
+    const title = `${method} ${operation} ${response.status} is not as docs/openapi.json has it`;
+    throw new Error([title, ...failures, response.text.slice(0, 500)].join('\n'));
   }
 }
 
@@ -55,10 +55,10 @@ function responseOf(operation: string, method: string, status: number): { where:
   return { where: `openapi#/paths/~1${operation}/${key}/responses/${status}`, described };
 }
 
-function* headerFailures({ headers }: Described, answer: ReceivedResponse): Generator<string> {
+function* headerFailures({ headers }: Described, response: ReceivedResponse): Generator<string> {
   for (const name of Object.keys(headers)) {
     const { required = false, schema } = headerNamed(name);
-    const text = answer.headers[name.toLowerCase()];
+    const text = response.headers[name.toLowerCase()];
     if (text === undefined) {
       if (required) yield `the header ${name} is missing`;
       continue;
@@ -68,7 +68,7 @@ function* headerFailures({ headers }: Described, answer: ReceivedResponse): Gene
     if (!validate(value)) yield `the header ${name}: ${explain(validate)}, received ${String(text)}`;
   }
   const known = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  for (const name of Object.keys(answer.headers)) {
+  for (const name of Object.keys(response.headers)) {
     if (!known.has(name) && !OF_THE_TRANSPORT.has(name)) yield `the header ${name} is not described`;
   }
 }
@@ -83,15 +83,15 @@ function* bodyFailures(
   where: string,
   { content }: Described,
   method: string,
-  answer: ReceivedResponse,
+  response: ReceivedResponse,
 ): Generator<string> {
   if (content === undefined || method === 'HEAD') {
-    if (answer.bytes.length > 0) yield 'there is a body where none is described';
+    if (response.bytes.length > 0) yield 'there is a body where none is described';
     return;
   }
-  if (answer.headers['content-type'] !== 'application/json; charset=utf-8') yield 'the content type is not JSON';
+  if (response.headers['content-type'] !== 'application/json; charset=utf-8') yield 'the content type is not JSON';
   const validate = validator(`${where}/content/application~1json/schema`);
-  if (!validate(answer.json)) yield `the body: ${explain(validate)}`;
+  if (!validate(response.json)) yield `the body: ${explain(validate)}`;
 }
 
 function validator(reference: string): ValidateFunction {

@@ -146,8 +146,8 @@ test.each((declared.indexes ?? []).map((index, i) => [nameOf(index), i] as const
     inForce.indexes.splice(i, 1);
     const statuses = await callAll();
     expect(statuses).toContain(500);
-    const refused = service.log.filter(({ status }) => status === 500);
-    for (const line of refused) expect(line['reason']).toContain('The query requires an index');
+    const failed = service.log.filter(({ status }) => status === 500);
+    for (const line of failed) expect(line['reason']).toContain('The query requires an index');
   },
 );
 

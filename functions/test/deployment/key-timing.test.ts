@@ -14,17 +14,17 @@ const right = 'k'.repeat(KEY_LENGTH);
 const wrongAtOnce = `x${right.slice(1)}`;
 const wrongAtLast = `${right.slice(0, -1)}x`;
 
-type Judge = (presented: string, keys: readonly string[]) => unknown;
+type CheckApiKey = (presented: string, keys: readonly string[]) => unknown;
 
 /** How much longer the second key takes than the first, as a ratio of medians. */
-function ratio(judge: Judge, [first, second]: readonly [string, string], keys: readonly string[]): number {
+function ratio(check: CheckApiKey, [first, second]: readonly [string, string], keys: readonly string[]): number {
   const times: [number[], number[]] = [[], []];
   for (let batch = 0; batch < BATCHES; batch += 1) {
     // Which of the two goes first alternates: the one after it finds warmer caches.
     for (const i of batch % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const key = i === 0 ? first : second;
       const started_at = performance.now();
-      for (let call = 0; call < CALLS; call += 1) judge(key, keys);
+      for (let call = 0; call < CALLS; call += 1) check(key, keys);
       times[i].push(performance.now() - started_at);
     }
   }
@@ -33,7 +33,7 @@ function ratio(judge: Judge, [first, second]: readonly [string, string], keys: r
 
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1] ?? NaN;
 
-const stoppingEarly: Judge = (presented, keys) =>
+const stoppingEarly: CheckApiKey = (presented, keys) =>
   keys.some((key) => {
     for (let i = 0; i < key.length; i += 1) if (key[i] !== presented[i]) return false;
     return key.length === presented.length;

@@ -139,11 +139,11 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     async (name) => {
       served = await startDeployedFunction(folder, name, emulated());
       const { port } = served;
-      const answers = [await call(name, port, 'new-key'), await call(name, port, 'old-key')];
-      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-      for (const answer of answers) assertResponse({ operation: name, method: operations[name].method }, answer);
-      if (name in expectedOf) expect(answers[0]?.json).toEqual(expectedOf[name]);
-      expect(answers[1]?.text).toBe(answers[0]?.text);
+      const responses = [await call(name, port, 'new-key'), await call(name, port, 'old-key')];
+      expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+      for (const response of responses) assertResponse({ operation: name, method: operations[name].method }, response);
+      if (name in expectedOf) expect(responses[0]?.json).toEqual(expectedOf[name]);
+      expect(responses[1]?.text).toBe(responses[0]?.text);
       expect((await call(name, port, 'wrong')).status).toBe(401);
       const requests = await served.requestLines(3);
       expect(requests.map(({ operation, status }) => [operation, status])).toEqual(

@@ -100,11 +100,11 @@ test('a creation ends by its failure path: a response, failed lists, and a key t
 test('a creation whose body is arriving gets an error response, and claims nothing', async () => {
   await start('addPriceLists');
   const headers = { ...HEADERS, 'content-length': '1000' };
-  const { request, answer } = openRequest(deployed.port, { method: 'POST', headers });
+  const { request, response } = openRequest(deployed.port, { method: 'POST', headers });
   await new Promise((resolve) => request.write('{"info":', resolve));
   await send('addPriceLists', {});
   const exitCode = deployed.stop();
-  expect(await answer).toMatchObject({ status: 500, json: { error: 'Internal error' } });
+  expect(await response).toMatchObject({ status: 500, json: { error: 'Internal error' } });
   request.destroy();
   expect(await exitCode).toBe(0);
   expect((await db.collection('price_list_idempotency').get()).size).toBe(0);

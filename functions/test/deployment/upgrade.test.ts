@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const post = (boq_list_id: string, products = 3, market_id = 'market-1') =>
+const addPriceLists = (boq_list_id: string, products = 3, market_id = 'market-1') =>
   service.call('addPriceLists', { json: createPriceListBody(products, { boq_list_id, market_id }) });
 
 const keyRecordOf = (boq_list_id: string) =>
@@ -53,20 +53,20 @@ describe.each(versions)('records of %s', (file) => {
   });
 
   test('a completed key is replayed, byte for byte, with and without a market', async () => {
-    for (const [answer, text] of [
-      [await post('completed'), fixture.answers.completed],
-      [await post('without-market', 2, 'nowhere'), fixture.answers['without-market']],
+    for (const [response, text] of [
+      [await addPriceLists('completed'), fixture.answers.completed],
+      [await addPriceLists('without-market', 2, 'nowhere'), fixture.answers['without-market']],
     ] as const) {
-      expect([answer.status, answer.headers['idempotent-replayed'], answer.text]).toEqual([200, 'true', text]);
+      expect([response.status, response.headers['idempotent-replayed'], response.text]).toEqual([200, 'true', text]);
     }
-    expect((await post('completed', 2)).json).toEqual({
+    expect((await addPriceLists('completed', 2)).json).toEqual({
       error: 'Idempotency key already used with a different payload',
     });
   });
 
   test('a key that requires review, or whose lease has run out, is refused until it is settled', async () => {
     for (const key of ['requires-review', 'processing']) {
-      const { status, headers } = await post(key);
+      const { status, headers } = await addPriceLists(key);
       expect([status, headers['retry-after']]).toEqual([409, undefined]);
       expect((await keyRecordOf(key).get()).get('status')).toBe('requires_review');
     }
@@ -89,7 +89,7 @@ describe.each(versions)('records of %s', (file) => {
     };
     const { response } = await resume(record, { by: 'test', reason: 'upgrade', limit: { kind: 'none' } }, run);
 
-    expect((await post(key)).text).toBe(response);
+    expect((await addPriceLists(key)).text).toBe(response);
     const { expected_forward_cost_id, price_list_id } = record.creation;
     const { products } = createPriceListBody(3);
     expect(await entriesOf('price_lists', price_list_id)).toEqual(pricesOf(products, 'price_list_price'));
@@ -102,11 +102,11 @@ describe.each(versions)('records of %s', (file) => {
 
 test('a record of a version that is not known yet is refused, said so in the log, and left as it is', async () => {
   service.reset();
-  await post('completed', 2, 'nowhere');
+  await addPriceLists('completed', 2, 'nowhere');
   await keyRecordOf('completed').update({ schema_version: 2, shape: 'unknown' });
   const before = (await keyRecordOf('completed').get()).data();
   service.log.length = 0;
-  const { status, text } = await post('completed', 2, 'nowhere');
+  const { status, text } = await addPriceLists('completed', 2, 'nowhere');
   expect([status, text]).toEqual([500, '{"error":"Internal error"}']);
   expect(service.log).toMatchObject([
     {

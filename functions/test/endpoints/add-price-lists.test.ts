@@ -26,12 +26,12 @@ beforeEach(async () => {
 });
 afterAll(() => service.close());
 
-const post = (json: unknown) => service.call('addPriceLists', { json });
+const addPriceLists = (json: unknown) => service.call('addPriceLists', { json });
 
 async function created(json: unknown): Promise<AddPriceListsBody> {
-  const answer = await post(json);
-  expect([answer.status, answer.json]).toMatchObject([200, { success: true }]);
-  return answer.json as AddPriceListsBody;
+  const response = await addPriceLists(json);
+  expect([response.status, response.json]).toMatchObject([200, { success: true }]);
+  return response.json as AddPriceListsBody;
 }
 
 /** The ids of the lists of a creation for a market that exists. */
@@ -41,7 +41,7 @@ function listsOf({ expected_forward_cost, price_list }: AddPriceListsBody): { ef
 }
 
 const DIFFERS = { error: 'Idempotency key already used with a different payload' };
-const UNSETTLED = { error: 'Request is already being processed or requires review' };
+const UNRESOLVED = { error: 'Request is already being processed or requires review' };
 
 function expectConflict({ status, headers, json }: ReceivedResponse, body: object): void {
   expect([status, json]).toEqual([409, body]);
@@ -53,11 +53,11 @@ const entryNames = ({ request }: Pick<EndedCall, 'request'>) =>
   (request as Requests['Commit']).writes.map(({ name }) => name).filter((name) => name.includes('/products/'));
 
 describe('a new request for an existing market', () => {
-  test('is answered with both lists, ready, and leaves exactly the records of section 2.6', async () => {
+  test('returns both lists as ready and stores exactly the documented records', async () => {
     const before = Date.now();
     const body = createPriceListBody(3, { currency_iso: 'usd' });
-    const answer = await created(body);
-    const { expected_forward_cost, price_list, document_id } = answer;
+    const response = await created(body);
+    const { expected_forward_cost, price_list, document_id } = response;
     const parent = {
       status: 'ready',
       created_at: expect.any(Number) as number,
@@ -68,7 +68,7 @@ describe('a new request for an existing market', () => {
       name: 'June',
       new_date: { year: 2026, month: 6 },
     };
-    expect(answer).toEqual({
+    expect(response).toEqual({
       success: true,
       message: expect.stringMatching(/valid and stored/) as string,
       products_count: 3,
@@ -78,7 +78,7 @@ describe('a new request for an existing market', () => {
       price_list: { id: expect.stringMatching(/^[A-Za-z0-9]{20}$/) as string, ...parent, date: '06/2026' },
     });
 
-    const { efc, pl } = listsOf(answer);
+    const { efc, pl } = listsOf(response);
     const records = await readAllRecords(service.db);
     const { id: efcId, ...storedEfc } = expected_forward_cost ?? { id: '' };
     const { id: plId, ...storedPl } = price_list ?? { id: '' };
@@ -116,7 +116,7 @@ describe('a new request for an existing market', () => {
       boq_list_id: 'boq-1',
       status: 'completed',
       document_id,
-      response: JSON.stringify(answer),
+      response: JSON.stringify(response),
     });
     expect(await countRecords(service.db)).toEqual({
       price_list_requests: 1,
@@ -207,9 +207,9 @@ describe('a new request for an existing market', () => {
     ['12/0050', { year: 50, month: 12 }],
     ['10/0000', { year: 0, month: 10 }],
   ])('stores the month %s as %j', async (date, new_date) => {
-    const answer = await created(createPriceListBody(1, { date }));
-    const { efc, pl } = listsOf(answer);
-    expect(answer.price_list).toMatchObject({ date, new_date });
+    const response = await created(createPriceListBody(1, { date }));
+    const { efc, pl } = listsOf(response);
+    expect(response.price_list).toMatchObject({ date, new_date });
     expect((await service.db.doc(pl).get()).data()).toMatchObject({ date, new_date });
     const stored = (await service.db.doc(efc).get()).data();
     expect(stored).toMatchObject({ new_date });
@@ -250,13 +250,13 @@ describe('a market', () => {
   test.each(MARKETS)('%s is used as far as it goes', async (_, market, expected) => {
     await service.db.doc('markets/market-1').set(market);
     const { name, iso, currency } = expected as { name: string | null; iso: string | null; currency: string };
-    const answer = await created(createPriceListBody(1));
-    expect(answer).toMatchObject({
+    const response = await created(createPriceListBody(1));
+    expect(response).toMatchObject({
       market: { id: 'market-1', name, iso },
       expected_forward_cost: { currency, market_iso: iso },
       price_list: { currency, market_iso: iso, status: 'ready' },
     });
-    expect((await service.db.doc(listsOf(answer).pl).get()).data()).toMatchObject({ currency, market_iso: iso });
+    expect((await service.db.doc(listsOf(response).pl).get()).data()).toMatchObject({ currency, market_iso: iso });
   });
 
   test.each(
@@ -275,8 +275,8 @@ describe('a market', () => {
       '\n',
     ]),
   )('that does not exist (%s) leaves the request record only', async (_, market_id) => {
-    const { document_id, ...answer } = await created(createPriceListBody(2, { market_id }));
-    expect(answer).toEqual({
+    const { document_id, ...response } = await created(createPriceListBody(2, { market_id }));
+    expect(response).toEqual({
       success: true,
       message: expect.stringMatching(/valid and stored/) as string,
       products_count: 2,
@@ -305,7 +305,7 @@ describe('a repeated request', () => {
   const body = createPriceListBody(3);
 
   test('is answered byte for byte as the first, and writes nothing', async () => {
-    const first = await post(body);
+    const first = await addPriceLists(body);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
     const records = await readAllRecords(service.db);
     const calls = service.recordCalls();
@@ -325,9 +325,9 @@ describe('a repeated request', () => {
   });
 
   test('of a market that did not exist is answered the same, though it exists by now', async () => {
-    const first = await post(createPriceListBody(1, { market_id: 'late' }));
+    const first = await addPriceLists(createPriceListBody(1, { market_id: 'late' }));
     await writeRecords(service.db, 'markets', { late: {} });
-    const again = await post(createPriceListBody(1, { market_id: 'late' }));
+    const again = await addPriceLists(createPriceListBody(1, { market_id: 'late' }));
     expect(again.bytes.equals(first.bytes)).toBe(true);
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
@@ -345,9 +345,9 @@ describe('a repeated request', () => {
     ],
   ];
   test.each(others)('with another %s is 409, and changes nothing', async (_, other) => {
-    await post(body);
+    await addPriceLists(body);
     const records = await readAllRecords(service.db);
-    expectConflict(await post(other), DIFFERS);
+    expectConflict(await addPriceLists(other), DIFFERS);
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
@@ -356,7 +356,7 @@ describe('a repeated request', () => {
     async (_, boq_list_id) => {
       await created(createPriceListBody(1));
       await created(createPriceListBody(2, { boq_list_id }));
-      const again = await post(createPriceListBody(2, { boq_list_id }));
+      const again = await addPriceLists(createPriceListBody(2, { boq_list_id }));
       expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
       expect(await countRecords(service.db)).toMatchObject({
         price_list_requests: 2,
@@ -374,16 +374,16 @@ describe('a repeated request', () => {
       match: (call) => entryNames(call).length > 0,
       action: { kind: 'call', run: () => held },
     });
-    const first = post(body);
+    const first = addPriceLists(body);
     await fault.fired;
-    const { status, headers, json } = await post(body);
-    expect([status, json]).toEqual([409, UNSETTLED]);
+    const { status, headers, json } = await addPriceLists(body);
+    expect([status, json]).toEqual([409, UNRESOLVED]);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(30);
-    expectConflict(await post(createPriceListBody(2)), DIFFERS);
+    expectConflict(await addPriceLists(createPriceListBody(2)), DIFFERS);
     goOn();
     expect((await first).status).toBe(200);
-    expect((await post(body)).headers['idempotent-replayed']).toBe('true');
+    expect((await addPriceLists(body)).headers['idempotent-replayed']).toBe('true');
     expect(await countRecords(service.db)).toMatchObject({
       price_lists: 1,
       'price_lists/products': 3,
@@ -392,13 +392,13 @@ describe('a repeated request', () => {
   });
 
   test('sent ten times at once creates one list', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => post(body)));
-    const fresh = answers.filter(
+    const responses = await Promise.all(Array.from({ length: 10 }, () => addPriceLists(body)));
+    const fresh = responses.filter(
       ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,
     );
     expect(fresh).toHaveLength(1);
-    for (const { status, json, text } of answers) {
-      if (status === 409) expect(json).toEqual(UNSETTLED);
+    for (const { status, json, text } of responses) {
+      if (status === 409) expect(json).toEqual(UNRESOLVED);
       else expect([status, text]).toEqual([200, fresh[0]?.text]);
     }
     expect(await countRecords(service.db)).toMatchObject({
@@ -419,7 +419,7 @@ describe('a request that fails', () => {
       nth: 2,
       action: { kind: 'error', code: 'PERMISSION_DENIED', message: 'no write on projects/secret' },
     });
-    return post(body);
+    return addPriceLists(body);
   }
 
   test('is 500 with nothing internal in it, its lists failed, its key awaiting review', async () => {
@@ -442,8 +442,8 @@ describe('a request that fails', () => {
   test('keeps its key: 409 without Retry-After, and changes nothing', async () => {
     await failed();
     const records = await readAllRecords(service.db);
-    expectConflict(await post(body), UNSETTLED);
-    expectConflict(await post(createPriceListBody(1)), DIFFERS);
+    expectConflict(await addPriceLists(body), UNRESOLVED);
+    expectConflict(await addPriceLists(createPriceListBody(1)), DIFFERS);
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
@@ -454,14 +454,14 @@ describe('a request that fails', () => {
       times: Infinity,
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
-    expect((await post(body)).status).toBe(500);
+    expect((await addPriceLists(body)).status).toBe(500);
     service.firestore.faults.clear();
     const { path, data } = await readSingleKeyRecord(service.db);
     expect(data['status']).toBe('processing');
-    expect((await post(body)).headers['retry-after']).toBeDefined();
+    expect((await addPriceLists(body)).headers['retry-after']).toBeDefined();
 
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await post(body), UNSETTLED);
+    expectConflict(await addPriceLists(body), UNRESOLVED);
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
     const { docs } = await service.db.collection('price_lists').get();
     expect(docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
@@ -474,11 +474,11 @@ describe('a request that fails', () => {
       times: Infinity,
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
-    await post(body);
+    await addPriceLists(body);
     service.firestore.faults.clear();
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await post(createPriceListBody(1)), DIFFERS);
+    expectConflict(await addPriceLists(createPriceListBody(1)), DIFFERS);
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
   });
 
@@ -491,13 +491,13 @@ describe('a request that fails', () => {
       match: ({ request }) => request.writes.length === 3,
       action: { kind: 'call', run: () => held },
     });
-    const first = post(createPriceListBody(2));
+    const first = addPriceLists(createPriceListBody(2));
     await finish.fired;
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await post(createPriceListBody(2)), UNSETTLED);
+    expectConflict(await addPriceLists(createPriceListBody(2)), UNRESOLVED);
     goOn();
-    expectConflict(await first, UNSETTLED);
+    expectConflict(await first, UNRESOLVED);
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review', response: null });
     const parents = await service.db.collection('price_lists').get();
     expect(parents.docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
@@ -509,10 +509,10 @@ describe('a request that fails', () => {
       await failed();
       const { path, data } = await readSingleKeyRecord(service.db);
       await service.db.doc(path).update({ status: 'released' });
-      const answer = await created(next);
-      expect(answer.document_id).not.toBe(data['document_id']);
+      const response = await created(next);
+      expect(response.document_id).not.toBe(data['document_id']);
       const claimed = (await readSingleKeyRecord(service.db)).data;
-      expect(claimed).toMatchObject({ status: 'completed', document_id: answer.document_id, failure: null });
+      expect(claimed).toMatchObject({ status: 'completed', document_id: response.document_id, failure: null });
       expect(claimed['history']).toMatchObject([
         {
           document_id: data['document_id'] as string,
@@ -523,7 +523,7 @@ describe('a request that fails', () => {
       const { docs } = await service.db.collection('price_lists').get();
       expect(docs.map((parent) => parent.get('status') as string).sort()).toEqual(['failed', 'ready']);
       expect(await countRecords(service.db)).toMatchObject({ price_list_requests: 2, price_list_idempotency: 1 });
-      expect((await post(next)).headers['idempotent-replayed']).toBe('true');
+      expect((await addPriceLists(next)).headers['idempotent-replayed']).toBe('true');
     },
   );
 
@@ -538,7 +538,7 @@ describe('a request that fails', () => {
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update(damage);
     const records = await readAllRecords(service.db);
-    const { status, json } = await post(body);
+    const { status, json } = await addPriceLists(body);
     expect([status, json]).toEqual([500, { error: 'Internal error' }]);
     expect(await readAllRecords(service.db)).toEqual(records);
   });
@@ -573,17 +573,17 @@ describe('a payload too large for the claim’s commit', () => {
   ])('%s is stored whole in chunks that fit', async (_, market_id, status) => {
     const body = large(market_id);
     const calls = service.recordCalls();
-    const answer = await created(body);
-    expect(answer.products_count).toBe(10_000);
-    expect(answer.price_list?.status).toBe(status);
-    const { docs } = await service.db.collection(`price_list_requests/${answer.document_id}/payload`).get();
+    const response = await created(body);
+    expect(response.products_count).toBe(10_000);
+    expect(response.price_list?.status).toBe(status);
+    const { docs } = await service.db.collection(`price_list_requests/${response.document_id}/payload`).get();
     const sizes = docs.map((chunk) => (chunk.get('data') as Buffer).length);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(9 * 1024 * 1024);
     expect(Math.max(...sizes)).toBeLessThan(1024 * 1024);
-    expect((await service.db.doc(`price_list_requests/${answer.document_id}`).get()).get('payload_chunks')).toBe(
+    expect((await service.db.doc(`price_list_requests/${response.document_id}`).get()).get('payload_chunks')).toBe(
       docs.length,
     );
-    const payload = JSON.parse(await readStoredPayload(service.db, answer.document_id)) as PriceListBody;
+    const payload = JSON.parse(await readStoredPayload(service.db, response.document_id)) as PriceListBody;
     expect(payload.products).toEqual(body.products);
 
     // The rest of the payload comes before the first entry, and completes a request that has none.
@@ -596,6 +596,6 @@ describe('a payload too large for the claim’s commit', () => {
     if (firstEntry === -1)
       expect(commits[lastChunk]).toContainEqual(expect.stringContaining('/price_list_idempotency/'));
     else expect(lastChunk).toBeLessThan(firstEntry);
-    expect((await post(body)).headers['idempotent-replayed']).toBe('true');
+    expect((await addPriceLists(body)).headers['idempotent-replayed']).toBe('true');
   });
 });

@@ -29,9 +29,9 @@ interface Orders {
 async function ordersOf(request: object): Promise<Orders> {
   const { status, json } = await service.call('getOrdersByTeam', { json: request });
   expect(status).toBe(200);
-  const answer = json as Orders;
-  expect(answer.count).toBe(Object.keys(answer.orders).length);
-  return answer;
+  const response = json as Orders;
+  expect(response.count).toBe(Object.keys(response.orders).length);
+  return response;
 }
 
 const idsOf = async (request: object) => Object.keys((await ordersOf(request)).orders).sort();

@@ -30,9 +30,9 @@ interface SupplyOrders {
 async function supplyOrdersOf(request: object): Promise<SupplyOrders> {
   const { status, json } = await service.call('supplyOrdersInvoices', { json: request });
   expect(status).toBe(200);
-  const answer = json as SupplyOrders;
-  expect(answer.count).toBe(answer.supply_orders.length);
-  return answer;
+  const response = json as SupplyOrders;
+  expect(response.count).toBe(response.supply_orders.length);
+  return response;
 }
 
 const idsOf = async (request: object) => (await supplyOrdersOf(request)).supply_orders.map(({ id }) => id);

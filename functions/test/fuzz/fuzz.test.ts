@@ -53,7 +53,7 @@ async function askWell(name: OperationName): Promise<number> {
 }
 
 /** Whether a process comes to hold less than so many bytes within 20 seconds: buffers are freed some time after what held them. */
-async function settles(name: OperationName, bytes: number): Promise<boolean> {
+async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> {
   for (let tries = 0; tries < 20; tries += 1) {
     if ((await processOf(name).readHeapBytes()) < bytes) return true;
     await delay(1_000);
@@ -69,19 +69,19 @@ test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, no
 
   const report = await fuzz(({ operation }) => processOf(operation).port, { count, seed });
 
-  const { answers, violations, maxMs } = report;
-  const table = [...answers].sort(([, a], [, b]) => b - a).map(([answer, times]) => `${answer}: ${times}`);
+  const { responses, violations, maxMs } = report;
+  const table = [...responses].sort(([, a], [, b]) => b - a).map(([response, times]) => `${response}: ${times}`);
   process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
   expect(violations).toEqual([]);
   // Most requests must have reached the service, and each of its refusals must have been met.
-  for (const answer of ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
-    expect(answers.get(answer)).toBeGreaterThan(0);
+  for (const response of ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
+    expect(responses.get(response)).toBeGreaterThan(0);
 
   for (const name of operationNames) {
     expect([name, processOf(name).alive()]).toEqual([name, true]);
     expect([name, await askWell(name)]).toEqual([name, 200]);
     const unforeseen = processOf(name).output.filter((line) => line.includes('"severity":"ERROR"'));
     expect(unforeseen).toEqual([]);
-    expect([name, await settles(name, (before.get(name) ?? 0) + MORE_MEMORY)]).toEqual([name, true]);
+    expect([name, await fallsBelow(name, (before.get(name) ?? 0) + MORE_MEMORY)]).toEqual([name, true]);
   }
 }, 600_000);

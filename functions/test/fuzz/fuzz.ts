@@ -16,7 +16,7 @@ const PATIENCE_MS = 1_000;
 export interface FuzzReport {
   requests: number;
   /** How often each kind of answer came; `none` where the connection was closed without one. */
-  answers: Map<string, number>;
+  responses: Map<string, number>;
   maxMs: number;
   /** What must not be, each with the seed that repeats it. */
   violations: string[];
@@ -27,7 +27,7 @@ export async function fuzz(
   port: (request: HostileRequest) => number,
   { count, seed, progress }: { count: number; seed: number; progress?: (done: number) => void },
 ): Promise<FuzzReport> {
-  const report: FuzzReport = { requests: 0, answers: new Map(), maxMs: 0, violations: [] };
+  const report: FuzzReport = { requests: 0, responses: new Map(), maxMs: 0, violations: [] };
   let next = 0;
   const worker = async () => {
     while (next < count) {
@@ -38,10 +38,12 @@ export async function fuzz(
       report.maxMs = Math.max(report.maxMs, performance.now() - started_at);
       const sentHead = request.pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
       // A connection that we destroy may end anywhere.
-      const { answers, violation } =
-        request.end === 'destroy' ? { answers: ['destroyed'], violation: undefined } : checkResponses(bytes, sentHead);
-      for (const answer of answers.length > 0 ? answers : ['none']) {
-        report.answers.set(answer, (report.answers.get(answer) ?? 0) + 1);
+      const { responses, violation } =
+        request.end === 'destroy'
+          ? { responses: ['destroyed'], violation: undefined }
+          : checkResponses(bytes, sentHead);
+      for (const response of responses.length > 0 ? responses : ['none']) {
+        report.responses.set(response, (report.responses.get(response) ?? 0) + 1);
       }
       if (hung)
         report.violations.push(

@@ -49,17 +49,17 @@ async function measureMiB(operation: PostOperationName, recipe: BodyRecipe): Pro
     ...MEMORY_PROBE_ENV,
   });
   // In chunks: the response may come before the whole body is sent.
-  const post = (body: Buffer) => {
+  const sendCompressed = (body: Buffer) => {
     const packed = gzipSync(body, { level: 1 });
     return sendRequest(deployed.port, { method: 'POST', headers: HEADERS, body: [packed] });
   };
   const valid = Buffer.from(JSON.stringify(operations[operation].body));
-  for (let i = 0; i < 5; i += 1) expect((await post(valid)).status).toBe(200);
+  for (let i = 0; i < 5; i += 1) expect((await sendCompressed(valid)).status).toBe(200);
   const { rss: idle } = await deployed.readRss();
-  const { status } = await post(writeBody(recipe));
+  const { status } = await sendCompressed(writeBody(recipe));
   expect([200, 400, 413]).toContain(status);
   const { peakRss } = await deployed.readRss();
-  expect((await post(valid)).status).toBe(200);
+  expect((await sendCompressed(valid)).status).toBe(200);
   await deployed.stop();
   return Math.round((peakRss - idle) / MIB);
 }

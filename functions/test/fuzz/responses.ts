@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 /** What came back over one connection. */
 export interface ConnectionResult {
   /** The status of each answer, with what it was, such as `200 JSON` or `400 bare`. */
-  answers: string[];
+  responses: string[];
   /** Why this must not be, if so. */
   violation: string | undefined;
 }
@@ -23,11 +23,11 @@ const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
 
 /** Judges the bytes that came back: answers one after another, each JSON or one of the named bare ones. */
 export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult {
-  const answers: string[] = [];
+  const responses: string[] = [];
   let rest = bytes;
   while (rest.length > 0) {
     const end = rest.indexOf('\r\n\r\n');
-    if (end === -1) return { answers, violation: `half a head: ${excerpt(rest)}` };
+    if (end === -1) return { responses, violation: `half a head: ${excerpt(rest)}` };
     const [line = '', ...fields] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
     const headers = new Map(
@@ -44,14 +44,14 @@ export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult
     const body = rest.subarray(0, bodyless || chunked ? 0 : Number(headers.get('content-length') ?? 0));
     rest = rest.subarray(chunked ? 5 : body.length);
     if (!headers.has('content-type') && body.length === 0 && (BARE.has(status) || status === 204)) {
-      answers.push(status === 204 ? '204' : `${status} bare`);
+      responses.push(status === 204 ? '204' : `${status} bare`);
       continue;
     }
     const violation = faultOf(status, headers, body, bodyless);
-    if (violation !== undefined) return { answers, violation: `${violation}: ${line} ${excerpt(body)}` };
-    answers.push(`${status} JSON`);
+    if (violation !== undefined) return { responses, violation: `${violation}: ${line} ${excerpt(body)}` };
+    responses.push(`${status} JSON`);
   }
-  return { answers, violation: undefined };
+  return { responses, violation: undefined };
 }
 
 function faultOf(status: number, headers: Map<string, string>, body: Buffer, bodyless: boolean): string | undefined {

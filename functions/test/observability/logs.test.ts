@@ -187,12 +187,12 @@ describe('nothing confidential', () => {
       created_at: Date.UTC(2026, 0, 5),
       customer_data: { customer_id: planted.product, customer_name: planted.name },
     });
-    const post = (json: unknown) => service.call('addPriceLists', { json });
+    const addPriceLists = (json: unknown) => service.call('addPriceLists', { json });
     await service.call('getOrdersByTeam', valid('getOrdersByTeam'));
-    await post({ info, products });
-    await post({ info, products });
-    await post({ info: { ...info, name: 'another' }, products });
-    await post({ info, products: bad });
+    await addPriceLists({ info, products });
+    await addPriceLists({ info, products });
+    await addPriceLists({ info: { ...info, name: 'another' }, products });
+    await addPriceLists({ info, products: bad });
     await service.call('addPriceLists', { body: `{"info": "${planted.name}` });
     await service.call('getTeams', { headers: { 'x-api-key': planted.key } });
     for (const code of ['INVALID_ARGUMENT', 'INTERNAL', 'NOT_FOUND'] as const) {
@@ -201,7 +201,7 @@ describe('nothing confidential', () => {
         times: 99,
         action: { kind: 'error', code, message: `document /documents/a/${planted.product} has "${planted.name}"` },
       });
-      await post({ info: { ...info, boq_list_id: `${planted.boq}-${code}` }, products });
+      await addPriceLists({ info: { ...info, boq_list_id: `${planted.boq}-${code}` }, products });
       service.firestore.faults.clear();
     }
     const all = JSON.stringify(service.log);

@@ -58,24 +58,27 @@ describe('a payload of more than one commit', () => {
     jest.spyOn(systemClock, 'now').mockImplementation(() => now);
     const calls = service.recordCalls();
     const body = largeBody('market-1');
-    const answer = await service.call('addPriceLists', { json: body });
+    const response = await service.call('addPriceLists', { json: body });
     const made = [...calls];
     jest.restoreAllMocks();
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     const commits = made.filter(({ rpc, request }) => rpc === 'Commit' && 'writes' in request);
     const chunkCommits = commits.filter(({ request }) => 'writes' in request && request.writes.length === 1);
     expect(chunkCommits.length).toBeGreaterThan(0);
     expect(made.length).toBe(2 + 2 * 30 + 2 + chunkCommits.length);
-    expect((await service.call('addPriceLists', { json: body })).text).toBe(answer.text);
+    expect((await service.call('addPriceLists', { json: body })).text).toBe(response.text);
     await checkInvariants(service.db, [parseSubmission(body)]);
   }, 120_000);
 
   test('completes with the commit of its last chunk when its market does not exist', async () => {
     const body = largeBody('nowhere');
     const calls = service.recordCalls();
-    const answer = await service.call('addPriceLists', { json: body });
+    const response = await service.call('addPriceLists', { json: body });
     const last = calls.at(-1)?.request;
-    expect([answer.status, answer.json]).toEqual([200, expect.objectContaining({ market: null, price_list: null })]);
+    expect([response.status, response.json]).toEqual([
+      200,
+      expect.objectContaining({ market: null, price_list: null }),
+    ]);
     const { payload_chunks: chunks } = (await service.db.collection('price_list_requests').get()).docs[0]?.data() as {
       payload_chunks: number;
     };
@@ -96,24 +99,24 @@ describe('a payload of more than one commit', () => {
 
 test('of fifty at once one creates, and nobody is answered anything but 200 or 409', async () => {
   const body = createPriceListBody(501);
-  const answers = await Promise.all(Array.from({ length: 50 }, () => service.call('addPriceLists', { json: body })));
-  const stored = answers.filter(({ status }) => status === 200);
+  const responses = await Promise.all(Array.from({ length: 50 }, () => service.call('addPriceLists', { json: body })));
+  const stored = responses.filter(({ status }) => status === 200);
   expect(stored.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
   expect(new Set(stored.map(({ text }) => text)).size).toBe(1);
-  for (const { json, headers } of answers.filter(({ status }) => status !== 200)) {
+  for (const { json, headers } of responses.filter(({ status }) => status !== 200)) {
     expect(json).toEqual({ error: 'Request is already being processed or requires review' });
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
   }
-  const refused = answers.filter(({ status }) => status === 409);
-  expect(stored.length + refused.length).toBe(50);
+  const rejected = responses.filter(({ status }) => status === 409);
+  expect(stored.length + rejected.length).toBe(50);
   await checkInvariants(service.db, [parseSubmission(body)]);
 }, 60_000);
 
 test('of fifty at once with a payload each, one creates and the others are told so', async () => {
   const bodies = Array.from({ length: 50 }, (_, i) => createPriceListBody(3, { name: `payload ${i}` }));
-  const answers = await Promise.all(bodies.map((json) => service.call('addPriceLists', { json })));
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  for (const { status, json } of answers.filter(({ status }) => status !== 200)) {
+  const responses = await Promise.all(bodies.map((json) => service.call('addPriceLists', { json })));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+  for (const { status, json } of responses.filter(({ status }) => status !== 200)) {
     expect([status, json]).toEqual([409, { error: 'Idempotency key already used with a different payload' }]);
   }
   await checkInvariants(service.db, bodies.map(parseSubmission));

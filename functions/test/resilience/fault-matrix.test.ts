@@ -55,7 +55,7 @@ beforeEach(async () => {
 });
 
 /** What the callers of one cell were told: the first post, the same again, and another payload for the key. */
-async function post(label: string) {
+async function sendRequests(label: string) {
   const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
   const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
   const other = await service.call('addPriceLists', { json: createLabelledBody(label, { name: 'another' }) });
@@ -85,7 +85,7 @@ describe.each(Object.entries(faults))('%s', (fault, action) => {
         when,
         action,
       });
-      const { first, again, other } = await post(label);
+      const { first, again, other } = await sendRequests(label);
       expect([call, when, injected.count, first.status, first.headers['idempotent-replayed']]).toEqual([
         call,
         when,
@@ -141,7 +141,7 @@ describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
 
   test('ends in an error, and leaves what can be settled', async () => {
     const labels = CREATION_CALLS.map((name) => name.replace(/\W+/g, '-'));
-    const told = CREATION_CALLS.map(async (name, i) => {
+    const pending = CREATION_CALLS.map(async (name, i) => {
       const label = labels[i] ?? '';
       const injected = faultsOf(name, label).map((fault) => service.firestore.faults.inject(fault));
       const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
@@ -149,9 +149,9 @@ describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
       const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
       return { name, label, first, again };
     });
-    const answers = await Promise.all(told);
+    const responses = await Promise.all(pending);
     const records = await check(labels);
-    for (const { name, label, first, again } of answers) {
+    for (const { name, label, first, again } of responses) {
       const status = records.get(label)?.status;
       expect([name, first.status]).toEqual([name, 500]);
       expect([name, again.status]).toEqual([name, status === 'completed' ? 200 : 409]);

@@ -21,9 +21,9 @@ const LISTS = [
  */
 export async function checkInvariants(
   db: Firestore,
-  posted: readonly PriceListSubmission[],
+  submitted: readonly PriceListSubmission[],
 ): Promise<Map<string, KeyRecord>> {
-  const submissions = new Map(posted.map((submission) => [computeFingerprint(submission), submission]));
+  const submissions = new Map(submitted.map((submission) => [computeFingerprint(submission), submission]));
   const stored = await Promise.all([
     db.collection('price_list_idempotency').get(),
     db.collection('price_list_requests').get(),

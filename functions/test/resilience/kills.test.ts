@@ -29,7 +29,7 @@ let host: Host;
 /** A process that serves add price lists. */
 interface Host {
   process: ChildProcess;
-  post: (json: unknown) => ReturnType<typeof sendRequest>;
+  addPriceLists: (json: unknown) => ReturnType<typeof sendRequest>;
 }
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ async function startHost(): Promise<Host> {
   const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
   return {
     process: child,
-    post: (json) => sendRequest(port, { method: 'POST', headers, body: JSON.stringify(json) }),
+    addPriceLists: (json) => sendRequest(port, { method: 'POST', headers, body: JSON.stringify(json) }),
   };
 }
 
@@ -104,12 +104,12 @@ test.each(cells)(
         action: { kind: 'drop' },
       });
     }
-    await expect(host.post(body)).rejects.toThrow();
+    await expect(host.addPriceLists(body)).rejects.toThrow();
     await died;
     expect([struck.count, victim.signalCode]).toEqual([1, 'SIGKILL']);
 
     host = await startHost();
-    const retry = await host.post(body);
+    const retry = await host.addPriceLists(body);
     const records = await checkInvariants(db, [submission]);
     switch (left) {
       case 'nothing':
@@ -125,15 +125,15 @@ test.each(cells)(
         // Each way out of it, for a third of the cells.
         const how = WAYS_OUT[cells.findIndex((cell) => cell[0] === when && cell[1] === name) % 3] ?? 'resume';
         await resolveAfterLease(db, how, label);
-        const settled = await host.post(body);
-        expect([settled.status, settled.headers['idempotent-replayed']]).toEqual([
+        const resolved = await host.addPriceLists(body);
+        expect([resolved.status, resolved.headers['idempotent-replayed']]).toEqual([
           200,
           how === 'release' ? undefined : 'true',
         ]);
         break;
       }
     }
-    const last = await host.post(body);
+    const last = await host.addPriceLists(body);
     expect([last.status, last.headers['idempotent-replayed']]).toEqual([200, 'true']);
     expect((await checkInvariants(db, [submission])).get(label)?.status).toBe('completed');
   },

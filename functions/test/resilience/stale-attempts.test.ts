@@ -17,7 +17,7 @@ const KEY = 'zombie';
 const body = createLabelledBody(KEY);
 const otherBody = createLabelledBody(KEY, { name: 'another' });
 const DIFFERS = { error: 'Idempotency key already used with a different payload' };
-const UNSETTLED = { error: 'Request is already being processed or requires review' };
+const UNRESOLVED = { error: 'Request is already being processed or requires review' };
 
 let service: TestService;
 let shiftMs = 0;
@@ -35,7 +35,7 @@ beforeEach(async () => {
   await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
 });
 
-const post = (json: unknown = body) => service.call('addPriceLists', { json });
+const addPriceLists = (json: unknown = body) => service.call('addPriceLists', { json });
 const check = () => checkInvariants(service.db, [body, otherBody].map(parseSubmission));
 
 /** Posts, and freezes the attempt at a call until its lease is over; `lost` once that call took effect, its reply lost. */
@@ -53,14 +53,14 @@ async function frozenAt(name: CallName, lost = false) {
     },
   });
   if (lost) service.firestore.faults.inject({ ...fault, action: { kind: 'error', code: 'INTERNAL' } });
-  const answer = post();
+  const response = addPriceLists();
   await frozen.fired;
   shiftMs = LEASE_DURATION_MS + 1_000;
   return {
     /** Lets the attempt go on, and waits for what its caller is told. */
     wake: (): Promise<ReceivedResponse> => {
       thaw(undefined);
-      return answer;
+      return response;
     },
   };
 }
@@ -80,13 +80,13 @@ const entriesBatch = 'price entries, batch 1';
 
 describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish'] as const)('frozen at: %s', (name) => {
   test('and met by a later post, it changes nothing', async () => {
-    const zombie = await frozenAt(name);
-    const met = await post();
-    expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNSETTLED, undefined]);
+    const staleAttempt = await frozenAt(name);
+    const met = await addPriceLists();
+    expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNRESOLVED, undefined]);
     const before = await everything();
 
-    const told = await zombie.wake();
-    expect([told.status, told.json, told.headers['retry-after']]).toEqual([409, UNSETTLED, undefined]);
+    const response = await staleAttempt.wake();
+    expect([response.status, response.json, response.headers['retry-after']]).toEqual([409, UNRESOLVED, undefined]);
     const after = await everything();
     // The batch that was under way is the one thing that lands; it is of a list that stays failed.
     const landed = [...after].filter(([path, time]) => before.get(path) !== time).map(([path]) => path);
@@ -96,47 +96,55 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
   });
 
   test('and released by an operator, then claimed with another payload, it is told that the key is unsettled', async () => {
-    const zombie = await frozenAt(name);
+    const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'release', KEY);
-    const created = await post(otherBody);
+    const created = await addPriceLists(otherBody);
     expect(created.status).toBe(200);
 
-    const told = await zombie.wake();
-    expect([told.status, told.json]).toEqual([409, UNSETTLED]);
-    expect((await post(otherBody)).text).toBe(created.text);
-    expect((await post()).json).toEqual(DIFFERS);
+    const response = await staleAttempt.wake();
+    expect([response.status, response.json]).toEqual([409, UNRESOLVED]);
+    expect((await addPriceLists(otherBody)).text).toBe(created.text);
+    expect((await addPriceLists()).json).toEqual(DIFFERS);
     const record = (await check()).get(KEY);
     expect([record?.status, record?.history.length]).toEqual(['completed', 1]);
   });
 
   test('and released by an operator, then claimed again, it is told what the later attempt stored', async () => {
-    const zombie = await frozenAt(name);
+    const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'release', KEY);
-    const created = await post();
-    const told = await zombie.wake();
-    expect([told.status, told.text, told.headers['idempotent-replayed']]).toEqual([200, created.text, 'true']);
+    const created = await addPriceLists();
+    const response = await staleAttempt.wake();
+    expect([response.status, response.text, response.headers['idempotent-replayed']]).toEqual([
+      200,
+      created.text,
+      'true',
+    ]);
     await check();
   });
 
   test('and resumed by an operator, it is told what the operator stored', async () => {
-    const zombie = await frozenAt(name);
+    const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'resume', KEY);
-    const stored = await post();
+    const stored = await addPriceLists();
     expect([stored.status, stored.headers['idempotent-replayed']]).toEqual([200, 'true']);
 
-    const told = await zombie.wake();
-    expect([told.status, told.text, told.headers['idempotent-replayed']]).toEqual([200, stored.text, 'true']);
-    expect((await post()).text).toBe(stored.text);
+    const response = await staleAttempt.wake();
+    expect([response.status, response.text, response.headers['idempotent-replayed']]).toEqual([
+      200,
+      stored.text,
+      'true',
+    ]);
+    expect((await addPriceLists()).text).toBe(stored.text);
     await check();
   });
 });
 
 test('a claim that landed, was told otherwise, and asks again after a release claims nothing', async () => {
-  const zombie = await frozenAt('claim', true);
+  const staleAttempt = await frozenAt('claim', true);
   await resolveAfterLease(service.db, 'release', KEY);
   const before = await everything();
-  const told = await zombie.wake();
-  expect([told.status, told.json]).toEqual([409, UNSETTLED]);
+  const response = await staleAttempt.wake();
+  expect([response.status, response.json]).toEqual([409, UNRESOLVED]);
   expect(await everything()).toEqual(before);
   await check();
 });
@@ -159,7 +167,7 @@ test('a claim whose every reply is lost is found by the read that comes before g
     times: 5,
     action: { kind: 'error', code: 'ABORTED' },
   });
-  const { status, headers } = await post();
+  const { status, headers } = await addPriceLists();
   expect([status, headers['idempotent-replayed']]).toEqual([200, undefined]);
   await check();
 });

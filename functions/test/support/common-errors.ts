@@ -16,11 +16,11 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
   const expectRejected = async (request: TestRequest) => {
     const service = running();
     const before = service.firestore.counts();
-    const answer = await service.call(name, request);
+    const response = await service.call(name, request);
     expect(service.firestore.counts()).toEqual(before);
-    expect(logged()).toMatchObject([{ operation: name, status: answer.status }]);
+    expect(logged()).toMatchObject([{ operation: name, status: response.status }]);
     expect(JSON.stringify(service.log)).not.toContain(TEST_API_KEY);
-    return answer;
+    return response;
   };
 
   describe('405', () => {

@@ -14,38 +14,38 @@ export interface RequestSpec {
 
 /**
  * Opens a request on a connection of its own and sends nothing but its head, so that a test decides what becomes of the
- * body. `answer` settles on the whole answer, or rejects when the connection breaks before it is whole.
+ * body. `response` resolves to the complete response, or rejects when the connection breaks before that.
  */
 export function openRequest(
   port: number,
   { method, headers }: RequestSpec,
-): { request: ClientRequest; answer: Promise<ReceivedResponse> } {
+): { request: ClientRequest; response: Promise<ReceivedResponse> } {
   const opened = request({ host: '127.0.0.1', port, method, headers, agent: false });
-  const answer = new Promise<ReceivedResponse>((resolve, reject) => {
-    opened.on('response', (response) => void readResponse(response).then(resolve, reject));
+  const response = new Promise<ReceivedResponse>((resolve, reject) => {
+    opened.on('response', (incoming) => void readResponse(incoming).then(resolve, reject));
     opened.on('error', reject);
   });
-  return { request: opened, answer };
+  return { request: opened, response };
 }
 
-/** Sends a request and reads its whole answer, also where that comes before the body is sent. */
+/** Sends a request and reads the complete response, even if it arrives before the whole body is sent. */
 export async function sendRequest(
   port: number,
   { method, headers, body = '' }: RequestSpec,
 ): Promise<ReceivedResponse> {
   if (typeof body === 'string' || body instanceof Uint8Array) {
     const length = body === '' ? {} : { 'content-length': Buffer.byteLength(body) };
-    const { request: opened, answer } = openRequest(port, { method, headers: { ...length, ...headers } });
+    const { request: opened, response } = openRequest(port, { method, headers: { ...length, ...headers } });
     opened.end(body);
-    return answer;
+    return response;
   }
-  const { request: opened, answer } = openRequest(port, {
+  const { request: opened, response } = openRequest(port, {
     method,
     headers: { 'transfer-encoding': 'chunked', ...headers },
   });
-  // A server that refuses early may break the sending; what it answered is what counts.
-  await Promise.race([answer, pipeline(Readable.from(body), opened).catch(() => undefined)]);
-  return answer;
+  // A server that rejects early may break off the upload; only its response matters.
+  await Promise.race([response, pipeline(Readable.from(body), opened).catch(() => undefined)]);
+  return response;
 }
 
 async function readResponse(response: IncomingMessage): Promise<ReceivedResponse> {
@@ -66,7 +66,7 @@ function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
     case 'br':
       return brotliDecompressSync(bytes);
     default:
-      throw new Error(`an answer in the unknown encoding ${encoding}`);
+      throw new Error(`a response in the unknown encoding ${encoding}`);
   }
 }
 

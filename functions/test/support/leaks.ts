@@ -10,7 +10,7 @@ export interface LogLeakDetector {
   logged: (text: string) => void;
   /** A request was sent. */
   sent: (operation: OperationName, headers: Record<string, unknown>, body: unknown) => void;
-  answered: (operation: OperationName, answer: ReceivedResponse) => void;
+  received: (operation: OperationName, response: ReceivedResponse) => void;
   /** @throws Error if anything confidential was logged */
   check: () => void;
 }
@@ -30,7 +30,7 @@ export function createLogLeakDetector(): LogLeakDetector {
       keep(headers['x-api-key']);
       keep(typeof body === 'string' ? parsed(body) : undefined);
     },
-    answered: (operation, { status, json }) => {
+    received: (operation, { status, json }) => {
       // What add price lists answers beside the request's own texts are the ids of records, which the log may name.
       if (status === 200 && operation !== 'addPriceLists') keep(json);
     },

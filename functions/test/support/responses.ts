@@ -5,9 +5,9 @@ import type { ReceivedResponse, RequestInfo } from './received-response';
  * What holds for every answer of every operation, whatever the request was. Every answer that the harness receives goes
  * through here.
  */
-export function assertResponse(asked: RequestInfo, answer: ReceivedResponse): void {
-  assertConforms(asked, answer);
-  const { status, headers, text } = answer;
+export function assertResponse(request: RequestInfo, response: ReceivedResponse): void {
+  assertConforms(request, response);
+  const { status, headers, text } = response;
   expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
   expect(headers['x-content-type-options']).toBe('nosniff');
   expect(headers['cache-control']).toBe('no-store');
@@ -18,5 +18,5 @@ export function assertResponse(asked: RequestInfo, answer: ReceivedResponse): vo
   }
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(headers.vary?.split(', ')).toContain('Accept-Encoding');
-  if (asked.method !== 'HEAD') expect(typeof JSON.parse(text)).toBe('object');
+  if (request.method !== 'HEAD') expect(typeof JSON.parse(text)).toBe('object');
 }

@@ -100,21 +100,21 @@ export async function startTestService(indexes = readDeclaredIndexes()): Promise
     call: async (operation, request = {}) => {
       const sent = toRequestSpec(operation, request);
       leaks.sent(operation, sent.headers, sent.body);
-      const answer = await sendRequest(port(operation), sent);
-      leaks.answered(operation, answer);
-      assertResponse({ operation, method: sent.method }, answer);
-      return answer;
+      const response = await sendRequest(port(operation), sent);
+      leaks.received(operation, response);
+      assertResponse({ operation, method: sent.method }, response);
+      return response;
     },
     open: (operation, request = {}) => {
       const sent = toRequestSpec(operation, request);
       leaks.sent(operation, sent.headers, sent.body);
       const opened = openRequest(port(operation), sent);
       const checked = async () => {
-        const answer = await opened.answer;
-        assertResponse({ operation, method: sent.method }, answer);
-        return answer;
+        const response = await opened.response;
+        assertResponse({ operation, method: sent.method }, response);
+        return response;
       };
-      return { request: opened.request, answer: checked() };
+      return { request: opened.request, response: checked() };
     },
     setConfig,
     reset: () => {

@@ -46,13 +46,13 @@ describe('a host that has read and inflated the body already, whatever its type'
 
   const call = async (sent: string | Buffer, headers: object = {}) => {
     const all = { ...HEADERS, ...headers };
-    const answer = await sendRequest((host.address() as AddressInfo).port, {
+    const response = await sendRequest((host.address() as AddressInfo).port, {
       method: 'POST',
       headers: all,
       body: sent,
     });
-    assertResponse({ operation: 'getOrdersByTeam', method: 'POST' }, answer);
-    return answer;
+    assertResponse({ operation: 'getOrdersByTeam', method: 'POST' }, response);
+    return response;
   };
 
   test('is served from what it kept', async () => {

@@ -20,7 +20,7 @@ afterAll(() => service.close());
 const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 
 /** A refusal in the validation shape, at the path of the body itself, that cost no call to the database. */
-async function refusedBody(name: PostOperationName, request: TestRequest): Promise<void> {
+async function expectInvalidBody(name: PostOperationName, request: TestRequest): Promise<void> {
   const before = service.firestore.counts();
   const { status, json } = await service.call(name, request);
   expect([status, json]).toEqual([
@@ -82,9 +82,9 @@ describe.each(postOperationNames)('%s', (name) => {
       ['a number', '1'],
       ['true', 'true'],
       ['two byte order marks', '\ufeff\ufeff{}'],
-    ])('%s', (_, body) => refusedBody(name, { body, headers: { 'content-type': 'application/json' } }));
+    ])('%s', (_, body) => expectInvalidBody(name, { body, headers: { 'content-type': 'application/json' } }));
 
-    test('no body at all', () => refusedBody(name, {}));
+    test('no body at all', () => expectInvalidBody(name, {}));
 
     test.each([
       ['a byte that no character begins with', [0xff]],
@@ -93,10 +93,10 @@ describe.each(postOperationNames)('%s', (name) => {
       ['a character cut short', [0xe2, 0x82]],
     ])('invalid UTF-8: %s', (_, bytes) => {
       const body = Buffer.concat([Buffer.from('{"team_id":"'), Buffer.from(bytes), Buffer.from('"}')]);
-      return refusedBody(name, { body });
+      return expectInvalidBody(name, { body });
     });
 
-    test('UTF-16', () => refusedBody(name, { body: Buffer.from(`\ufeff${valid(name)}`, 'utf16le') }));
+    test('UTF-16', () => expectInvalidBody(name, { body: Buffer.from(`\ufeff${valid(name)}`, 'utf16le') }));
 
     test.each([
       undefined,
@@ -113,7 +113,9 @@ describe.each(postOperationNames)('%s', (name) => {
       'application/json; charset=iso-8859-1',
       'application/json; charset=utf-16',
       'application/json; charset=""',
-    ])('the content type %j', (type) => refusedBody(name, { body: valid(name), headers: { 'content-type': type } }));
+    ])('the content type %j', (type) =>
+      expectInvalidBody(name, { body: valid(name), headers: { 'content-type': type } }),
+    );
 
     test.each([
       ['br', brotliCompressSync],
@@ -121,7 +123,7 @@ describe.each(postOperationNames)('%s', (name) => {
       ['gzip, gzip', (text: string) => gzipSync(gzipSync(text))],
       ['zstd', (text: string) => Buffer.from(text)],
     ])('the content encoding %s', (encoding, encode) =>
-      refusedBody(name, { body: encode(valid(name)), headers: { 'content-encoding': encoding } }),
+      expectInvalidBody(name, { body: encode(valid(name)), headers: { 'content-encoding': encoding } }),
     );
 
     const packed = gzipSync(valid(name));
@@ -136,7 +138,7 @@ describe.each(postOperationNames)('%s', (name) => {
       ['with a wrong checksum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(4), packed.subarray(-4)])],
       ['of malformed JSON', gzipSync('{')],
     ])('gzip %s', (_, body) =>
-      refusedBody(name, { body, headers: { 'content-encoding': 'gzip', 'content-type': 'application/json' } }),
+      expectInvalidBody(name, { body, headers: { 'content-encoding': 'gzip', 'content-type': 'application/json' } }),
     );
   });
 
@@ -246,36 +248,36 @@ describe.each(postOperationNames)('%s', (name) => {
     });
     test('rejects a longer one by its length alone, before it arrives', async () => {
       const headers = { ...JSON_TYPE, 'content-length': String(bytes + 1) };
-      const { request, answer } = service.open(name, { headers });
+      const { request, response } = service.open(name, { headers });
       request.flushHeaders();
-      assertTooLarge(await answer, bytes);
+      assertTooLarge(await response, bytes);
       request.destroy();
     });
   });
 
   test('refuses a key before any of the body comes', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': '30000000' };
-    const { request, answer } = service.open(name, { headers: { ...headers, ...WRONG_KEY } });
+    const { request, response } = service.open(name, { headers: { ...headers, ...WRONG_KEY } });
     request.flushHeaders();
-    expect((await answer).status).toBe(401);
+    expect((await response).status).toBe(401);
     request.destroy();
 
     // While with a valid key the answer waits for the body.
     const waiting = service.open(name, { headers: { ...headers, 'content-length': String(valid(name).length) } });
     waiting.request.flushHeaders();
-    expect(await Promise.race([waiting.answer, delay(100, 'waiting')])).toBe('waiting');
+    expect(await Promise.race([waiting.response, delay(100, 'waiting')])).toBe('waiting');
     waiting.request.end(valid(name));
-    expect((await waiting.answer).status).toBe(200);
+    expect((await waiting.response).status).toBe(200);
   });
 
   test('survives a caller who goes away in the middle of a body', async () => {
-    const { request, answer } = service.open(name, {
+    const { request, response } = service.open(name, {
       headers: { 'content-type': 'application/json', 'content-length': '1000' },
     });
     await new Promise((resolve) => request.write('{"team_id":', resolve));
     await delay(50);
     request.destroy();
-    await expect(answer).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     await waitFor(() => service.log.length > 0);
     expect(service.log).toMatchObject([{ operation: name, status: 400 }]);
     expect((await service.call(name, { json: operations[name].body })).status).toBe(200);
@@ -328,12 +330,12 @@ describe('with a wrong key', () => {
   test('a gzip bomb stays packed', async () => {
     const bomb = gzipSync(Buffer.alloc(300_000_000));
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
-    const refused = await growthDuring(async () => {
+    const rejected = await growthDuring(async () => {
       expect((await service.call('addPriceLists', { headers: { ...headers, ...WRONG_KEY }, body: bomb })).status).toBe(
         401,
       );
     });
-    expect(refused).toBeLessThan(5_000_000);
+    expect(rejected).toBeLessThan(5_000_000);
     const accepted = await growthDuring(async () => {
       assertTooLarge(await service.call('addPriceLists', { headers, body: bomb }), MIB, 'outside_products');
     });
@@ -354,9 +356,9 @@ describe.each(getOperationNames)('%s ignores', (name) => {
   });
 
   test('a body that never comes', async () => {
-    const { request, answer } = service.open(name, { headers: { 'content-length': '1000000' } });
+    const { request, response } = service.open(name, { headers: { 'content-length': '1000000' } });
     request.flushHeaders();
-    expect((await answer).status).toBe(200);
+    expect((await response).status).toBe(200);
     request.destroy();
   });
 });

@@ -11,7 +11,7 @@ afterAll(() => service.close());
 
 const NAME = 'é'.repeat(450_000);
 
-/** Stores teams whose answer has 900 kB each. */
+/** Stores teams whose records take 900 kB each in the response. */
 async function storeLargeTeams(count: number): Promise<void> {
   for (let start = 0; start < count; start += 10) {
     const ids = Array.from({ length: Math.min(10, count - start) }, (_, i) => `team-${start + i}`);
@@ -19,7 +19,7 @@ async function storeLargeTeams(count: number): Promise<void> {
   }
 }
 
-describe('an answer of less than 30 MB', () => {
+describe('a response of less than 30 MB', () => {
   beforeEach(() => service.reset());
 
   test.each([0, 1, 30])('goes out in one piece, with its length: %i teams of 900 kB', async (count) => {
@@ -31,7 +31,7 @@ describe('an answer of less than 30 MB', () => {
   });
 });
 
-describe('an answer of more than 30 MB', () => {
+describe('a response of more than 30 MB', () => {
   beforeAll(async () => {
     service.reset();
     await storeLargeTeams(60);
@@ -78,12 +78,12 @@ describe('an answer of more than 30 MB', () => {
     expect(service.log).toMatchObject([{ event: 'request', status: 500, error_code: 'internal_error' }]);
   });
 
-  test('that nobody takes any more ends its query', async () => {
+  test('ends its query when the client disconnects', async () => {
     const calls = service.recordCalls();
-    const { request, answer } = service.open('getTeams');
-    request.on('response', (response) => response.once('data', () => request.destroy()));
+    const { request, response } = service.open('getTeams');
+    request.on('response', (incoming) => incoming.once('data', () => request.destroy()));
     request.end();
-    await expect(answer).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     await waitFor(() => service.log.length > 0 && calls.length > 0);
     expect(calls).toMatchObject([{ rpc: 'RunQuery', outcome: 'CANCELLED' }]);
   });
@@ -101,7 +101,7 @@ describe('compression', () => {
     ['gzip;q=1, br;q=0.5', 'gzip'],
     ['gzip;q=0, br', 'br'],
     ['*', 'br'],
-  ])('for a caller who accepts %s is %s', async (accepted, encoding) => {
+  ])('for a client that accepts %s is %s', async (accepted, encoding) => {
     await writeRecords(service.db, 'teams', { large: { name: LARGE } });
     const plain = await service.call('getTeams');
     const { headers, bytes, text } = await service.call('getTeams', { headers: { 'accept-encoding': accepted } });
@@ -112,7 +112,7 @@ describe('compression', () => {
   });
 
   test.each([undefined, '', 'identity', 'deflate', 'gzip;q=0', '*;q=0, identity', 'zstd'])(
-    'is none for a caller who accepts %j',
+    'is not applied for a client that accepts %j',
     async (accepted) => {
       await writeRecords(service.db, 'teams', { large: { name: LARGE } });
       const { headers, json } = await service.call('getTeams', { headers: { 'accept-encoding': accepted } });
@@ -122,7 +122,7 @@ describe('compression', () => {
   );
 
   test('is not worth it under 1 KiB', async () => {
-    // What stands around the name in the answer.
+    // The response without the name.
     const around = '{"teams":{"small":{"name":"","country_iso":null}},"count":1}'.length;
     for (const [length, encoding] of [
       [1023, undefined],
@@ -134,7 +134,7 @@ describe('compression', () => {
     }
   });
 
-  test('serves a replay and a long refusal, too', async () => {
+  test('applies to a replay and to a long error response', async () => {
     const gzip = { 'accept-encoding': 'gzip' };
     await service.db.doc('markets/market-1').set({});
     for (let i = 0; i < 2; i += 1) {
@@ -142,7 +142,7 @@ describe('compression', () => {
       expect(status).toBe(200);
     }
     const products = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, {}]));
-    const refusal = await service.call('addPriceLists', { json: { info: {}, products }, headers: gzip });
-    expect([refusal.status, refusal.headers['content-encoding']]).toEqual([400, 'gzip']);
+    const rejected = await service.call('addPriceLists', { json: { info: {}, products }, headers: gzip });
+    expect([rejected.status, rejected.headers['content-encoding']]).toEqual([400, 'gzip']);
   });
 });

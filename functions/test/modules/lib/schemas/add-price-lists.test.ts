@@ -27,8 +27,8 @@ afterAll(() => service.close());
 const { body } = operations.addPriceLists;
 const PRICES = { price_list_price: 1, expected_forward_cost_price: 1 };
 
-const answerTo = (json: unknown) => service.call('addPriceLists', { json });
-const paths = async (json: unknown) => expectValidationErrorPaths(await answerTo(json));
+const send = (json: unknown) => service.call('addPriceLists', { json });
+const paths = async (json: unknown) => expectValidationErrorPaths(await send(json));
 const withInfo = (info: object) => ({ ...body, info: { ...body.info, ...info } });
 
 /** The paths for one product, written as JSON so that an id may be `__proto__` and a price 1e400. */
@@ -54,7 +54,7 @@ describe('info', () => {
       expect(await paths(withInfo({ [field]: value }))).toEqual([`info.${field}`]);
     });
     test.each(withLabels([...textsAtLimit, ' ', '\u0000', '𝄞']))('accepts %s', async (_, value) => {
-      expect((await answerTo(withInfo({ [field]: value }))).status).toBe(200);
+      expect((await send(withInfo({ [field]: value }))).status).toBe(200);
     });
   });
 
@@ -121,7 +121,7 @@ describe('products', () => {
 
 describe('a product identifier', () => {
   const whitespace = '\t\n\v\f\r \u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
-  const refused = [
+  const invalidIds = [
     '',
     '.',
     '..',
@@ -141,7 +141,7 @@ describe('a product identifier', () => {
     'a'.repeat(1501),
     `${'é'.repeat(750)}a`,
   ];
-  test.each(withLabels(refused))('%s is refused', async (_, id) => {
+  test.each(withLabels(invalidIds))('%s is refused', async (_, id) => {
     const [path, ...more] = await pathsOfProduct(id);
     expect(more).toEqual([]);
     // One that is far too long is not answered in full.
@@ -185,7 +185,7 @@ describe('a product identifier', () => {
     const products = Object.fromEntries(
       accepted.map((id, i) => [id, { price_list_price: i, expected_forward_cost_price: i + 0.5 }]),
     );
-    const { status, json } = await answerTo({ ...body, products });
+    const { status, json } = await send({ ...body, products });
     expect([status, json]).toMatchObject([200, { products_count: accepted.length }]);
     const { price_list } = json as { price_list: { id: string } };
     const entries = await service.db.collection(`price_lists/${price_list.id}/products`).get();
@@ -258,36 +258,36 @@ describe('a hundred errors', () => {
     );
 
   test('are the most that are answered, and the message says that there may be more', async () => {
-    const answer = await answerTo({ info: {}, products: badProducts(100_000) });
-    const found = expectValidationErrorPaths(answer);
+    const response = await send({ info: {}, products: badProducts(100_000) });
+    const found = expectValidationErrorPaths(response);
     expect(found).toHaveLength(100);
     expect(found.slice(0, 5).every((path) => path.startsWith('info.'))).toBe(true);
     expect(found.slice(5).every((path) => path.startsWith('products.'))).toBe(true);
-    expect((answer.json as { message: string }).message).toMatch(/may be more/);
+    expect((response.json as { message: string }).message).toMatch(/may be more/);
   });
 
   test('and fewer are answered in full, which the message does not doubt', async () => {
-    const answer = await answerTo({ ...body, products: badProducts(49) });
-    expect(expectValidationErrorPaths(answer)).toHaveLength(98);
-    expect((answer.json as { message: string }).message).toBe('Payload is invalid');
+    const response = await send({ ...body, products: badProducts(49) });
+    expect(expectValidationErrorPaths(response)).toHaveLength(98);
+    expect((response.json as { message: string }).message).toBe('Payload is invalid');
   });
 
   test('of products stand in the order in which they were sent', async () => {
     const products = '{"b":1,"a":1,"7":1}';
-    const answer = await service.call('addPriceLists', {
+    const response = await service.call('addPriceLists', {
       body: `{"products":${products},"info":${JSON.stringify(body.info)}}`,
     });
-    expect(expectValidationErrorPaths(answer)).toEqual(['products.b', 'products.a', 'products.7']);
+    expect(expectValidationErrorPaths(response)).toEqual(['products.b', 'products.a', 'products.7']);
   });
 });
 
 test('every valid body is accepted, and normalised', () =>
   fc.assert(
     fc.property(arbitraryPriceListBody, ({ info, products }) => {
-      const judged = parseSubmission({ info, products });
-      expect(judged.info).toEqual({ ...info, currency_iso: info.currency_iso.toUpperCase() });
-      expect(Object.fromEntries(toProductEntries(judged.products))).toEqual(products);
-      expect(judged.products.ids).toEqual(Object.keys(products).sort());
+      const parsed = parseSubmission({ info, products });
+      expect(parsed.info).toEqual({ ...info, currency_iso: info.currency_iso.toUpperCase() });
+      expect(Object.fromEntries(toProductEntries(parsed.products))).toEqual(products);
+      expect(parsed.products.ids).toEqual(Object.keys(products).sort());
     }),
   ));
 

@@ -43,9 +43,9 @@ test('prices are judged as the schema judges them, whichever way is taken', () =
       try {
         const { products } = parseText(createPriceListParser(), text);
         expect(toProductEntries(products)).toEqual(Object.entries(data?.products ?? {}));
-      } catch (refusal) {
-        if (!(refusal instanceof ValidationError)) throw refusal;
-        expect(refusal.errors).toEqual(error?.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
+      } catch (thrown) {
+        if (!(thrown instanceof ValidationError)) throw thrown;
+        expect(thrown.errors).toEqual(error?.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
       }
     }),
     { numRuns: 5000 },

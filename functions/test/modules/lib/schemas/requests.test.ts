@@ -126,8 +126,8 @@ test('the status -0 of supply orders is 0', () => {
 });
 
 describe('a day', () => {
-  const judge = validateWith(ordersByTeamRequestSchema);
-  const startOf = (start_date: string) => judge({ ...operations.getOrdersByTeam.body, start_date }).start_date;
+  const check = validateWith(ordersByTeamRequestSchema);
+  const startOf = (start_date: string) => check({ ...operations.getOrdersByTeam.body, start_date }).start_date;
   const leap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   const lengths = (year: number) => [31, leap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
   const digits = (value: number, length: number) => String(value).padStart(length, '0');
