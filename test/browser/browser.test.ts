@@ -10,7 +10,7 @@ import { cleanUp, post, startLocalServer, type LocalServer } from '../support/lo
 import { launchChromium } from './chromium';
 
 /**
- * The service as a real browser meets it: a dashboard's page that calls warehouses across origins (contract, sections 4.2 and 7),
+ * The service as a real browser meets it: a dashboard's page that calls warehouses across origins with CORS,
  * and the reference page that `npm start` serves. Set SCREENSHOTS to a folder for pictures of both.
  */
 
@@ -71,7 +71,7 @@ describe('a dashboard’s page', () => {
     expect((await texts('#request-id'))[0]).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('from another origin is refused by the browser', async () => {
+  test('from another origin is blocked by the browser', async () => {
     const [preflight] = await Promise.all([nextResponse('OPTIONS'), open(other)]);
     expect(preflight.status()).toBe(403);
     expect(vary(preflight)).toContain('Origin');
@@ -242,10 +242,10 @@ async function texts(selector: string): Promise<string[]> {
   return (await page.evaluate(`[...${found}].map(({ textContent }) => textContent)`)) as string[];
 }
 
-/** What an answer says that it depends on; the browser joins a header that came twice by a line break. */
+/** The headers that a response varies on; the browser joins a repeated header by a line break. */
 const vary = (response: HTTPResponse) => response.headers()['vary']?.split(/, |\n/);
 
-/** The answer to the page's next request of a method. */
+/** The response to the page's next request with a method. */
 const nextResponse = (method: string) =>
   page.waitForResponse(
     (response) => response.request().method() === method && response.url() === service.address('getWarehouses'),

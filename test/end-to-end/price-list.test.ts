@@ -12,7 +12,7 @@ import {
 } from '../support/local-server';
 
 /**
- * The whole service as its user has it: `npm start`, a price list of 1,203 products posted by HTTP, and what is stored of
+ * The whole service as its user has it: `npm start`, a price list of 1,203 products sent over HTTP, and what is stored of
  * it read back through the SDK; the same again after the death of the process.
  */
 
@@ -58,7 +58,7 @@ async function expectStored(
   await db.terminate();
 }
 
-test('a price list is posted, stored, replayed, and is still there after the process was killed', async () => {
+test('a price list is stored, replayed, and still there after the process was killed', async () => {
   const env = { DATA_DIR: temporaryFolder() };
   const npmStart = ['npm', 'start'];
 

@@ -74,7 +74,7 @@ describe('commands in the documents', () => {
 });
 
 describe('files', () => {
-  test('git checks every text file out with LF, whatever autocrlf says', () => {
+  test('git checks every text file out with LF, for any autocrlf', () => {
     const attributes = execFileSync('git', ['check-attr', '--stdin', '-z', 'text', 'eol'], {
       input: trackedFiles.join('\0'),
       encoding: 'utf8',

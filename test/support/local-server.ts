@@ -7,7 +7,7 @@ import { Firestore } from '@google-cloud/firestore';
 // `npm start` runs as a process. This import lets Jest find its tests for a changed file; it is erased from the code.
 import { type PROJECT as LocalProject } from '../../local/server/start';
 
-/** `npm start` as whoever types it sees it: a process, what it prints, and what it answers. */
+/** `npm start` as its user sees it: a process, its output and its responses. */
 
 export const PROJECT: typeof LocalProject = 'demo-price-lists';
 
@@ -134,7 +134,7 @@ export function createFirestoreClient(address: string): Firestore {
   return new Firestore({ projectId: PROJECT });
 }
 
-/** An answer as a caller gets it. */
+/** A response as a client receives it. */
 export interface LocalResponse {
   status: number;
   headers: Headers;
@@ -146,6 +146,6 @@ export async function call(address: string, init: RequestInit = {}): Promise<Loc
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** A POST of JSON text with a key. */
+/** Sends JSON text with an API key by POST. */
 export const post = (address: string, body: string, key = 'local-dev-key'): Promise<LocalResponse> =>
   call(address, { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' }, body });

@@ -1,7 +1,7 @@
 import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 import { assertConforms } from './conformance';
 
-/** The judge of answers refuses what it should: were it blind, the HTTP tests would prove nothing. */
+/** The conformance check rejects responses that do not conform; without this the HTTP tests would prove nothing. */
 
 const TEAMS: RequestInfo = { operation: 'getTeams', method: 'GET' };
 
@@ -26,13 +26,13 @@ function createResponse(status: number, json: unknown, headers: ReceivedResponse
   };
 }
 
-test('an answer as it is described conforms', () => {
+test('a response as described conforms', () => {
   expect(() => assertConforms(TEAMS, good)).not.toThrow();
 });
 
 test.each<[string, RequestInfo, ReceivedResponse]>([
   ['a status that is not described', TEAMS, createResponse(404, { error: 'Not found' })],
-  ['a method that is not described, answered', { ...TEAMS, method: 'PUT' }, good],
+  ['a response to a method that is not described', { ...TEAMS, method: 'PUT' }, good],
   ['a missing header', TEAMS, { ...good, headers: { ...good.headers, 'x-request-id': undefined } }],
   ['a header with another value', TEAMS, createResponse(200, good.json, { 'cache-control': 'public' })],
   ['a header that is not described', TEAMS, createResponse(200, good.json, { etag: 'x' })],
@@ -54,9 +54,9 @@ test.each<[string, RequestInfo, ReceivedResponse]>([
     createResponse(200, { teams: { t: { name: '', country_iso: null } }, count: 1 }),
   ],
   ['another error text', TEAMS, createResponse(401, { error: 'unauthorized' })],
-  ['a refusal without Allow', TEAMS, createResponse(405, { error: 'Method not allowed' })],
+  ['a 405 without Allow', TEAMS, createResponse(405, { error: 'Method not allowed' })],
   [
-    'a body in an answer to HEAD',
+    'a body in a response to HEAD',
     { ...TEAMS, method: 'HEAD' },
     createResponse(405, { error: 'Method not allowed' }, { allow: 'GET' }),
   ],

@@ -3,7 +3,7 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 
 /**
- * Judges answers by docs/openapi.json: a status that is not described, a header that is missing, wrong or not
+ * Checks responses against docs/openapi.json: a status that is not described, a header that is missing, wrong or not
  * described, and a body that is not as its schema has it are all failures. So the document cannot drift from the service.
  */
 
@@ -29,11 +29,11 @@ interface Document {
 
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Document;
 
-// The document's own schemas are judged by Redocly's lint, which knows OpenAPI's keywords.
+// The document's own schemas are checked by Redocly's lint, which knows OpenAPI's keywords.
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true, int64: true } });
 ajv.addSchema(document, 'openapi');
 
-/** Fails, with every reason, unless the answer is one that docs/openapi.json describes for this request. */
+/** Fails, with every reason, unless docs/openapi.json describes the response for this request. */
 export function assertConforms({ operation, method }: RequestInfo, response: ReceivedResponse): void {
   const { where, described } = responseOf(operation, method, response.status);
   const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];

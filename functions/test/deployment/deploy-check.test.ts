@@ -17,7 +17,7 @@ const PARAMETERS_FILE = `functions/.env.${PROJECT_ID}`;
 const READER = `organisation-data-reader@${PROJECT_ID}.iam.gserviceaccount.com`;
 const WRITER = `price-lists-writer@${PROJECT_ID}.iam.gserviceaccount.com`;
 
-/** Response by `METHOD host/path`, without the query; a request that is not listed is answered with 404. */
+/** Response by `METHOD host/path`, without the query; a request that is not listed gets a 404. */
 type Responses = Record<string, (body: { permissions?: string[] }, url: URL) => object>;
 
 /** A project in which nothing is missing. */

@@ -5,7 +5,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { TLSSocket, createSecureContext } from 'node:tls';
 
-/** A certificate of `firestore.googleapis.com` that nobody but these tests trusts, and its key. */
+/** A certificate of `firestore.googleapis.com` that only these tests trust, and its key. */
 const CERTIFICATE = 'functions/test/deployment/fixtures/firestore-tls.pem';
 
 /** What a function meets in production and no emulator shows. */

@@ -77,7 +77,7 @@ async function recordOf(boq_list_id: string): Promise<KeyRecord> {
 
 const database = () => getDatabase(createCallContext(AbortSignal.timeout(20_000)));
 
-/** A price list's life with all that may happen: it fails, is released, is posted again; and one without a market. */
+/** A key that fails, is released and is claimed again; and a submission without a market. */
 async function liveThroughEverything(products: number): Promise<void> {
   const { db, firestore, call } = service;
   await db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });

@@ -1,7 +1,7 @@
 import { identifyApiKey } from '../../src/lib/http/api-key';
 
 /**
- * How long a wrong key takes to be refused tells nothing of it. Judged where a difference would be largest: long keys, which differ
+ * The time to reject a wrong API key reveals nothing about it. Measured where a difference would be largest: long keys, which differ
  * from the right one in their first character or in their last, by turns in one run, by medians, which another process's burst of
  * work does not move. That the statistic sees what it looks for is shown on a comparison that stops early.
  */

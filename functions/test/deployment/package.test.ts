@@ -135,7 +135,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   });
 
   test.each(operationNames)(
-    '%s answers with either key of a rotation, refuses any other, and logs a line each',
+    '%s accepts both API keys of a rotation, rejects any other, and logs one line per request',
     async (name) => {
       served = await startDeployedFunction(folder, name, emulated());
       const { port } = served;

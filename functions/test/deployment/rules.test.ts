@@ -5,14 +5,14 @@ import { parseDeniedPaths } from './rules';
 /** firestore.rules itself, as firebase.json deploys it. */
 const rules = readFileSync(firebase.firestore.rules, 'utf8');
 
-test('the rules that are deployed refuse every client, for every document of every database', () => {
+test('the deployed rules reject every client, for every document of every database', () => {
   expect(parseDeniedPaths(rules)).toEqual([
     '/databases/{database}/documents',
     '/databases/{database}/documents/{document=**}',
   ]);
 });
 
-test('rules without any rule refuse everyone, too', () => {
+test('rules without any rule reject every client', () => {
   expect(parseDeniedPaths("rules_version = '2'; service cloud.firestore {}")).toEqual([]);
 });
 
@@ -22,7 +22,7 @@ test.each([
   ['a condition after false', 'if false', 'if false || true'],
   ['false called by another name', 'if false', 'if denied()'],
   ['no condition', ': if false', ''],
-  ['a rule beside the one that refuses', 'if false;', 'if false; allow get: if true;'],
+  ['another rule besides the one that rejects', 'if false;', 'if false; allow get: if true;'],
   ['a rule hidden behind a comment', 'if false;', 'if false; /* // */ allow get;'],
   ['another match', 'match /{document=**} {', 'match /teams/{team} { allow read; } match /{document=**} {'],
   ['a function', 'match /{document=**}', 'function denied() { return true; } match /{document=**}'],

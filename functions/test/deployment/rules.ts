@@ -1,6 +1,6 @@
 /**
- * Judges Firestore security rules that refuse every client: no package reads the language well enough without Google's Java emulator,
- * and what these rules may say is little. Firestore refuses whatever no rule allows, so rules are closed if they allow nothing; this
+ * Checks that Firestore security rules reject every client: no package reads the language well enough without Google's Java emulator,
+ * and what these rules may say is little. Firestore rejects what no rule allows, so rules are closed if they allow nothing; this
  * reads the part of the language in which that is plain, and throws at anything else: a function, a variable, a condition.
  *
  *     rules    = "rules_version" "=" "'2'" ";" "service" "cloud.firestore" "{" match* "}"
@@ -13,7 +13,7 @@ const METHODS = ['read', 'get', 'list', 'write', 'create', 'update', 'delete'];
 
 const TOKEN = /\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/|('2'|cloud\.firestore|\/[^\s{}]*(?:\{[\w=*]+\}[^\s{}]*)*|\w+|[{}:;,=])/y;
 
-/** The paths that the rules match. @throws Error at the first thing that is not plainly a refusal of everyone */
+/** The paths that the rules match. @throws Error at the first thing that does not reject every client */
 export function parseDeniedPaths(rules: string): string[] {
   const tokens = tokensOf(rules);
   const paths: string[] = [];
@@ -34,7 +34,7 @@ export function parseDeniedPaths(rules: string): string[] {
         body('match', under + path);
       } else if (token === 'allow' && of === 'match') {
         allow();
-      } else throw new Error(`expected a rule that refuses, found ${token}`);
+      } else throw new Error(`expected a rule that rejects, found ${token}`);
     }
   };
   const allow = (): void => {

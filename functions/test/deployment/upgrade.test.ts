@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /**
- * Records that every version since 1.0.0 wrote, kept as files, under the present one: read, replayed, refused and resumed. A
+ * Records that every version since 1.0.0 wrote, kept as files, under the present one: read, replayed, rejected and resumed. A
  * version that changes the shape of a record raises `schema_version`, adds its file, and leaves these as they are.
  */
 
@@ -64,7 +64,7 @@ describe.each(versions)('records of %s', (file) => {
     });
   });
 
-  test('a key that requires review, or whose lease has run out, is refused until it is settled', async () => {
+  test('a key that requires review, or whose lease expired, returns 409 until it is resolved', async () => {
     for (const key of ['requires-review', 'processing']) {
       const { status, headers } = await addPriceLists(key);
       expect([status, headers['retry-after']]).toEqual([409, undefined]);
@@ -100,7 +100,7 @@ describe.each(versions)('records of %s', (file) => {
   });
 });
 
-test('a record of a version that is not known yet is refused, said so in the log, and left as it is', async () => {
+test('a record of an unknown version returns 500, is logged, and stays unchanged', async () => {
   service.reset();
   await addPriceLists('completed', 2, 'nowhere');
   await keyRecordOf('completed').update({ schema_version: 2, shape: 'unknown' });

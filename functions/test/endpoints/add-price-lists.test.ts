@@ -175,7 +175,7 @@ describe('a new request for an existing market', () => {
     },
   );
 
-  test('no commit has more than 500 operations', async () => {
+  test('has no commit of more than 500 writes', async () => {
     const calls = service.recordCalls();
     await created(createPriceListBody(1_203));
     const commits = calls
@@ -184,7 +184,7 @@ describe('a new request for an existing market', () => {
     expect(Math.max(...commits)).toBe(500);
   });
 
-  test('stores the normalised payload with its request, byte for byte, and no unknown field anywhere', async () => {
+  test('stores the canonical payload with its request, byte for byte, and no unknown field anywhere', async () => {
     const { info } = createPriceListBody(0, { currency_iso: 'uSd', name: ' é ' });
     const body = `{"products":{"b":{"note":"unknown-1","expected_forward_cost_price":1.0,"price_list_price":-0},"é":{"price_list_price":1e2,"expected_forward_cost_price":0.1}},
       "info":${JSON.stringify({ extra: 'unknown-2', ...info })},"extra":"unknown-3"}`;
@@ -216,7 +216,7 @@ describe('a new request for an existing market', () => {
     expect(stored).not.toHaveProperty('date');
   });
 
-  test('logs its steps, and nothing of its payload', async () => {
+  test('logs its steps without its payload', async () => {
     await created(createPriceListBody(2, { name: 'Secret name', boq_list_id: 'secret-boq' }));
     expect(service.log.map(({ event }) => event)).toEqual(['price_list_claimed', 'price_list_completed', 'request']);
     expect(JSON.stringify(service.log)).not.toMatch(/secret|product-0|0\.25/i);
@@ -247,7 +247,7 @@ describe('a market', () => {
       { name: ' ', iso: 'EG', currency: 'POUND' },
     ],
   ];
-  test.each(MARKETS)('%s is used as far as it goes', async (_, market, expected) => {
+  test.each(MARKETS)('with %s is read as far as its fields are valid', async (_, market, expected) => {
     await service.db.doc('markets/market-1').set(market);
     const { name, iso, currency } = expected as { name: string | null; iso: string | null; currency: string };
     const response = await created(createPriceListBody(1));
@@ -274,7 +274,7 @@ describe('a market', () => {
       'é'.repeat(751),
       '\n',
     ]),
-  )('that does not exist (%s) leaves the request record only', async (_, market_id) => {
+  )('that does not exist (%s) stores only the request record', async (_, market_id) => {
     const { document_id, ...response } = await created(createPriceListBody(2, { market_id }));
     expect(response).toEqual({
       success: true,
@@ -304,7 +304,7 @@ describe('a market', () => {
 describe('a repeated request', () => {
   const body = createPriceListBody(3);
 
-  test('is answered byte for byte as the first, and writes nothing', async () => {
+  test('returns the first response byte for byte and writes nothing', async () => {
     const first = await addPriceLists(body);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
     const records = await readAllRecords(service.db);
@@ -324,7 +324,7 @@ describe('a repeated request', () => {
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
-  test('of a market that did not exist is answered the same, though it exists by now', async () => {
+  test('of a market that did not exist returns the first response, though the market exists by now', async () => {
     const first = await addPriceLists(createPriceListBody(1, { market_id: 'late' }));
     await writeRecords(service.db, 'markets', { late: {} });
     const again = await addPriceLists(createPriceListBody(1, { market_id: 'late' }));
@@ -344,7 +344,7 @@ describe('a repeated request', () => {
       { ...body, products: { ...body.products, 'product-0': { price_list_price: 9, expected_forward_cost_price: 0 } } },
     ],
   ];
-  test.each(others)('with another %s is 409, and changes nothing', async (_, other) => {
+  test.each(others)('with another %s returns 409 and changes nothing', async (_, other) => {
     await addPriceLists(body);
     const records = await readAllRecords(service.db);
     expectConflict(await addPriceLists(other), DIFFERS);
@@ -352,7 +352,7 @@ describe('a repeated request', () => {
   });
 
   test.each(withLabels(['__proto__', 'a/b', '.', '..', ' ', 'BOQ-1', 'boq-1 ', 'é', 'x'.repeat(10_000)]))(
-    'is one under the key %s only',
+    'matches only the key %s',
     async (_, boq_list_id) => {
       await created(createPriceListBody(1));
       await created(createPriceListBody(2, { boq_list_id }));
@@ -366,7 +366,7 @@ describe('a repeated request', () => {
     },
   );
 
-  test('while the first is under way is 409 with Retry-After, and with another payload 409 without', async () => {
+  test('during the first returns 409 with Retry-After, and with another payload 409 without', async () => {
     let goOn: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (goOn = resolve));
     const fault = service.firestore.faults.inject({
@@ -391,7 +391,7 @@ describe('a repeated request', () => {
     });
   });
 
-  test('sent ten times at once creates one list', async () => {
+  test('sent ten times at once creates one price list', async () => {
     const responses = await Promise.all(Array.from({ length: 10 }, () => addPriceLists(body)));
     const fresh = responses.filter(
       ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,
@@ -422,7 +422,7 @@ describe('a request that fails', () => {
     return addPriceLists(body);
   }
 
-  test('is 500 with nothing internal in it, its lists failed, its key awaiting review', async () => {
+  test('returns 500 without internals, marks its lists failed and its key as requiring review', async () => {
     const { status, json, text } = await failed();
     expect([status, json]).toEqual([500, { error: expect.any(String) as string }]);
     expect(text).not.toMatch(/secret|PERMISSION|projects|Error:/);
@@ -439,7 +439,7 @@ describe('a request that fails', () => {
     expect(service.log.map(({ event }) => event)).toEqual(['price_list_claimed', 'price_list_failed', 'request']);
   });
 
-  test('keeps its key: 409 without Retry-After, and changes nothing', async () => {
+  test('keeps its key: the next request returns 409 without Retry-After and changes nothing', async () => {
     await failed();
     const records = await readAllRecords(service.db);
     expectConflict(await addPriceLists(body), UNRESOLVED);
@@ -447,7 +447,7 @@ describe('a request that fails', () => {
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
-  test('whose failing fails too leaves a lease, which whoever comes after its end settles', async () => {
+  test('whose failure cannot be stored leaves a lease; the first request after its expiry marks the key as requiring review', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       nth: 2,
@@ -467,7 +467,7 @@ describe('a request that fails', () => {
     expect(docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
   });
 
-  test('with another payload settles a lease that has run out, too', async () => {
+  test('with another payload also fails an attempt whose lease expired', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       nth: 2,
@@ -482,7 +482,7 @@ describe('a request that fails', () => {
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
   });
 
-  test('because its lease ran out does not finish after all, though all it lacked was its last commit', async () => {
+  test('because its lease expired does not complete, though only its last commit was pending', async () => {
     let goOn: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (goOn = resolve));
     const finish = service.firestore.faults.inject({
@@ -504,7 +504,7 @@ describe('a request that fails', () => {
   });
 
   test.each([body, createPriceListBody(2)])(
-    'and is released is claimed afresh, with any payload, and remembered',
+    'and is released can be claimed again with any payload, and its attempt stays in the history',
     async (next) => {
       await failed();
       const { path, data } = await readSingleKeyRecord(service.db);
@@ -533,7 +533,7 @@ describe('a request that fails', () => {
     { schema_version: 2 },
     { history: null },
     { lease_expires_at: 'soon' },
-  ])('because its key’s record is not ours (%j) is 500, and touches nothing', async (damage) => {
+  ])('with an invalid key record (%j) returns 500 and writes nothing', async (damage) => {
     await created(body);
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update(damage);
@@ -544,7 +544,7 @@ describe('a request that fails', () => {
   });
 });
 
-test('of a product that comes twice the last counts, however far apart the two are', async () => {
+test('of two products with one id the last is stored, however far apart they are', async () => {
   const { info, products } = createPriceListBody(2_500);
   const others = JSON.stringify(products).slice(1, -1);
   const price = (value: number) => `"twice":{"price_list_price":${value},"expected_forward_cost_price":${value}}`;

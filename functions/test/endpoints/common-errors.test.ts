@@ -9,4 +9,4 @@ beforeAll(async () => {
 beforeEach(() => service.reset());
 afterAll(() => service.close());
 
-describe.each(operationNames)('%s answers', (name) => describeCommonErrors(name, () => service));
+describe.each(operationNames)('%s returns', (name) => describeCommonErrors(name, () => service));

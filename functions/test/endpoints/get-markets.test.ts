@@ -18,7 +18,7 @@ beforeEach(() => service.reset());
 afterAll(() => service.close());
 
 describe('get markets', () => {
-  test('answers all of them under their ids, with the English name', async () => {
+  test('returns all of them by id, with the English name', async () => {
     await writeRecords(service.db, 'markets', {
       egypt: { name: { en: 'Egypt', ar: 'مصر' }, country_iso: 'egy', currency_iso: ' egp ', tax: 0.14 },
       unnamed: { name: { ar: 'مصر' }, country_iso: 'egy', currency_iso: 'egp' },
@@ -40,7 +40,7 @@ describe('get markets', () => {
     ]);
   });
 
-  test('answers an empty object where there are none', async () => {
+  test('returns an empty object if there are none', async () => {
     expect((await service.call('getMarkets')).json).toEqual({ count: 0, markets: {} });
   });
 
@@ -68,7 +68,7 @@ describe('get markets', () => {
     );
   });
 
-  test('counts the keys, whatever the ids are', async () => {
+  test('returns the number of ids as the count, for any ids', async () => {
     await writeRecords(service.db, 'markets', Object.fromEntries(edgeCaseIds.map((id) => [id, {}])));
     const { count, markets } = (await service.call('getMarkets')).json as { count: number; markets: object };
     expect([count, Object.keys(markets).sort()]).toEqual([edgeCaseIds.length, [...edgeCaseIds].sort()]);

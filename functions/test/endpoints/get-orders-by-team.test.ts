@@ -37,7 +37,7 @@ async function ordersOf(request: object): Promise<Orders> {
 const idsOf = async (request: object) => Object.keys((await ordersOf(request)).orders).sort();
 
 describe('get orders by team', () => {
-  test('answers the fields of section 2.1, and no others', async () => {
+  test('returns the documented fields and no others', async () => {
     await writeRecords(service.db, 'orders', {
       'order-1': {
         team_id: 'team-1',
@@ -103,7 +103,7 @@ describe('get orders by team', () => {
     expect(await idsOf({ ...JANUARY, start_date: '1950-06-01', end_date: '1950-06-02' })).toEqual(['old']);
   });
 
-  test('answers one team’s orders, to the letter', async () => {
+  test('returns the orders of exactly one team id', async () => {
     const teams = ['team-1', 'TEAM-1', 'team-1 ', 'team-10', 'é', 'e\u0301'];
     await writeRecords(
       service.db,
@@ -116,7 +116,7 @@ describe('get orders by team', () => {
 
   const statuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'];
 
-  test('answers the orders of one status, or of any for ALL', async () => {
+  test('returns the orders of one status, or of any for ALL', async () => {
     const stored = [...statuses, 'ALL', 'UNKNOWN', null];
     const records = stored.map((status) => [String(status), { team_id: 'team-1', created_at: START, status }]);
     await writeRecords(service.db, 'orders', {
@@ -183,7 +183,7 @@ describe('get orders by team', () => {
     );
   });
 
-  test('counts the keys, whatever the ids are', async () => {
+  test('returns the number of ids as the count, for any ids', async () => {
     const order = { team_id: 'team-1', created_at: START };
     await writeRecords(service.db, 'orders', Object.fromEntries(edgeCaseIds.map((id) => [id, order])));
     expect(await idsOf(JANUARY)).toEqual([...edgeCaseIds].sort());

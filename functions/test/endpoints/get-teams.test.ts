@@ -17,7 +17,7 @@ beforeEach(() => service.reset());
 afterAll(() => service.close());
 
 describe('get teams', () => {
-  test('answers all of them under their ids, with two fields only', async () => {
+  test('returns all of them by id, with two fields only', async () => {
     await writeRecords(service.db, 'teams', {
       north: { name: 'North', country_iso: 'deu', lead: 'A' },
       south: { name: ' ', country_iso: ' ita ' },
@@ -37,7 +37,7 @@ describe('get teams', () => {
     ]);
   });
 
-  test('answers an empty object where there are none', async () => {
+  test('returns an empty object if there are none', async () => {
     expect((await service.call('getTeams')).json).toEqual({ count: 0, teams: {} });
   });
 
@@ -60,7 +60,7 @@ describe('get teams', () => {
     );
   });
 
-  test('counts the keys, whatever the ids are', async () => {
+  test('returns the number of ids as the count, for any ids', async () => {
     await writeRecords(service.db, 'teams', Object.fromEntries(edgeCaseIds.map((id) => [id, { name: id }])));
     const { count, teams } = (await service.call('getTeams')).json as { count: number; teams: object };
     expect([count, Object.keys(teams).sort()]).toEqual([edgeCaseIds.length, [...edgeCaseIds].sort()]);

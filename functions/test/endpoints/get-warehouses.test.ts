@@ -18,7 +18,7 @@ beforeEach(() => service.reset());
 afterAll(() => service.close());
 
 describe('get warehouses', () => {
-  test('answers all of them under their ids, with two fields only', async () => {
+  test('returns all of them by id, with two fields only', async () => {
     await writeRecords(service.db, 'warehouses', {
       cairo: { name: 'Cairo', country_iso: 'egy', city: 'Cairo', capacity: 5 },
       lagos: { name: ' Lagos ', country_iso: ' NGA\n' },
@@ -33,11 +33,11 @@ describe('get warehouses', () => {
     ]);
   });
 
-  test('answers an empty object where there are none', async () => {
+  test('returns an empty object if there are none', async () => {
     expect((await service.call('getWarehouses')).json).toEqual({ count: 0, warehouses: {} });
   });
 
-  test('keeps one with incomplete fields, and answers null for them', async () => {
+  test('returns null for missing fields', async () => {
     await writeRecords(service.db, 'warehouses', {
       empty: {},
       blank: { name: '', country_iso: '  ' },
@@ -74,7 +74,7 @@ describe('get warehouses', () => {
     );
   });
 
-  test('counts the keys, whatever the ids are', async () => {
+  test('returns the number of ids as the count, for any ids', async () => {
     await writeRecords(service.db, 'warehouses', Object.fromEntries(edgeCaseIds.map((id) => [id, { name: id }])));
     const { json } = await service.call('getWarehouses');
     const { count, warehouses } = json as { count: number; warehouses: Record<string, { name: string }> };
@@ -102,7 +102,7 @@ describe('get warehouses', () => {
   });
 });
 
-/** The CORS table (contract, section 7; cross-origin rules of the service). */
+/** CORS of get warehouses; no other operation allows browsers. */
 describe('a browser', () => {
   const corsHeaders = (headers: object) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
@@ -157,7 +157,7 @@ describe('a browser', () => {
     },
   );
 
-  test('is judged before the key setting', async () => {
+  test('is handled before the API key configuration is checked', async () => {
     service.setConfig({ API_KEY: undefined });
     expect((await preflight({ origin: TEST_ORIGIN })).status).toBe(204);
     expect((await preflight({ origin: 'https://evil.example.com' })).status).toBe(403);
@@ -173,7 +173,7 @@ describe('a browser', () => {
   test.each([
     ['200', {}],
     ['401', { 'x-api-key': 'wrong' }],
-  ])('sees the answer %s from an allowed origin', async (expected, more) => {
+  ])('reads the response %s from an allowed origin', async (expected, more) => {
     const { status, headers } = await service.call('getWarehouses', { headers: { origin: TEST_ORIGIN, ...more } });
     expect(status).toBe(Number(expected));
     expect(headers['access-control-allow-origin']).toBe(TEST_ORIGIN);
@@ -181,7 +181,7 @@ describe('a browser', () => {
     expect(varies(headers.vary).filter((name) => name === 'Origin')).toHaveLength(1);
   });
 
-  test('from another origin is answered in full, without CORS headers', async () => {
+  test('from another origin gets the complete response without CORS headers', async () => {
     await writeRecords(service.db, 'warehouses', { cairo: {} });
     for (const origin of ['https://evil.example.com', 'null', undefined]) {
       const { status, headers, json } = await service.call('getWarehouses', { headers: { origin } });

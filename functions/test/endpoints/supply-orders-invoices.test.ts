@@ -40,7 +40,7 @@ const idsOf = async (request: object) => (await supplyOrdersOf(request)).supply_
 const order = (created_at: unknown, more: object = {}) => ({ team_id: 'team-1', status: 0, created_at, ...more });
 
 describe('supply orders invoices', () => {
-  test('answers each with its id and its invoices, and nothing else', async () => {
+  test('returns each with its id and its invoices, and nothing else', async () => {
     await writeRecords(service.db, 'supply_orders', {
       'supply-1': order(START, { invoices: [{ ...INVOICE, amount: 5 }, INVOICE], supplier: 'S' }),
       'supply-2': order(START + 1),
@@ -77,7 +77,7 @@ describe('supply orders invoices', () => {
     ]);
   });
 
-  test('answers the oldest first, then by id', async () => {
+  test('returns the oldest first, then by id', async () => {
     await writeRecords(service.db, 'supply_orders', {
       b: order(START + 5),
       a: order(START + 5),
@@ -103,7 +103,7 @@ describe('supply orders invoices', () => {
     expect(await idsOf({ ...JANUARY, team_id: 'team-2' })).toEqual([]);
   });
 
-  test('answers those of a status, or of any for null', async () => {
+  test('returns those of a status, or of any for null', async () => {
     await writeRecords(service.db, 'supply_orders', {
       zero: order(START, { status: 0 }),
       one: order(START, { status: 1 }),
@@ -172,7 +172,7 @@ describe('supply orders invoices', () => {
     );
   });
 
-  test('answers every id as it is', async () => {
+  test('returns every id unchanged', async () => {
     await writeRecords(service.db, 'supply_orders', Object.fromEntries(edgeCaseIds.map((id) => [id, order(START)])));
     expect((await idsOf(JANUARY)).sort()).toEqual([...edgeCaseIds].sort());
   });

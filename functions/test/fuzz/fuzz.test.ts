@@ -44,7 +44,7 @@ const processOf = (name: OperationName): DeployedFunction => {
   return found;
 };
 
-/** The answer's status to a request that is as it should be. */
+/** The status of the response to a valid request. */
 async function askWell(name: OperationName): Promise<number> {
   const good = operations[name];
   const headers = { 'x-api-key': FUZZ_KEY, 'content-type': 'application/json' };
@@ -52,7 +52,7 @@ async function askWell(name: OperationName): Promise<number> {
   return (await sendRequest(processOf(name).port, { method: good.method, headers, body })).status;
 }
 
-/** Whether a process comes to hold less than so many bytes within 20 seconds: buffers are freed some time after what held them. */
+/** Whether the heap of a process falls below `bytes` within 20 seconds: buffers are freed some time after their owners. */
 async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> {
   for (let tries = 0; tries < 20; tries += 1) {
     if ((await processOf(name).readHeapBytes()) < bytes) return true;
@@ -73,7 +73,7 @@ test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, no
   const table = [...responses].sort(([, a], [, b]) => b - a).map(([response, times]) => `${response}: ${times}`);
   process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
   expect(violations).toEqual([]);
-  // Most requests must have reached the service, and each of its refusals must have been met.
+  // Most requests must have reached the service, and each of its error responses must have occurred.
   for (const response of ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
     expect(responses.get(response)).toBeGreaterThan(0);
 

@@ -9,13 +9,13 @@ export const MAX_CONNECTION_MS = 10_000;
 
 const CONNECTIONS = 16;
 
-/** How long an answer is waited for in silence before the connection is half-closed: a request that is not whole has none. */
+/** How long to wait for a response before half-closing the connection: a partial request gets none. */
 const PATIENCE_MS = 1_000;
 
 /** What a run of hostile requests came to. */
 export interface FuzzReport {
   requests: number;
-  /** How often each kind of answer came; `none` where the connection was closed without one. */
+  /** Number of responses by kind; `none` if the connection was closed without one. */
   responses: Map<string, number>;
   maxMs: number;
   /** What must not be, each with the seed that repeats it. */

@@ -147,7 +147,7 @@ const mutated = fc.record({
   packed: fc.boolean(),
 });
 
-/** What was accepted is whole, and what was refused left nothing. Ends with an empty database but for the market. */
+/** Accepted submissions are stored completely, rejected ones left nothing. Ends with a database of only the market. */
 async function expectWholeOrNothing(status: number): Promise<void> {
   const parents = (await service.db.collection('price_lists').get()).docs.map((each) => each.get('status') as string);
   expect(parents.every((each) => each === 'ready')).toBe(true);
@@ -179,7 +179,7 @@ test(`${RUNS} random mutations of valid bodies give no 5xx, and nothing but JSON
     }),
     { numRuns: RUNS, seed },
   );
-  // The mutations are neither all refused nor all harmless.
+  // The mutations are neither all rejected nor all accepted.
   expect(seen[200]).toBeGreaterThan(RUNS / 50);
   expect(seen[400]).toBeGreaterThan(RUNS / 4);
 }, 60_000);

@@ -10,7 +10,7 @@ export interface HostileRequest {
   pieces: Buffer[];
   /** Milliseconds between pieces. */
   paceMs: number;
-  /** After the last piece: the answer is waited for, the sending side is closed, or the connection is destroyed. */
+  /** After the last chunk: the response is waited for, the sending side is closed, or the connection is destroyed. */
   end: 'wait' | 'half-close' | 'destroy';
 }
 

@@ -2,32 +2,32 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
 /** What came back over one connection. */
 export interface ConnectionResult {
-  /** The status of each answer, with what it was, such as `200 JSON` or `400 bare`. */
+  /** Status and kind of each response, such as `200 JSON` or `400 bare`. */
   responses: string[];
-  /** Why this must not be, if so. */
+  /** The violated rule, if any. */
   violation: string | undefined;
 }
 
-/** Statuses that Node's own server or the framework answers with, without any body, before the service is asked. */
+/** Statuses of Node's server or the Functions Framework, without a body, before the service gets the request. */
 const BARE = new Set([
   400, // not HTTP
-  404, // the framework: /favicon.ico and /robots.txt
+  404, // the Functions Framework: /favicon.ico and /robots.txt
   408, // a head that did not arrive in time
   413, // extensions of a chunk
   417, // an expectation that is not 100-continue
   431, // a head of more than 16 KiB
 ]);
 
-/** Every status that the service has a use for in answer to any request (contract, section 7, and its silences). */
+/** Every status that the service may return. */
 const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
 
-/** Judges the bytes that came back: answers one after another, each JSON or one of the named bare ones. */
+/** Checks the received bytes: successive responses, each JSON or one of {@link BARE}. */
 export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult {
   const responses: string[] = [];
   let rest = bytes;
   while (rest.length > 0) {
     const end = rest.indexOf('\r\n\r\n');
-    if (end === -1) return { responses, violation: `half a head: ${excerpt(rest)}` };
+    if (end === -1) return { responses, violation: `a partial head: ${excerpt(rest)}` };
     const [line = '', ...fields] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
     const headers = new Map(
@@ -39,7 +39,7 @@ export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult
     rest = rest.subarray(end + 4);
     if (status === 100) continue;
     const bodyless = toHead || status === 204;
-    // Only Node's own bare answers come in chunks, with nothing in them; the service's would be longer than any asked for here.
+    // Only Node's own empty responses are chunked; the service chunks longer ones than any requested here.
     const chunked = headers.get('transfer-encoding') === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
     const body = rest.subarray(0, bodyless || chunked ? 0 : Number(headers.get('content-length') ?? 0));
     rest = rest.subarray(chunked ? 5 : body.length);

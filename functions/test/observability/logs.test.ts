@@ -49,7 +49,7 @@ describe('the line of a request', () => {
     ]);
   });
 
-  test('counts the records of an answer, however many', async () => {
+  test('counts the records of a response of any size', async () => {
     await Promise.all([...Array(300).keys()].map((i) => service.db.doc(`teams/team-${i}`).set({ name: 'Team' })));
     await service.call('getTeams');
     expect(lines('request')).toMatchObject([{ count: 300, firestore_calls: 1 }]);
@@ -106,10 +106,10 @@ describe('the line of a request', () => {
   });
 
   test.each<[string, Parameters<TestService['call']>[1], number, string]>([
-    ['a refused key', { headers: { 'x-api-key': 'wrong' } }, 401, 'invalid_api_key'],
+    ['a wrong API key', { headers: { 'x-api-key': 'wrong' } }, 401, 'invalid_api_key'],
     ['a wrong method', { method: 'DELETE' }, 405, 'method_not_allowed'],
     ['a bad body', { json: {} }, 400, 'validation_failed'],
-  ])('is a NOTICE for %s: the caller is to mend it', async (_, request, status, error_code) => {
+  ])('is a NOTICE for %s, an error of the client', async (_, request, status, error_code) => {
     await service.call('addPriceLists', request);
     const [line] = lines('request');
     expect(line).toMatchObject({ severity: 'NOTICE', status, error_code, firestore_calls: 0 });
@@ -164,7 +164,7 @@ describe('the life of a price list', () => {
 });
 
 describe('nothing confidential', () => {
-  test('is in any line, whatever became of the request', async () => {
+  test('is in every line, whether the request succeeded or failed', async () => {
     const planted = {
       key: 'planted-key-77412',
       product: 'planted-product-90133',

@@ -7,7 +7,7 @@ import { createPriceListBody } from '../support/submissions';
 
 /** Renewals of the access token that the metadata server rejects for a while, on both channels, in the built package. */
 
-/** Requests that one renewal makes before it fails: those of the library's own retries, in about 2 s. */
+/** Requests that one renewal makes before it fails: those of the Firestore SDK's own retries, in about 2 s. */
 const REQUESTS_PER_RENEWAL = 4;
 
 const API_KEY = 'test-key-1';

@@ -97,7 +97,7 @@ describe('a payload of more than one commit', () => {
   }, 120_000);
 });
 
-test('of fifty at once one creates, and nobody is answered anything but 200 or 409', async () => {
+test('of fifty requests at once one creates the lists, and every response is 200 or 409', async () => {
   const body = createPriceListBody(501);
   const responses = await Promise.all(Array.from({ length: 50 }, () => service.call('addPriceLists', { json: body })));
   const stored = responses.filter(({ status }) => status === 200);

@@ -5,7 +5,7 @@ import { configureClient, createDatabase } from '../../src/lib/firestore/databas
 import { createCallContext } from '../../src/lib/call-context';
 import { useFirestoreEmulator } from '../support/firestore';
 
-/** That every call has a deadline which holds, against real silence, and that no call is repeated behind its caller's back. */
+/** Every call has a deadline that holds against real silence, and no call is retried inside the transport. */
 
 const deadlines: CallTimeouts = { read: 600, commit: 300, query: 300 };
 

@@ -14,7 +14,7 @@ import { checkInvariants } from './invariants';
  * is shown beside it. The tables of docs/fault-matrix.md are what these tests found; `UPDATE_DOCS=1` writes them.
  *
  * Time is compressed: a call's deadline is a second, and pauses between tries, also the client library's own, by the
- * hook that it has for tests, are a fiftieth of what they are. So silence is a call that is never answered, found out by its deadline.
+ * hook that it has for tests, are a fiftieth of what they are. So silence is a call without a response, which its deadline ends.
  */
 
 const COMPRESSION = 50;
@@ -54,7 +54,7 @@ beforeEach(async () => {
   await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
 });
 
-/** What the callers of one cell were told: the first post, the same again, and another payload for the key. */
+/** The responses of one cell: to the first request, to the same again, and to another payload for the key. */
 async function sendRequests(label: string) {
   const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
   const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
@@ -109,7 +109,7 @@ describe.each(Object.entries(faults))('%s', (fault, action) => {
 
 type Match = (call: Call) => boolean;
 
-/** Faults that stay: an outage from a call on, and a refusal of it that no repetition helps against. */
+/** Lasting faults: an outage from a call on, and an error of it that no retry can pass. */
 const lasting: Record<string, (name: CallName, label: string) => Fault[]> = {
   'UNAVAILABLE from then on': (name, label) => {
     let begun = false;
@@ -139,7 +139,7 @@ describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
   beforeAll(() => (clock = compressNow()));
   afterAll(() => clock.mockRestore());
 
-  test('ends in an error, and leaves what can be settled', async () => {
+  test('returns an error, and leaves a key that can be resolved', async () => {
     const labels = CREATION_CALLS.map((name) => name.replace(/\W+/g, '-'));
     const pending = CREATION_CALLS.map(async (name, i) => {
       const label = labels[i] ?? '';

@@ -14,7 +14,7 @@ const LISTS = [
 ] as const;
 
 /**
- * Checks every record of add price lists, given all submissions that were ever posted. Throws an AssertionError that
+ * Checks every record of add price lists, given all submissions that were ever sent. Throws an AssertionError that
  * says what is broken.
  *
  * @returns the records of the keys, by key
@@ -64,7 +64,7 @@ export async function checkInvariants(
     for (const attempt of [record, ...record.history]) {
       const status = attempt === record ? record.status : 'released';
       const submission = submissions.get(attempt.fingerprint);
-      assert(submission, 'only what was posted is accepted');
+      assert(submission, 'only submitted payloads are accepted');
       assert.equal(submission.info.boq_list_id, record.boq_list_id, 'an attempt is of its own key');
       await checkPayload(documents, attempt, submission, status);
       const { creation } = attempt;
@@ -143,11 +143,11 @@ function checkEntries(
   if (ready) assert.equal(entries.size, wanted.size, 'a ready list has every entry');
 }
 
-/** What the caller was shown is what is stored. */
+/** The response to the client matches what is stored. */
 function checkShown({ response }: KeyRecord, collection: string, id: string, parent: DocumentData | undefined): void {
   const shown = JSON.parse(response ?? '{}') as Record<string, unknown>;
   const list = collection === 'price_lists' ? 'price_list' : 'expected_forward_cost';
-  assert.deepEqual(shown[list], toPlain({ id, ...parent }), `the answer shows ${list} as it is stored`);
+  assert.deepEqual(shown[list], toPlain({ id, ...parent }), `the response has ${list} as it is stored`);
 }
 
 /** A copy with the prototypes of this realm: the SDK may be loaded outside of it. */

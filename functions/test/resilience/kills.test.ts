@@ -14,7 +14,7 @@ import { resolveAfterLease } from './resolving';
 
 /**
  * The kill matrix: a process of the function is killed with SIGKILL at each call of a creation, before the call takes
- * effect and after. The next process must answer what is left behind as the state of the key demands, and from every
+ * effect and after. The next process must respond as the state of the key demands, and from every
  * state a way must lead to lists that are ready.
  */
 

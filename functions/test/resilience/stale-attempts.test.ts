@@ -9,8 +9,8 @@ import { checkInvariants } from './invariants';
 import { resolveAfterLease } from './resolving';
 
 /**
- * Zombies: an attempt is frozen at one of its calls until its lease has run out and somebody has settled it; then it goes
- * on. It must change nothing, and its own caller must be told what has become of the key.
+ * Stale attempts: an attempt is frozen at one of its calls until its lease expired and its key was resolved; then it
+ * continues. It must change nothing, and its client must get a response that matches the state of the key.
  */
 
 const KEY = 'zombie';
@@ -38,7 +38,7 @@ beforeEach(async () => {
 const addPriceLists = (json: unknown = body) => service.call('addPriceLists', { json });
 const check = () => checkInvariants(service.db, [body, otherBody].map(parseSubmission));
 
-/** Posts, and freezes the attempt at a call until its lease is over; `lost` once that call took effect, its reply lost. */
+/** Sends a request and freezes its attempt at a call until the lease expired; `lost`: after that call took effect, its reply lost. */
 async function frozenAt(name: CallName, lost = false) {
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<undefined>();
   const match = (call: Call) => identifyCall(KEY, call) === name;
@@ -57,7 +57,7 @@ async function frozenAt(name: CallName, lost = false) {
   await frozen.fired;
   shiftMs = LEASE_DURATION_MS + 1_000;
   return {
-    /** Lets the attempt go on, and waits for what its caller is told. */
+    /** Lets the attempt continue, and waits for the response to its client. */
     wake: (): Promise<ReceivedResponse> => {
       thaw(undefined);
       return response;
@@ -79,7 +79,7 @@ async function everything(): Promise<Map<string, string>> {
 const entriesBatch = 'price entries, batch 1';
 
 describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish'] as const)('frozen at: %s', (name) => {
-  test('and met by a later post, it changes nothing', async () => {
+  test('and met by a later request, it changes nothing', async () => {
     const staleAttempt = await frozenAt(name);
     const met = await addPriceLists();
     expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNRESOLVED, undefined]);
@@ -95,7 +95,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
     expect((await check()).get(KEY)?.status).toBe('requires_review');
   });
 
-  test('and released by an operator, then claimed with another payload, it is told that the key is unsettled', async () => {
+  test('and released by an operator, then claimed with another payload, it returns 409', async () => {
     const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'release', KEY);
     const created = await addPriceLists(otherBody);
@@ -109,7 +109,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
     expect([record?.status, record?.history.length]).toEqual(['completed', 1]);
   });
 
-  test('and released by an operator, then claimed again, it is told what the later attempt stored', async () => {
+  test('and released by an operator, then claimed again, it returns the response of the later attempt', async () => {
     const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'release', KEY);
     const created = await addPriceLists();
@@ -122,7 +122,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
     await check();
   });
 
-  test('and resumed by an operator, it is told what the operator stored', async () => {
+  test('and resumed by an operator, it returns the stored response', async () => {
     const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'resume', KEY);
     const stored = await addPriceLists();
@@ -139,7 +139,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
   });
 });
 
-test('a claim that landed, was told otherwise, and asks again after a release claims nothing', async () => {
+test('a claim that took effect, got an error, and is retried after a release claims nothing', async () => {
   const staleAttempt = await frozenAt('claim', true);
   await resolveAfterLease(service.db, 'release', KEY);
   const before = await everything();

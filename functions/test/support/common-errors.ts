@@ -4,7 +4,7 @@ import { withLabels } from './validation';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'] as const;
 
-/** What the six operations refuse alike (contract, sections 5 and 7), and in which order they judge. */
+/** Error responses that all operations share, and the order of their checks. */
 export function describeCommonErrors(name: OperationName, running: () => TestService): void {
   const { method, cors } = operations[name];
   const wrongMethods = METHODS.filter((each) => each !== method && !(cors && each === 'OPTIONS'));
@@ -12,7 +12,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
 
   const logged = () => running().log.filter(({ event }) => event === 'request');
 
-  /** Calls the operation, and asserts that the refusal cost no call to the database and was logged once, without a key. */
+  /** Calls the operation, and asserts that the error response cost no call to the database and was logged once, without an API key. */
   const expectRejected = async (request: TestRequest) => {
     const service = running();
     const before = service.firestore.counts();
@@ -31,7 +31,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
       expect(json).toEqual(wrong === 'HEAD' ? undefined : { error: 'Method not allowed' });
     });
 
-    test('before the key is judged, or looked for', async () => {
+    test('before it checks the API key', async () => {
       running().setConfig({ API_KEY: undefined });
       const { status } = await expectRejected({ method: 'PUT', headers: { 'x-api-key': undefined }, body: 'not JSON' });
       expect(status).toBe(405);
@@ -60,13 +60,13 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
       expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }]);
     });
 
-    test('before the body is judged', async () => {
+    test('before it validates the body', async () => {
       const { status } = await expectRejected({ headers: { 'x-api-key': 'wrong' }, body: 'not JSON' });
       expect(status).toBe(401);
     });
   });
 
-  describe('500 for a key setting that', () => {
+  describe('500 for an API key configuration that', () => {
     test.each([
       ['is not set', undefined],
       ['is empty', ''],
@@ -82,7 +82,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
     });
   });
 
-  test('every configured key opens, one a line, and no line break does', async () => {
+  test('200 for every configured API key, one per line, and 401 for any other', async () => {
     const { setConfig, call } = running();
     setConfig({ API_KEY: '\nnew-key\r\n  old-key\n\n' });
     for (const key of ['new-key', 'old-key']) {
@@ -93,7 +93,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
     }
   });
 
-  test('500 for whatever was not foreseen, with nothing internal in it', async () => {
+  test('500 for an unexpected error, without internals', async () => {
     const { firestore, call } = running();
     const message = 'missing permission on projects/secret at /internal/path';
     firestore.faults.inject({
@@ -108,7 +108,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
   });
 
   describe('X-Request-Id', () => {
-    test('is the caller’s where it is harmless', async () => {
+    test('is the client’s if it is valid', async () => {
       const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'caller-1.a_B' } });
       expect(headers['x-request-id']).toBe('caller-1.a_B');
       expect(logged()).toMatchObject([{ request_id: 'caller-1.a_B' }]);

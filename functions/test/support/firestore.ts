@@ -2,6 +2,6 @@
 export function useFirestoreEmulator(address: string, project: string): void {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   process.env['GCLOUD_PROJECT'] = project;
-  // As Firebase's own emulator has it: the libraries need not look for credentials that nobody asks for.
+  // As with Firebase's emulator: the Firestore SDK does not look for credentials that are not needed.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }

@@ -2,7 +2,7 @@ import type { ReceivedResponse } from './received-response';
 import type { OperationName } from './operations';
 
 /**
- * Watches that nothing confidential is logged: every text, price and key that a request carries or a read answers is searched for,
+ * Watches that nothing confidential is logged: every text, price and API key of a request or of a read's response is searched for,
  * at the end of each suite, in everything that was written meanwhile.
  */
 export interface LogLeakDetector {
@@ -31,7 +31,7 @@ export function createLogLeakDetector(): LogLeakDetector {
       keep(typeof body === 'string' ? parsed(body) : undefined);
     },
     received: (operation, { status, json }) => {
-      // What add price lists answers beside the request's own texts are the ids of records, which the log may name.
+      // Besides the texts of the request, add price lists returns only ids of records, which the log may contain.
       if (status === 200 && operation !== 'addPriceLists') keep(json);
     },
     check: () => {

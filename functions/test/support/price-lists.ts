@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { DocumentData, Firestore } from 'firebase-admin/firestore';
 
-/** What add price lists answers on success, as far as tests look into it. */
+/** Response of add price lists on success, as far as tests read it. */
 export interface AddPriceListsBody {
   success: boolean;
   products_count: number;

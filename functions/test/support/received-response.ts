@@ -10,11 +10,11 @@ export interface ReceivedResponse {
   bytes: Buffer;
   /** The body as text, inflated. */
   text: string;
-  /** The body as a value; undefined where an answer has no body (204, and any answer to HEAD). */
+  /** The body as a value; undefined if a response has no body (204, and any response to HEAD). */
   json: unknown;
 }
 
-/** The request that an answer belongs to, as far as judging the answer needs it. */
+/** The request of a response, as far as the checks of the response need it. */
 export interface RequestInfo {
   operation: OperationName;
   method: string;

@@ -2,8 +2,7 @@ import { assertConforms } from '../contract/conformance';
 import type { ReceivedResponse, RequestInfo } from './received-response';
 
 /**
- * What holds for every answer of every operation, whatever the request was. Every answer that the harness receives goes
- * through here.
+ * Asserts what holds for every response of every operation. The test service passes each response it receives to this.
  */
 export function assertResponse(request: RequestInfo, response: ReceivedResponse): void {
   assertConforms(request, response);

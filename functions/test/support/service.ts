@@ -30,7 +30,7 @@ const TEST_CONFIG = { API_KEY: TEST_API_KEY, CORS_ALLOWED_ORIGINS: `${TEST_ORIGI
 
 type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 
-/** A request to an operation; whatever is left out is as a caller who does all well has it. */
+/** A request to an operation; omitted parts get valid values. */
 export interface TestRequest {
   method?: string;
   /** Merged over a valid key and, where there is a body, its content type; undefined takes a header away. */
@@ -50,9 +50,9 @@ export interface TestService {
   recordCalls: () => EndedCall[];
   /** Every line that the service has logged since the last {@link TestService.reset}. */
   log: LogLine[];
-  /** Sends a request and returns its checked answer; rejects when the connection breaks before the answer is whole. */
+  /** Sends a request and returns its checked response; rejects when the connection breaks before the response is complete. */
   call: (operation: OperationName, request?: TestRequest) => Promise<ReceivedResponse>;
-  /** Sends the head of a request, and leaves its body to the caller. */
+  /** Sends the head of a request; the test sends the body. */
   open: (operation: OperationName, request?: TestRequest) => ReturnType<typeof openRequest>;
   /** The port that an operation listens at, for what no HTTP client would send. */
   port: (operation: OperationName) => number;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { GeoPoint, Timestamp, type Firestore } from 'firebase-admin/firestore';
 
-/** Stored records as somebody else may have left them, and how the contract's section 2 reads a value, written a second time. */
+/** Stored records as another program may have written them, and a second implementation of how values are read. */
 
 /** A value of any type that Firestore stores. */
 export const arbitraryStoredValue = (db: Firestore): fc.Arbitrary<unknown> =>
@@ -45,7 +45,7 @@ export function arbitraryStoredRecord(
   return fields.map((record) => ({ ...record, ...fixed }));
 }
 
-/** Ids that a careless writer of JSON, of paths or of objects stumbles over; no `__…__`, which Firestore refuses. */
+/** Ids that are error-prone in JSON, paths or objects; no `__…__`, which Firestore rejects. */
 export const edgeCaseIds = [
   'constructor',
   'toString',

@@ -7,7 +7,7 @@ import {
   type ProductColumns,
 } from '../../src/lib/schemas/add-price-lists';
 
-/** Bodies of add price lists, as a caller may write them. */
+/** Bodies of add price lists, as a client may write them. */
 
 export interface PriceListBody {
   info: { market_id: string; boq_list_id: string; currency_iso: string; date: string; name: string };

@@ -1,6 +1,6 @@
 import type { ReceivedResponse } from './received-response';
 
-/** The paths of a refusal in the validation shape (contract, section 7), each with a reason; fails for any other answer. */
+/** The paths of a validation error response, each with a reason; fails for any other response. */
 export function expectValidationErrorPaths({ status, json }: ReceivedResponse): string[] {
   expect([status, json]).toEqual([
     400,
@@ -25,7 +25,7 @@ export const withLabels = <T>(values: readonly T[]): [name: string, value: T][] 
     return [json.length > 40 ? `${json.slice(0, 30)}… (${json.length})` : json, value];
   });
 
-/** Values that are not a non-empty text, whatever the field. */
+/** Values that are not a non-empty text, for any field. */
 export const invalidTexts = [undefined, null, '', 0, 1.5, true, [], ['a'], {}, { a: 'b' }];
 
 /** Texts that no field takes: JSON can write a lone surrogate, UTF-8 cannot. */

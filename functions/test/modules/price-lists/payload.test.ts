@@ -164,7 +164,7 @@ describe('a packed payload', () => {
     expect((await decompressChunks(chunks)).toString()).toBe([...canonicalJsonChunks(submission)].join(''));
   });
 
-  test('that is not whole is refused', async () => {
+  test('that is incomplete is rejected', async () => {
     const chunks = await compressToChunks(parseSubmission(createPriceListBody(100)));
     const [whole = Buffer.alloc(0)] = chunks;
     await expect(decompressChunks([whole.subarray(0, -1)])).rejects.toThrow();

@@ -42,7 +42,7 @@ async function stored(): Promise<Record<string, unknown>> {
 const asStored = (value: number): number | bigint => (Number.isSafeInteger(value) ? BigInt(value) : value);
 
 const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter(
-  // What a product id cannot be (contract, section 4.6).
+  // Invalid as a product id.
   (text) => text.trim() === text && !text.includes('/') && !/^\.\.?$|^__.*__$/.test(text) && text.isWellFormed(),
 );
 const value = fc.oneof(

@@ -27,7 +27,7 @@ afterAll(() => service.close());
 const { body } = operations.getOrdersByTeam;
 const HEADERS = { 'x-api-key': TEST_API_KEY, 'content-type': 'application/json' };
 
-describe('a host that has read and inflated the body already, whatever its type', () => {
+describe('a request whose body the host has already read and inflated, of any type', () => {
   let host: Server;
   let read: boolean;
   beforeAll(async () => {
@@ -63,26 +63,26 @@ describe('a host that has read and inflated the body already, whatever its type'
   });
 
   test.each(['{', '[]', '', '\ufeff{', Buffer.from([0x22, 0xff, 0x22])])(
-    'is refused malformed JSON as JSON: %j',
+    'returns an error response for malformed JSON: %j',
     async (sent) => {
       expect(expectValidationErrorPaths(await call(sent))).toEqual(['body']);
     },
   );
 
-  test('is refused another content type', async () => {
+  test('is rejected with another content type', async () => {
     expect(expectValidationErrorPaths(await call(JSON.stringify(body), { 'content-type': 'text/plain' }))).toEqual([
       'body',
     ]);
   });
 
-  test('is refused more than 1 MiB, inflated', async () => {
+  test('is rejected if more than 1 MiB inflated', async () => {
     const { status, json } = await call(gzipSync(Buffer.alloc(MAX_READ_BODY_BYTES + 1, ' ')), {
       'content-encoding': 'gzip',
     });
     expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
   });
 
-  test('is refused a wrong key first', async () => {
+  test('is rejected for a wrong API key first', async () => {
     expect((await call('{', { 'x-api-key': 'wrong' })).status).toBe(401);
   });
 });
@@ -97,7 +97,7 @@ describe('a unit test of firebase-functions-test', () => {
   });
   afterAll(() => cleanUp());
 
-  /** What the function answers to a request that never was on a wire. */
+  /** Calls the function with a request that was never sent over a connection. */
   async function called(rawBody: string): Promise<{ status: number; json: unknown }> {
     const request = Object.assign(new IncomingMessage(new Socket()), { method: 'POST', rawBody: Buffer.from(rawBody) });
     for (const [name, value] of Object.entries(HEADERS)) {
@@ -114,7 +114,7 @@ describe('a unit test of firebase-functions-test', () => {
     return { status: response.statusCode, json: JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) };
   }
 
-  test('gets its answer', async () => {
+  test('gets its response', async () => {
     const order = { team_id: 'team-1', created_at: Date.UTC(2026, 0, 5) };
     await service.db.doc('orders/order-1').set(order);
     expect(await called(JSON.stringify(body))).toMatchObject({ status: 200, json: { count: 1 } });

@@ -19,7 +19,7 @@ afterAll(() => service.close());
 
 const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 
-/** A refusal in the validation shape, at the path of the body itself, that cost no call to the database. */
+/** Asserts a validation error at the path of the body itself, without a call to the database. */
 async function expectInvalidBody(name: PostOperationName, request: TestRequest): Promise<void> {
   const before = service.firestore.counts();
   const { status, json } = await service.call(name, request);
@@ -66,7 +66,7 @@ async function growthDuring(run: () => Promise<unknown>): Promise<number> {
 }
 
 describe.each(postOperationNames)('%s', (name) => {
-  describe('refuses with path body', () => {
+  describe('rejects with path body', () => {
     test.each([
       ['nothing', ''],
       ['white space', ' \n\t'],
@@ -255,14 +255,14 @@ describe.each(postOperationNames)('%s', (name) => {
     });
   });
 
-  test('refuses a key before any of the body comes', async () => {
+  test('rejects a wrong API key before the body arrives', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': '30000000' };
     const { request, response } = service.open(name, { headers: { ...headers, ...WRONG_KEY } });
     request.flushHeaders();
     expect((await response).status).toBe(401);
     request.destroy();
 
-    // While with a valid key the answer waits for the body.
+    // With a valid API key the response waits for the body.
     const waiting = service.open(name, { headers: { ...headers, 'content-length': String(valid(name).length) } });
     waiting.request.flushHeaders();
     expect(await Promise.race([waiting.response, delay(100, 'waiting')])).toBe('waiting');
@@ -270,7 +270,7 @@ describe.each(postOperationNames)('%s', (name) => {
     expect((await waiting.response).status).toBe(200);
   });
 
-  test('survives a caller who goes away in the middle of a body', async () => {
+  test('survives a client that disconnects in the middle of a body', async () => {
     const { request, response } = service.open(name, {
       headers: { 'content-type': 'application/json', 'content-length': '1000' },
     });

@@ -40,7 +40,7 @@ const pathsOfProduct = async (id: string, prices = JSON.stringify(PRICES)) =>
   );
 
 describe('info', () => {
-  test.each([undefined, null, 'text', 1, [], ['a']])('%j is refused at its own path', async (info) => {
+  test.each([undefined, null, 'text', 1, [], ['a']])('%j is rejected at its own path', async (info) => {
     expect(await paths({ ...body, info })).toEqual(['info']);
   });
 
@@ -50,7 +50,7 @@ describe('info', () => {
   });
 
   describe.each(['market_id', 'boq_list_id', 'name'])('%s', (field) => {
-    test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))('refuses %s', async (_, value) => {
+    test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))('rejects %s', async (_, value) => {
       expect(await paths(withInfo({ [field]: value }))).toEqual([`info.${field}`]);
     });
     test.each(withLabels([...textsAtLimit, ' ', '\u0000', '𝄞']))('accepts %s', async (_, value) => {
@@ -60,7 +60,7 @@ describe('info', () => {
 
   describe('currency_iso', () => {
     test.each([...invalidTexts, 'us', 'usdd', 'us1', ' usd', 'usd ', 'usd\n', 'ÜSD', 'ｕｓｄ', 'ﬁn', '\ud800'])(
-      'refuses %j',
+      'rejects %j',
       async (value) => {
         expect(await paths(withInfo({ currency_iso: value }))).toEqual(['info.currency_iso']);
       },
@@ -82,18 +82,18 @@ describe('info', () => {
       '06/2026\n',
       '０６/2026',
     ];
-    test.each([...invalidTexts, ...notMonths])('refuses %j', async (value) => {
+    test.each([...invalidTexts, ...notMonths])('rejects %j', async (value) => {
       expect(await paths(withInfo({ date: value }))).toEqual(['info.date']);
     });
   });
 });
 
 describe('products', () => {
-  test.each([undefined, null, 'text', 1, [], [PRICES], {}])('%j are refused at their own path', async (products) => {
+  test.each([undefined, null, 'text', 1, [], [PRICES], {}])('%j are rejected at their own path', async (products) => {
     expect(await paths({ ...body, products })).toEqual(['products']);
   });
 
-  test.each(['null', '1', '[]', '"text"'])('a product that is %s is refused at its own path', async (prices) => {
+  test.each(['null', '1', '[]', '"text"'])('a product that is %s is rejected at its own path', async (prices) => {
     expect(await pathsOfProduct('p', prices)).toEqual(['products.p']);
   });
 
@@ -107,7 +107,7 @@ describe('products', () => {
   describe.each(['price_list_price', 'expected_forward_cost_price'])('%s', (field) => {
     const prices = (price: string) => JSON.stringify({ ...PRICES, [field]: 'PRICE' }).replace('"PRICE"', price);
     test.each(['-1', '-0.01', '-5e-324', '1e400', '-1e400', '"1"', 'null', 'true', '[]', '[1]', '{}'])(
-      'refuses %s',
+      'rejects %s',
       async (price) => {
         expect(await pathsOfProduct('p', prices(price))).toEqual([`products.p.${field}`]);
       },
@@ -141,10 +141,10 @@ describe('a product identifier', () => {
     'a'.repeat(1501),
     `${'é'.repeat(750)}a`,
   ];
-  test.each(withLabels(invalidIds))('%s is refused', async (_, id) => {
+  test.each(withLabels(invalidIds))('%s is rejected', async (_, id) => {
     const [path, ...more] = await pathsOfProduct(id);
     expect(more).toEqual([]);
-    // One that is far too long is not answered in full.
+    // An id that is far too long is truncated in the response.
     if (id.length > 1500) expect(path).toMatch(/^products\.a{100}…$/);
     else expect(path).toBe(`products.${id}`);
   });
@@ -225,7 +225,7 @@ describe('a product identifier', () => {
     );
   }
 
-  test('is judged by the rule and by nothing else', () =>
+  test('is valid exactly if the rule allows it', () =>
     fc.assert(
       fc.property(anyId, (id) => expect(validateProductId(id) === undefined).toBe(allowed(id))),
       { numRuns: 5000 },
@@ -257,7 +257,7 @@ describe('a hundred errors', () => {
       Array.from({ length: count }, (_, i) => [`p${i}`, { price_list_price: -1, expected_forward_cost_price: -1 }]),
     );
 
-  test('are the most that are answered, and the message says that there may be more', async () => {
+  test('are the maximum in a response, and the message says that there may be more', async () => {
     const response = await send({ info: {}, products: badProducts(100_000) });
     const found = expectValidationErrorPaths(response);
     expect(found).toHaveLength(100);
@@ -266,7 +266,7 @@ describe('a hundred errors', () => {
     expect((response.json as { message: string }).message).toMatch(/may be more/);
   });
 
-  test('and fewer are answered in full, which the message does not doubt', async () => {
+  test('and fewer are all returned, and the message does not mention more', async () => {
     const response = await send({ ...body, products: badProducts(49) });
     expect(expectValidationErrorPaths(response)).toHaveLength(98);
     expect((response.json as { message: string }).message).toBe('Payload is invalid');

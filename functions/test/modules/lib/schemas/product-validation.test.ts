@@ -35,7 +35,7 @@ const textOf = (body: unknown) =>
     '$1',
   );
 
-test('prices are judged as the schema judges them, whichever way is taken', () =>
+test('prices are validated as by the schema, on the fast path and off it', () =>
   fc.assert(
     fc.property(product, (prices) => {
       const text = textOf({ info: createPriceListBody(1).info, products: { a: prices } });

@@ -69,7 +69,7 @@ describe.each(['getOrdersByTeam', 'supplyOrdersInvoices'] as const)('%s', (name)
   });
 
   test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))(
-    'refuses the team_id %s',
+    'rejects the team_id %s',
     async (_, team_id) => {
       expect(await paths({ ...body, team_id })).toEqual(['team_id']);
     },
@@ -84,7 +84,7 @@ describe.each(['getOrdersByTeam', 'supplyOrdersInvoices'] as const)('%s', (name)
   );
 
   describe.each(['start_date', 'end_date'])('%s', (field) => {
-    test.each([...invalidTexts, ...loneSurrogates, ...notDays])('refuses %j', async (day) => {
+    test.each([...invalidTexts, ...loneSurrogates, ...notDays])('rejects %j', async (day) => {
       expect(await paths({ ...body, [field]: day })).toEqual([field]);
     });
 
@@ -101,7 +101,7 @@ describe.each(['getOrdersByTeam', 'supplyOrdersInvoices'] as const)('%s', (name)
 
 describe('status', () => {
   test.each([...invalidTexts, 'all', 'ALL ', 'Waiting', 'PENDING', 'constructor', '\ud800'])(
-    'of orders refuses %j',
+    'of orders rejects %j',
     async (status) => {
       const json = { ...operations.getOrdersByTeam.body, status };
       expect(expectValidationErrorPaths(await service.call('getOrdersByTeam', { json }))).toEqual(['status']);
@@ -109,7 +109,7 @@ describe('status', () => {
   );
 
   test.each([undefined, '', '0', '1', 'null', 'ALL', true, false, 2, -1, 0.5, [], [0], {}])(
-    'of supply orders refuses %j',
+    'of supply orders rejects %j',
     async (status) => {
       const json = { ...operations.supplyOrdersInvoices.body, status };
       expect(expectValidationErrorPaths(await service.call('supplyOrdersInvoices', { json }))).toEqual(['status']);
@@ -151,7 +151,7 @@ describe('a day', () => {
       { numRuns: 2000 },
     ));
 
-  test('is refused in any other form', () =>
+  test('is rejected in any other form', () =>
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...Array.from('0123456789-/T:Z+ \n')), maxLength: 12 }),
@@ -163,7 +163,7 @@ describe('a day', () => {
     ));
 });
 
-test('whatever the body is, a judge answers or refuses it', () =>
+test('for any body, the validator returns a value or a validation error', () =>
   fc.assert(
     fc.property(
       fc.jsonValue(),
