@@ -3,13 +3,17 @@ import { parseArgs } from 'node:util';
 import { renderSoakChart, renderSoakText } from './report';
 import { soak } from './soak';
 
-/** `npm run soak -- [--seconds 120] [--connections 64] [--outage 8] [--seed N] [--svg FILE]`; exits with 1 if anything must not be. */
+/**
+ * `npm run soak -- [--seconds 240] [--outage 60] [--watch 30s] [--connections 64] [--seed N] [--svg FILE]`; exits with 1
+ * if anything is lost, twice or left to an operator.
+ */
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '120' },
+    seconds: { type: 'string', default: '240' },
     connections: { type: 'string', default: '64' },
-    outage: { type: 'string', default: '8' },
+    outage: { type: 'string', default: '60' },
+    watch: { type: 'string', default: '30s' },
     seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 1e9)) },
     svg: { type: 'string' },
   },
@@ -21,9 +25,11 @@ async function main(): Promise<void> {
     connections: Number(values.connections),
     outageSeconds: Number(values.outage),
     seed: Number(values.seed),
+    watch: values.watch,
   };
-  const report = await soak(options, (seconds, answers) => {
-    process.stderr.write(`\r${seconds} of ${options.seconds} s, ${answers} answers`);
+  if (!(options.seconds > 2 * options.outageSeconds)) throw new Error('--seconds must be more than two outages');
+  const report = await soak(options, (seconds, responses) => {
+    process.stderr.write(`\r${seconds} of ${options.seconds} s, ${responses} responses`);
   });
   process.stderr.write('\n');
   console.log(renderSoakText(report));

@@ -36,6 +36,8 @@ const MIN_PAUSE_MS = 1_000;
 export class Sweeper {
   /** Attempts at work here, by `document_id`. */
   readonly #running = new Map<string, Promise<void>>();
+  /** Found by the last look with --watch, and not started yet. */
+  #waiting: KeyRecord[] = [];
   /** Attempts whose stored payload is invalid, and why: it is not read again. */
   readonly #invalid = new Map<string, string>();
   /** What was last reported of an attempt that is left to an operator: each reason is reported once. */
@@ -67,7 +69,8 @@ export class Sweeper {
       let pauseMs = intervalMs;
       try {
         const { due, nextExpiry } = await this.#readDue();
-        for (const record of due) this.#start(record);
+        this.#waiting = due.filter(({ document_id }) => !this.#running.has(document_id));
+        this.#startWaiting();
         pauseMs = Math.min(intervalMs, Math.max(MIN_PAUSE_MS, nextExpiry - clock.now() + MIN_PAUSE_MS));
       } catch (error) {
         onError(error);
@@ -89,11 +92,17 @@ export class Sweeper {
     return { due, nextExpiry: Math.min(...leases, Infinity), unreadable };
   }
 
-  #start(record: KeyRecord): void {
-    const { document_id } = record;
-    if (this.#running.size >= this.options.concurrency || this.#running.has(document_id)) return;
-    const work = this.#sweepKey(record).finally(() => this.#running.delete(document_id));
-    this.#running.set(document_id, work);
+  #startWaiting(): void {
+    while (this.#running.size < this.options.concurrency && !this.context.signal.aborted) {
+      const record = this.#waiting.shift();
+      if (record === undefined) return;
+      const { document_id } = record;
+      const work = this.#sweepKey(record).finally(() => {
+        this.#running.delete(document_id);
+        this.#startWaiting();
+      });
+      this.#running.set(document_id, work);
+    }
   }
 
   async #sweepKey(record: KeyRecord): Promise<void> {

@@ -144,6 +144,20 @@ test('with --watch it resumes an attempt as soon as its lease expires, and ends 
   expect([code, out]).toEqual([0, expect.stringContaining('"result":"resumed"')]);
 });
 
+test('with --watch one look resumes every key that is due, behind keys that are left to an operator too', async () => {
+  const rejected = ['a', 'b', 'c', 'd'];
+  for (const key of rejected) await submitAndFail(key, {});
+  const due = ['e', 'f', 'g', 'h', 'i', 'j'];
+  for (const key of due) await submitAndFail(key, STOPPED);
+  const watching = command.start('sweep', '--watch', '1h', '--json');
+  const completed = service.db.collection('price_list_idempotency').where('status', '==', 'completed');
+  for (let waited = 0; waited < 30_000 && (await completed.get()).size < due.length; waited += 200) await delay(200);
+  watching.process.kill('SIGTERM');
+  const { out } = await watching.output;
+  expect(out.split('"result":"resumed"')).toHaveLength(1 + due.length);
+  for (const key of due) await expectReplayed(key);
+});
+
 test('a sweep that is stopped in the middle gives its attempt back, and the next one completes it', async () => {
   await submitAndFail('crashed', CRASHED);
   const hung = service.firestore.faults.inject({

@@ -58,14 +58,17 @@ export interface DeployedFunction {
 /**
  * Serves one function of a deploy package under the Functions Framework, as production does: a process of its own, the target
  * named on the command line, secrets and settings in the environment, and nothing else of this machine's environment.
+ *
+ * @param givenPort a port on which nothing listens; by default any that is free
  */
 export async function startDeployedFunction(
   folder: string,
   target: string,
   env: Record<string, string>,
+  givenPort?: number,
 ): Promise<DeployedFunction> {
   const framework = createRequire(resolve(folder, 'package.json')).resolve('@google-cloud/functions-framework');
-  const port = await freePort();
+  const port = givenPort ?? (await freePort());
   const child = spawn(process.execPath, [join(dirname(framework), 'main.js'), `--target=${target}`], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
