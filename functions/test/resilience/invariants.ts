@@ -6,7 +6,7 @@ import { keyRecordSchema, type KeyRecord, type ArchivedAttempt } from '../../src
 import { computeFingerprint, canonicalJsonChunks, decompressChunks } from '../../src/price-lists/payload';
 import { toProductEntries } from '../support/submissions';
 
-/** What must hold of the database at any moment, whatever has happened (docs/reliability.md). Read through the real SDK. */
+/** What must hold of the database at any moment, after any fault (docs/reliability.md). Read through the real SDK. */
 
 const LISTS = [
   { collection: 'expected_forward_costs', id: 'expected_forward_cost_id', price: 'expected_forward_cost_price' },

@@ -60,7 +60,7 @@ async function startHost(): Promise<Host> {
   };
 }
 
-/** What is left of an attempt that was killed at a call: nothing, a claim whose lease has to run out, or everything. */
+/** What is left of an attempt that was killed at a call: nothing, a claim whose lease must expire, or everything. */
 function leftAt(name: CallName, when: 'before' | 'after'): 'nothing' | 'a claim' | 'ready lists' {
   const index = CREATION_CALLS.indexOf(name) + (when === 'after' ? 1 : 0);
   if (index <= CREATION_CALLS.indexOf('claim')) return 'nothing';

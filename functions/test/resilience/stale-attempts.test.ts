@@ -13,7 +13,7 @@ import { resolveAfterLease } from './resolving';
  * continues. It must change nothing, and its client must get a response that matches the state of the key.
  */
 
-const KEY = 'zombie';
+const KEY = 'stale';
 const body = createLabelledBody(KEY);
 const otherBody = createLabelledBody(KEY, { name: 'another' });
 const DIFFERS = { error: 'Idempotency key already used with a different payload' };
@@ -90,7 +90,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
     const after = await everything();
     // The batch that was under way is the one thing that lands; it is of a list that stays failed.
     const landed = [...after].filter(([path, time]) => before.get(path) !== time).map(([path]) => path);
-    expect(landed.every((path) => /^price_lists\/\w+\/products\/zombie\./.test(path))).toBe(true);
+    expect(landed.every((path) => /^price_lists\/\w+\/products\/stale\./.test(path))).toBe(true);
     expect(landed).toHaveLength(name === entriesBatch ? 500 : name === 'price entries, batch 2' ? 1 : 0);
     expect((await check()).get(KEY)?.status).toBe('requires_review');
   });

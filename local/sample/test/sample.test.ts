@@ -62,7 +62,7 @@ test('every order and supply order belongs to a team and a market that there is'
   expect(of('orders').filter(({ id, data }) => !id.includes('-bad-') && !markets.has(data['market_id']))).toEqual([]);
 });
 
-test('the codes are real: countries and currencies that this runtime knows, whatever their case', () => {
+test('the codes are real: countries and currencies that this runtime knows, in any case', () => {
   const currencies = new Set(Intl.supportedValuesOf('currency'));
   const codes = [...of('teams'), ...of('markets'), ...of('warehouses')].flatMap(({ data }) => [
     ['country', data['country_iso']],

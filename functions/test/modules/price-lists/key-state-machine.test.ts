@@ -260,7 +260,7 @@ describe('an outcome', () => {
   test('gives the response to one payload to no other', () =>
     always(({ after, outcome, event }) => {
       const { fingerprint } = getCaller(event);
-      // A renewal by the owner is about its lease, whatever payload its event names.
+      // A renewal by the owner concerns its lease, for any payload in its event.
       if (outcome.kind === 'owned' && event.kind === 'renewed') return;
       if (after === undefined || after.status === 'released' || fingerprint === undefined) return;
       if (fingerprint === after.fingerprint) expect(outcome.kind).not.toBe('payload_mismatch');
