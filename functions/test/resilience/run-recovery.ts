@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import { measureRecovery } from './recovery';
 
-/** npm run recovery -- [--runs 20] [--products 100000] [--concurrency 4] */
+/** npm run recovery -- [--runs 20] [--products 100000] [--concurrency 2] */
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '20' },
     products: { type: 'string', default: '100000' },
-    concurrency: { type: 'string', default: '4' },
+    concurrency: { type: 'string', default: '2' },
   },
 });
 
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     products: Number(values.products),
     concurrency: Number(values.concurrency),
   };
-  const runs = await measureRecovery({ ...sizes, watch: '30s', pollMs: 1_000, random: Math.random }, (run) => {
+  const runs = await measureRecovery({ ...sizes, watch: '30s', pollMs: 5_000, random: Math.random }, (run) => {
     const seconds = (run.recoveryMs / 1_000).toFixed(1);
     console.log(
       `${run.boqListId}: killed after ${run.killedAfter} of ${run.commits} commits, replayed after ${seconds} s`,
