@@ -1,3 +1,4 @@
+const { channel } = require('node:diagnostics_channel');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
 
@@ -30,9 +31,13 @@ function spanRealms(global) {
 
 spanRealms(globalThis);
 
+/** The service subscribes to it for the life of its process, which here is the life of a test file. */
+const requests = channel('http.server.request.start');
+
 /** Node's environment for tests, beside packages that all test files share (runtime.cjs). */
 module.exports = class SharedPackagesEnvironment extends NodeEnvironment {
   #variables;
+  #subscribers = [];
 
   async setup() {
     await super.setup();
@@ -40,9 +45,15 @@ module.exports = class SharedPackagesEnvironment extends NodeEnvironment {
     // Packages read the environment variables of the process, so tests have to set the same.
     this.#variables = { ...process.env };
     this.global.process.env = process.env;
+    requests.subscribe = (subscriber) => {
+      this.#subscribers.push(subscriber);
+      Object.getPrototypeOf(requests).subscribe.call(requests, subscriber);
+    };
   }
 
   async teardown() {
+    for (const subscriber of this.#subscribers) requests.unsubscribe(subscriber);
+    delete requests.subscribe;
     for (const name of Object.keys(process.env))
       if (!(name in this.#variables)) Reflect.deleteProperty(process.env, name);
     Object.assign(process.env, this.#variables);
