@@ -28,7 +28,7 @@ const breaks: Record<string, Break> = {
     file: REPOSITORY,
     line: 'if (key.version === undefined) writes.create(key.reference, record);',
     broken: 'if (key.version === undefined) writes.set(key.reference, record);',
-    caught: /only a released key is claimed again/,
+    caught: /only a released key is claimed again|completed is final/,
   },
   'a completion without a condition': {
     file: REPOSITORY,

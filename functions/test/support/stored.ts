@@ -91,6 +91,8 @@ export function toExpectedCode(value: unknown): string | null {
 
 /** What a value holds under a name, if it is a map. */
 export function getField(value: unknown, name: string): unknown {
-  const isMap = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
-  return isMap && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  // A plain object of whichever realm: fast-check makes its own outside that of the test file.
+  const prototype: unknown = value !== null && typeof value === 'object' ? Object.getPrototypeOf(value) : undefined;
+  const isMap = typeof prototype === 'object' && prototype !== null && Object.getPrototypeOf(prototype) === null;
+  return isMap && Object.hasOwn(value as object, name) ? (value as Record<string, unknown>)[name] : undefined;
 }
