@@ -1,3 +1,4 @@
+import { writeOptions } from '../../src/lib/runtime-options';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Call, Code, Fault, FaultAction } from '../../../local/firestore/index';
 import { setTimeoutHandler } from '../../../node_modules/@google-cloud/firestore/build/src/backoff';
@@ -43,6 +44,8 @@ beforeAll(async () => {
   const sleep = systemClock.sleep.bind(systemClock);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
+  // An attempt retries until its request's time is up: 10 s here, beside what is kept to fail it and to respond.
+  jest.replaceProperty(writeOptions as { timeoutSeconds: number }, 'timeoutSeconds', 70);
   jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
   setTimeoutHandler((resume, ms) => setTimeout(resume, ms / COMPRESSION));
 });
