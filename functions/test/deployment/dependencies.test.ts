@@ -14,9 +14,6 @@ interface LockedPackage {
   resolved?: string;
   link?: boolean;
   dev?: boolean;
-  os?: string | string[];
-  cpu?: string | string[];
-  libc?: string | string[];
   hasInstallScript?: boolean;
   deprecated?: string;
 }
@@ -120,11 +117,7 @@ test('the Node of the npm scripts is one version, locked by its hash for each sy
   }
 });
 
-test('npm ci installs at most 615 packages on Linux', () => {
-  const suits = (wanted: string | string[] | undefined, own: string) =>
-    wanted === undefined || [wanted].flat().includes(own);
-  const installed = readLock('package-lock.json').filter(
-    ([, { os, cpu, libc }]) => suits(os, 'linux') && suits(cpu, 'x64') && suits(libc, 'glibc'),
-  );
-  expect(installed.length).toBeLessThanOrEqual(615);
+test('npm ci installs at most 600 packages', () => {
+  // npm's own record of what it installed: the lock file has packages of other systems too.
+  expect(readLock('node_modules/.package-lock.json').length).toBeLessThanOrEqual(600);
 });
