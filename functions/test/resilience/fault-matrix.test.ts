@@ -45,7 +45,8 @@ beforeAll(async () => {
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
   // An attempt retries until its request's time is up: 10 s here, beside what is kept to fail it and to respond.
-  jest.replaceProperty(writeOptions, 'timeoutSeconds', 70);
+  const options: { timeoutSeconds: number } = writeOptions;
+  jest.replaceProperty(options, 'timeoutSeconds', 70);
   jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
   setTimeoutHandler((resume, ms) => setTimeout(resume, ms / COMPRESSION));
 });
