@@ -1,5 +1,5 @@
+import { statSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { build, transform } from 'esbuild';
 
 /**
  * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
@@ -11,13 +11,28 @@ import { build, transform } from 'esbuild';
  *     package.json        the packages that are not bundled, with exact versions
  *     package-lock.json   the repository's package-lock.json, pruned to those packages without a registry
  *
- * Bundles everything except the Functions Framework, which is the program that loads the functions.
+ * Bundles everything except the Functions Framework, which is the program that loads the functions. With `--if-changed` it
+ * builds only if a file that the last build read or wrote has changed since.
  */
 
 const SOURCE = 'functions';
 const DIST = 'functions/dist';
 const INDEX = 'index.cjs';
 const COMPILE_CACHE = 'compile-cache.cjs';
+
+/** State of each file that the last build read or wrote. */
+const RECORD = 'functions/.dev/build.json';
+/** Files that a build reads beside the bundled ones. npm changes the second when it installs any other package. */
+const CONFIG_FILES = [
+  '.nvmrc',
+  'node_modules/.package-lock.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'functions/package.json',
+  'functions/src/index.ts',
+  'scripts/build.mjs',
+  'scripts/compile-cache.cjs',
+];
 
 /** Packages that production installs. */
 const RUNTIME = ['@google-cloud/functions-framework'];
@@ -62,36 +77,64 @@ function throwing(path, names) {
   return names.map((name) => `export function ${name}() { throw new Error(${message}); }`).join('\n');
 }
 
-const functions = exportedFunctions(await readFile(`${SOURCE}/src/index.ts`, 'utf8'));
+if (!process.argv.includes('--if-changed') || !(await isCurrent())) await buildPackage();
 
-const { name, version, description, license, dependencies } = await json(`${SOURCE}/package.json`);
-/** The major version of Node, as functions run on no other; in functions/package.json npm would warn of it on an older Node. */
-const engines = { node: (await readFile('.nvmrc', 'utf8')).split('.')[0] };
-const manifest = {
-  name,
-  version,
-  private: true,
-  description,
-  license,
-  main: INDEX,
-  scripts: { 'gcp-build': `node ${COMPILE_CACHE}` },
-  engines,
-  dependencies: pick(dependencies, RUNTIME),
-  devDependencies: pick(dependencies, TOOLING),
-};
-const lock = prune(await json('package-lock.json'), manifest);
+async function buildPackage() {
+  const startedAt = Date.now();
+  const functions = exportedFunctions(await readFile(`${SOURCE}/src/index.ts`, 'utf8'));
+  const { bundled, inputs } = await bundle(functions);
+  const manifest = await createManifest();
+  const files = new Map([
+    ...bundled,
+    [INDEX, index(functions)],
+    [COMPILE_CACHE, await readFile('scripts/compile-cache.cjs')],
+    ['package.json', pretty(manifest)],
+    ['package-lock.json', pretty(prune(await json('package-lock.json'), manifest))],
+  ]);
+  await mkdir(DIST, { recursive: true });
+  for (const [file, contents] of files) await replace(`${DIST}/${file}`, contents);
+  for (const file of await readdir(DIST)) {
+    if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
+  }
+  await recordBuild(startedAt, [...CONFIG_FILES, ...inputs], [...files.keys()]);
+}
 
-const files = new Map([
-  ...(await bundle()),
-  [INDEX, index()],
-  [COMPILE_CACHE, await readFile('scripts/compile-cache.cjs')],
-  ['package.json', pretty(manifest)],
-  ['package-lock.json', pretty(lock)],
-]);
-await mkdir(DIST, { recursive: true });
-for (const [file, contents] of files) await replace(`${DIST}/${file}`, contents);
-for (const file of await readdir(DIST)) {
-  if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
+/** Whether every file that the last build read or wrote is as that build left it. */
+async function isCurrent() {
+  const record = await json(RECORD).catch(() => ({}));
+  const files = Object.entries(record);
+  return files.length > 0 && files.every(([file, state]) => getFileState(file) === state);
+}
+
+/** Records nothing if a file was changed while it was built: the build may have read it before. */
+async function recordBuild(startedAt, inputs, outputs) {
+  const isStable = inputs.every((file) => statSync(file).ctimeMs < startedAt);
+  const files = isStable ? [...inputs, ...outputs.map((file) => `${DIST}/${file}`)] : [];
+  await mkdir(RECORD.slice(0, RECORD.lastIndexOf('/')), { recursive: true });
+  await replace(RECORD, pretty(Object.fromEntries(files.map((file) => [file, getFileState(file)]))));
+}
+
+/** The time of the last change of its content or name tells files apart that npm unpacks, which all have one modification time. */
+function getFileState(file) {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats && `${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+}
+
+async function createManifest() {
+  const { name, version, description, license, dependencies } = await json(`${SOURCE}/package.json`);
+  return {
+    name,
+    version,
+    private: true,
+    description,
+    license,
+    main: INDEX,
+    scripts: { 'gcp-build': `node ${COMPILE_CACHE}` },
+    // The major version, as functions run on no other; in functions/package.json npm would warn of it on an older Node.
+    engines: { node: (await readFile('.nvmrc', 'utf8')).split('.')[0] },
+    dependencies: pick(dependencies, RUNTIME),
+    devDependencies: pick(dependencies, TOOLING),
+  };
 }
 
 /** Reads the exported functions and their modules from index.ts. */
@@ -100,7 +143,7 @@ function exportedFunctions(source) {
 }
 
 /** Loads each function on first access, because a process serves only one. */
-function index() {
+function index(functions) {
   const getters = functions.map(
     ({ name }) => `  get ${name}() {\n    return require('./${name}.cjs').${name};\n  },\n`,
   );
@@ -108,8 +151,9 @@ function index() {
 }
 
 /** esbuild splits code into shared chunks only as ES modules, so each file is then converted to CommonJS. */
-async function bundle() {
-  const { outputFiles } = await build({
+async function bundle(functions) {
+  const { build, transform } = await import('esbuild');
+  const { outputFiles, metafile } = await build({
     entryPoints: functions.map(({ name, module }) => ({ in: `${SOURCE}/src/${module}.ts`, out: name })),
     outdir: DIST,
     outExtension: { '.js': '.cjs' },
@@ -117,6 +161,7 @@ async function bundle() {
     bundle: true,
     splitting: true,
     write: false,
+    metafile: true,
     platform: 'node',
     target: 'node24',
     format: 'esm',
@@ -124,7 +169,7 @@ async function bundle() {
     plugins: [leanSdk],
     logLevel: 'warning',
   });
-  return Promise.all(
+  const bundled = await Promise.all(
     outputFiles.map(async ({ path, text }) => {
       // As `require`, since Node gives an `import()` of CommonJS another default export than esbuild does.
       const supported = { 'dynamic-import': false };
@@ -132,6 +177,8 @@ async function bundle() {
       return [path.slice(path.lastIndexOf('/') + 1), code];
     }),
   );
+  const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith(`${leanSdk.name}:`));
+  return { bundled, inputs };
 }
 
 /** Prunes the lock file to the manifest's packages, with the manifest's own `dev` marks. */

@@ -1,4 +1,4 @@
-/** Escaped HTML. Only {@link html} makes one, so every text in a page is escaped. */
+/** A piece of HTML. Only {@link html} makes one, so every text in a page is escaped. */
 export class Html {
   constructor(readonly text: string) {}
 }

@@ -3,9 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-
-/** Loopback only: nothing outside this machine can call the functions. */
-export const HOST = '127.0.0.1';
+import { HOST } from './local-config';
 
 /** A function with the deployment options that firebase-functions attaches to it. */
 export type DeployableFunction = HttpFunction & { readonly __endpoint: { readonly region: readonly string[] } };

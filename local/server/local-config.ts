@@ -1,3 +1,9 @@
+/** Project id of everything on this machine. A name that begins with demo- is of no real project. */
+export const PROJECT = 'demo-price-lists';
+
+/** Loopback only: nothing outside this machine can call the functions. */
+export const HOST = '127.0.0.1';
+
 /**
  * What `npm start` can be told, one environment variable each; scripts may rely on them.
  *
@@ -23,7 +29,7 @@ export interface LocalConfig {
 /** The key to try the service with, empty for none: a setting may hold several, one a line. */
 export const getFirstApiKey = (apiKey: string): string => apiKey.trim().split('\n')[0]?.trim() ?? '';
 
-/** Why `npm start` cannot go on, in one line for the terminal. */
+/** Why `npm start` cannot go on, in one line for whoever typed it. */
 export class StartupError extends Error {}
 
 /** @throws StartError */

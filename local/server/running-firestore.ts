@@ -4,7 +4,9 @@ import { connect } from 'node:net';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FirestoreOptions, IndexDefinitions } from '../firestore';
+import { SqliteStorage } from '../firestore/sqlite-storage';
 import { StartupError } from './local-config';
+import { assertPortFree } from './port';
 
 /** What the thread says once: where it listens, or why it does not. */
 export type ThreadMessage = { address: string } | { error: string };
@@ -13,6 +15,12 @@ export type ThreadMessage = { address: string } | { error: string };
 export interface RunningFirestore {
   address: string;
   close(): Promise<void>;
+}
+
+/** How to embed one. */
+interface FirestoreConfig {
+  port: number;
+  dataDir: string;
 }
 
 /** Milliseconds for a Firestore that is said to run to take a connection. */
@@ -29,7 +37,7 @@ export async function connectFirestore(address: string): Promise<RunningFirestor
     const socket = connect({ host, port: Number(port) });
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
   } catch {
-    throw new StartupError(`No Firestore responds at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
+    throw new StartupError(`No Firestore answers at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
   }
   return { address, close: () => Promise.resolve() };
 }
@@ -41,15 +49,14 @@ export async function connectFirestore(address: string): Promise<RunningFirestor
  *
  * @throws StartError in the embedded Firestore's own words: a taken port, a data folder in use or damaged
  */
-export async function startFirestoreThread(where: { port: number; dataDir: string }): Promise<RunningFirestore> {
+export async function startFirestoreThread(where: FirestoreConfig): Promise<RunningFirestore> {
+  await assertPortFree(where.port, 'FIRESTORE_PORT');
+  assertDataDirUsable(where);
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
   const workerData: FirestoreOptions = { ...where, indexes };
   const thread = new Worker(resolve('local/server/firestore-thread.ts'), { workerData });
   const [started] = (await once(thread, 'message')) as [ThreadMessage];
-  if ('error' in started) {
-    const settings = `FIRESTORE_PORT ${where.port}, DATA_DIR ${where.dataDir}`;
-    throw new StartupError(`Firestore cannot start (${settings}): ${started.error}`);
-  }
+  if ('error' in started) throw createStartError(where, started.error);
   return {
     address: started.address,
     close: async () => {
@@ -59,3 +66,16 @@ export async function startFirestoreThread(where: { port: number; dataDir: strin
     },
   };
 }
+
+/** Opens the data folder and closes it again: the thread needs half a second until it can tell. */
+function assertDataDirUsable(where: FirestoreConfig): void {
+  if (where.dataDir === ':memory:') return;
+  try {
+    SqliteStorage.open(where.dataDir).close();
+  } catch (error) {
+    throw createStartError(where, (error as Error).message);
+  }
+}
+
+const createStartError = ({ port, dataDir }: FirestoreConfig, reason: string) =>
+  new StartupError(`Firestore cannot start (FIRESTORE_PORT ${port}, DATA_DIR ${dataDir}): ${reason}`);

@@ -1,23 +1,19 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Firestore } from '@google-cloud/firestore';
-import { createDataRoutes } from '../data-pages';
-import { createDataSource } from '../data-pages/data-source';
-import { createReferenceRoutes } from '../reference';
-import { seedIfEmpty } from '../sample';
-import { startFunctionsServer, type FunctionsServer, type GetRoute } from './functions-server';
 import { loadFunctions } from './load-functions';
-import { getFirstApiKey, readConfig, StartupError, type LocalConfig } from './local-config';
+import { PROJECT, readConfig, StartupError, type LocalConfig } from './local-config';
 import { installLogFormat } from './log-format';
+import { assertPortFree } from './port';
 import { connectFirestore, startFirestoreThread, type RunningFirestore } from './running-firestore';
-import { formatStartupMessage } from './startup-message';
+import type { StartServer } from './serve';
 
 /**
  * `npm start` builds the functions and serves them over a Firestore of their own until Ctrl-C. `npm run dev` (`--watch`)
- * replaces them whenever a source file is saved.
+ * replaces them whenever a source file is saved. Checks the config before it loads anything large.
  */
 
-export const PROJECT = 'demo-price-lists';
+export { PROJECT };
+
 const BUNDLE = 'functions/dist';
 
 /** Time for open requests to finish after Ctrl-C. */
@@ -29,25 +25,49 @@ const SAME_SIGNAL_MS = 500;
 async function main(): Promise<void> {
   const isWatching = process.argv.includes('--watch');
   const config = readConfig(process.env);
-  const [firestore] = await Promise.all([openFirestore(config), isWatching ? undefined : build()]);
-  setEnvironment(config, firestore.address);
-  const client = new Firestore();
-  const seeded = config.sampleData ? await seedIfEmpty(client) : 0;
-  const functions = await serveFunctions(config, client, isWatching);
+  await assertPortFree(config.functionsPort, 'FUNCTIONS_PORT');
+  setEnvironment(config);
+  const [firestore, serve] = await Promise.all([openFirestore(config), loadServer(isWatching)]);
+  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+  const server = await serve(config, firestore.address);
 
   stopOnSignal(async () => {
-    await functions.close(GRACE_MS);
-    await client.terminate();
+    await server.close(GRACE_MS);
     await firestore.close();
   });
-  console.log(formatStartupMessage({ config, functions, firestoreAddress: firestore.address, seeded }));
+  console.log(server.message);
   const task = isWatching ? 'Saved files in functions/src are live at once.' : '';
   console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. ${task} Ctrl-C stops it.`.replace('  ', ' '));
 }
 
-async function build(): Promise<void> {
+/** Loads the functions first, because they reject an invalid setting, and then the packages that serve them. */
+async function loadServer(isWatching: boolean) {
+  installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
+  const startServer = isWatching ? (await import('./dev-server')).startDevServer : await loadBuild();
+  const { serve } = await import('./serve');
+  return (config: LocalConfig, firestoreAddress: string) => serve(config, firestoreAddress, startServer);
+}
+
+/** The functions look for Firestore at their first request, so its address may be set later. */
+async function loadBuild(): Promise<StartServer> {
+  await buildIfChanged();
   try {
-    await promisify(execFile)(process.execPath, ['scripts/build.mjs']);
+    // The built package loads each function when it is first read.
+    const functions = { ...loadFunctions(BUNDLE) };
+    const { startFunctionsServer } = await import('./functions-server');
+    return (options) => startFunctionsServer({ ...options, functions });
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ConfigError') throw new StartupError(error.message);
+    throw error;
+  }
+}
+
+async function buildIfChanged(): Promise<void> {
+  const build = promisify(execFile)(process.execPath, ['scripts/build.mjs', '--if-changed']);
+  // A start that fails meanwhile leaves no build behind.
+  process.once('exit', () => build.child.kill());
+  try {
+    await build;
   } catch (error) {
     throw new StartupError(describeBuildFailure((error as { stderr?: string }).stderr ?? ''));
   }
@@ -65,12 +85,11 @@ async function openFirestore({ firestore }: LocalConfig): Promise<RunningFiresto
 }
 
 /** Sets what the functions and the Firestore clients of this process read, over the shell's values for other projects. */
-function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig, firestoreAddress: string): void {
+function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig): void {
   Object.assign(process.env, {
     GCLOUD_PROJECT: PROJECT,
     GOOGLE_CLOUD_PROJECT: PROJECT,
     FIREBASE_CONFIG: JSON.stringify({ projectId: PROJECT }),
-    FIRESTORE_EMULATOR_HOST: firestoreAddress,
     API_KEY: apiKey,
     CORS_ALLOWED_ORIGINS: corsAllowedOrigins,
     // Google's libraries would look for a metadata server on the network.
@@ -78,28 +97,6 @@ function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig, 
   });
   // gRPC would use the shell's proxy for the embedded Firestore, too.
   if (typeof firestore === 'object') process.env['no_grpc_proxy'] = '127.0.0.1';
-}
-
-async function serveFunctions(
-  { functionsPort: port, apiKey }: LocalConfig,
-  client: Firestore,
-  isWatching: boolean,
-): Promise<FunctionsServer> {
-  const referenceRoutes = createReferenceRoutes(getFirstApiKey(apiKey));
-  const getDataRoute = createDataRoutes(createDataSource(client));
-  const getExtraRoute: GetRoute = (path) => referenceRoutes.get(path) ?? getDataRoute(path);
-  installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
-  try {
-    if (isWatching) {
-      const { startDevServer } = await import('./dev-server');
-      return await startDevServer({ port, project: PROJECT, getExtraRoute });
-    }
-    return await startFunctionsServer({ port, project: PROJECT, functions: loadFunctions(BUNDLE), getExtraRoute });
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ConfigError') throw new StartupError(error.message);
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new StartupError(`Port ${port} is taken. Stop what listens there, or choose another with FUNCTIONS_PORT.`);
-  }
 }
 
 /** Stops cleanly at the first Ctrl-C or SIGTERM, and immediately at the second. */

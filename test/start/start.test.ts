@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +10,7 @@ import {
   call,
   cleanUp,
   createFirestoreClient,
+  isGroupRunning,
   post,
   startLocalServer,
   startExpectingFailure,
@@ -17,7 +18,10 @@ import {
   type LocalServer,
 } from '../support/local-server';
 
-/** `npm start` by its interface: each row of the table in local/server/local-config.ts, and how it starts and stops. */
+/**
+ * `npm start` by its interface: each row of the table in local/server/local-config.ts, and how it starts and stops. Starts that
+ * fail run side by side, before all else.
+ */
 
 jest.setTimeout(60_000);
 afterAll(cleanUp);
@@ -151,23 +155,7 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
   await firestore.close();
 });
 
-test('the settings of a shell for other projects and for a proxy change nothing', async () => {
-  const local = await startLocalServer({
-    FIREBASE_CONFIG: '{"projectId":"production"}',
-    GOOGLE_CLOUD_PROJECT: 'production',
-    GCLOUD_PROJECT: 'production',
-    http_proxy: 'http://127.0.0.1:9',
-    grpc_proxy: 'http://127.0.0.1:9',
-    no_proxy: '',
-  });
-  expect(count((await call(local.address('getTeams'), { headers: key })).text)).toBe(8);
-  const db = createFirestoreClient(local.firestoreAddress);
-  expect((await db.collection('teams').count().get()).data().count).toBe(8);
-  await db.terminate();
-  await local.stop();
-});
-
-test.each([
+test.concurrent.each([
   ['FUNCTIONS_PORT', '70000'],
   ['FIRESTORE_PORT', 'none'],
   ['SAMPLE_DATA', 'no'],
@@ -177,7 +165,7 @@ test.each([
   expect(stderr).toMatch(new RegExp(`^${name} .*"${value}".*\\n$`));
 });
 
-test.each(['http://localhost:3000/', 'localhost:3000', '*'])(
+test.concurrent.each(['http://localhost:3000/', 'localhost:3000', '*'])(
   'an origin that can never match, %s: one line',
   async (origin) => {
     const { code, stdout, stderr } = await startExpectingFailure({
@@ -189,7 +177,7 @@ test.each(['http://localhost:3000/', 'localhost:3000', '*'])(
   },
 );
 
-test('a build folder that cannot be written: one line that says so', async () => {
+test.concurrent('a build folder that cannot be written: one line that says so', async () => {
   const folder = createCheckout();
   writeFileSync(join(folder, 'functions', 'dist'), 'not a folder');
   const { code, stdout, stderr } = await startExpectingFailure({}, folder);
@@ -199,7 +187,7 @@ test('a build folder that cannot be written: one line that says so', async () =>
   );
 });
 
-test.each([
+test.concurrent.each([
   [
     'a file',
     () => {
@@ -216,16 +204,23 @@ test.each([
   expect(stderr).toMatch(/^Firestore cannot start \(.*DATA_DIR.*\): [^\n]+\.\n$/);
 });
 
-test.each(['127.0.0.1:1', '127.0.0.1:70000', '127.0.0.1'])(
+test.concurrent.each(['127.0.0.1:1', '127.0.0.1:70000', '127.0.0.1'])(
   'no Firestore at %s: one line that says so',
   async (address) => {
     const { code, stdout, stderr } = await startExpectingFailure({ FIRESTORE_EMULATOR_HOST: address });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
+    expect(stderr).toMatch(/^No Firestore answers at .* FIRESTORE_EMULATOR_HOST.*\n$/);
   },
 );
 
-test('a damaged data folder is refused in one line that says what to do', async () => {
+test.concurrent('a start that fails ends the build that it began', async () => {
+  const folder = createCheckout();
+  const { pid } = await startExpectingFailure({ FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' }, folder);
+  while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(existsSync(join(folder, 'functions', 'dist'))).toBe(false);
+});
+
+test.concurrent('a damaged data folder is refused in one line that says what to do', async () => {
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'firestore.sqlite'), 'no database '.repeat(1_000));
@@ -264,14 +259,34 @@ const orders = JSON.stringify({
   end_date: '2026-08-01',
 });
 
-test('SIGTERM lets a request under way finish', async () => {
-  const local = await startLocalServer({});
-  const request = await beginRequest(local, orders);
-  local.kill('SIGTERM');
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  request.send();
-  expect(await request.closed).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-  expect(await local.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+describe('with the settings of a shell for other projects and for a proxy', () => {
+  let local: LocalServer;
+  beforeAll(async () => {
+    local = await startLocalServer({
+      FIREBASE_CONFIG: '{"projectId":"production"}',
+      GOOGLE_CLOUD_PROJECT: 'production',
+      GCLOUD_PROJECT: 'production',
+      http_proxy: 'http://127.0.0.1:9',
+      grpc_proxy: 'http://127.0.0.1:9',
+      no_proxy: '',
+    });
+  });
+
+  test('the settings change nothing', async () => {
+    expect(count((await call(local.address('getTeams'), { headers: key })).text)).toBe(8);
+    const db = createFirestoreClient(local.firestoreAddress);
+    expect((await db.collection('teams').count().get()).data().count).toBe(8);
+    await db.terminate();
+  });
+
+  test('SIGTERM lets a request under way finish', async () => {
+    const request = await beginRequest(local, orders);
+    local.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    request.send();
+    expect(await request.closed).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(await local.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
 });
 
 test('a second Ctrl-C does not wait for it', async () => {

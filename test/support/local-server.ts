@@ -13,6 +13,7 @@ export const PROJECT: typeof LocalProject = 'demo-price-lists';
 
 /** How a process ended. */
 export interface ProcessExit {
+  pid: number;
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
@@ -120,9 +121,18 @@ function run(env: Environment, [program = '', ...args]: string[], cwd: string) {
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
   const ended = once(child, 'close').then(([code, signal]): ProcessExit => {
     running.delete(child);
-    return { code: code as number | null, signal: signal as NodeJS.Signals | null, ...output };
+    return { pid: child.pid ?? 0, code: code as number | null, signal: signal as NodeJS.Signals | null, ...output };
   });
   return { child, output, ended };
+}
+
+/** Whether it, or anything that it started, still runs. */
+export function isGroupRunning(pid: number): boolean {
+  try {
+    return process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 const killGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => pid !== undefined && process.kill(-pid, signal);

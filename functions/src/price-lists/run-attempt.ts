@@ -77,7 +77,7 @@ export async function writePendingEntries(
 ): Promise<void> {
   const pace = new Pace(context.clock);
   // An outage costs time, not the attempt: its signal ends the retries.
-  const retryOptions = { ...context, maxElapsedMs: Infinity };
+  const patient = { ...context, maxElapsedMs: Infinity };
   let stopped = false;
   lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
   const write = async (kind: ListKind) => {
@@ -91,7 +91,7 @@ export async function writePendingEntries(
           await lease.keep(signal);
           await writeEntryBatch(context.db, kind, creation, batch);
         };
-        await retry((signal) => pace.call(() => writeBatch(signal), signal), retryOptions);
+        await retry((signal) => pace.call(() => writeBatch(signal), signal), patient);
         lease.advance(batch.ids.length);
         onWritten(batch.ids.length);
       }

@@ -120,24 +120,24 @@ const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 
 /** Compresses a chunk that is a complete response; at this size that is faster than in another thread. */
-function compressSync(chunk: Buffer, encoding: Encoding | undefined): Buffer {
+function compressSync(piece: Buffer, encoding: Encoding | undefined): Buffer {
   switch (encoding) {
     case undefined:
-      return chunk;
+      return piece;
     case 'gzip':
-      return gzipSync(chunk, GZIP);
+      return gzipSync(piece, GZIP);
     case 'br':
-      return brotliCompressSync(chunk, BROTLI);
+      return brotliCompressSync(piece, BROTLI);
   }
 }
 
-function compressStream(chunks: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> {
+function compressStream(pieces: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> {
   switch (encoding) {
     case undefined:
-      return chunks;
+      return pieces;
     case 'gzip':
-      return Readable.from(chunks).compose(createGzip(GZIP)) as AsyncIterable<Buffer>;
+      return Readable.from(pieces).compose(createGzip(GZIP)) as AsyncIterable<Buffer>;
     case 'br':
-      return Readable.from(chunks).compose(createBrotliCompress(BROTLI)) as AsyncIterable<Buffer>;
+      return Readable.from(pieces).compose(createBrotliCompress(BROTLI)) as AsyncIterable<Buffer>;
   }
 }

@@ -281,7 +281,7 @@ describe('a hundred errors', () => {
   });
 });
 
-test('every valid body is accepted as canonical JSON', () =>
+test('every valid body is accepted, and normalised', () =>
   fc.assert(
     fc.property(arbitraryPriceListBody, ({ info, products }) => {
       const parsed = parseSubmission({ info, products });
