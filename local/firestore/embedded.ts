@@ -1,3 +1,4 @@
+import type { ChannelInterface } from '@grpc/grpc-js';
 import { RpcError, invalid } from './errors';
 import { SqliteStorage } from './sqlite-storage';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
@@ -8,6 +9,7 @@ import { Service, type RpcContext, type SendMessage } from './service';
 import { Store } from './store';
 import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
 import { startGrpcServer, type GrpcServer, type ResponseStream } from './grpc-server';
+import { createMemoryChannel } from './memory-channel';
 
 /** How to start an embedded Firestore. */
 export interface FirestoreOptions {
@@ -31,6 +33,8 @@ export interface EmbeddedFirestore {
   readonly port: number;
   /** `host:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
+  /** Creates a channel past the network, for a client in this process (memory-channel.ts). */
+  createChannel(): ChannelInterface;
   /** Faults for tests. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /** Calls a listener with every call that has ended. Returns the function that removes it. */
@@ -71,9 +75,10 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
     });
   };
 
+  const onDisconnect = (peer: string): void => transactions.onDisconnect(peer);
   let server: GrpcServer;
   try {
-    server = await startGrpcServer(host, port, handle, (peer) => transactions.onDisconnect(peer));
+    server = await startGrpcServer(host, port, handle, onDisconnect);
   } catch (error) {
     transactions.close();
     store.close();
@@ -83,6 +88,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
     host,
     port: server.port,
     address: `${host}:${server.port}`,
+    createChannel: () => createMemoryChannel(handle, onDisconnect),
     faults,
     observe: (listener) => {
       listeners.add(listener);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleSimulation, runSimulation } from './program';
+import { bundleSimulation, SimulationHost } from './program';
 
 /**
  * Tests of the tests: the service is broken on purpose, one line at a time, and the simulation must catch it. A break is
@@ -97,16 +97,24 @@ const breaks: Record<string, Break> = {
 
 const folder = mkdtempSync(join(tmpdir(), 'breaks-'));
 
-afterAll(() => rmSync(folder, { recursive: true }));
+/** Two processes, for two processors: each takes every second break. */
+const hosts = [new SimulationHost(), new SimulationHost()] as const;
 
-test.concurrent.each(Object.entries(breaks))(
+afterAll(async () => {
+  await Promise.all(hosts.map((host) => host.close()));
+  rmSync(folder, { recursive: true });
+});
+
+test.concurrent.each(
+  Object.entries(breaks).map(([name, change], i) => [name, change, hosts[i % 2 === 0 ? 0 : 1]] as const),
+)(
   '%s is caught',
-  async (name, { file, line, broken, caught }) => {
+  async (name, { file, line, broken, caught }, host) => {
     const source = readFileSync(file, 'utf8');
     expect(source.split(line)).toHaveLength(2);
     const program = join(folder, `${name.replaceAll(' ', '-')}.cjs`);
     await bundleSimulation(program, { file, contents: source.replace(line, () => broken) });
-    const { code, text } = await runSimulation(program, 1, 300);
+    const { code, text } = await host.run({ program, seed: 1, schedules: 300 });
     expect(text).toMatch(/^seed \d+: /m);
     expect(text).toMatch(caught);
     expect(code).toBe(1);

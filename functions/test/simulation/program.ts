@@ -1,23 +1,61 @@
-import { execFile } from 'node:child_process';
-import { bundleProgram, bundleEnvironment, type SourceReplacement } from '../resilience/bundle';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { bundleEnvironment, bundleProgram, type SourceReplacement } from '../resilience/bundle';
 
 /** Bundles the simulation into one file, perhaps with a file of the service replaced. */
 export const bundleSimulation = (outfile: string, replaced?: SourceReplacement): Promise<void> =>
-  bundleProgram('functions/test/simulation/run-simulation.ts', outfile, replaced);
+  bundleProgram('functions/test/simulation/simulate.ts', outfile, replaced);
 
-/** What a run of the simulation in a process of its own said, and its exit code. */
-export interface ProcessOutput {
+/** Schedules to run, by a bundle of the simulation. */
+export interface SimulationRun {
+  program: string;
+  seed: number;
+  schedules: number;
+}
+
+/** What a run printed, and its exit code. */
+export interface SimulationOutput {
   code: number;
   text: string;
 }
 
-/** Runs schedules in a process of its own. */
-export function runSimulation(program: string, seed: number, schedules: number): Promise<ProcessOutput> {
-  const args = [program, '--schedules', String(schedules), '--seed', String(seed)];
-  const options = { env: bundleEnvironment(), maxBuffer: 64 * 1024 * 1024 };
-  return new Promise((done) => {
-    execFile(process.execPath, args, options, (error, stdout, stderr) =>
-      done({ code: error === null ? 0 : Number(error.code), text: stdout + stderr }),
-    );
+/** Each call to the Firestore SDK takes a stack trace, which nobody reads. */
+const HOST_OPTIONS = ['--stack-trace-limit=1'];
+
+/**
+ * A process that runs simulations one after another. The packages behind them are loaded and compiled once for all, which
+ * takes as long as many schedules.
+ */
+export class SimulationHost {
+  readonly #process = fork('functions/test/simulation/host.cjs', {
+    env: bundleEnvironment(),
+    execArgv: HOST_OPTIONS,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Runs schedules after those that it was given before. */
+  run(run: SimulationRun): Promise<SimulationOutput> {
+    const output = this.#last.then(async () => {
+      this.#process.send(run);
+      const [result] = (await Promise.race([once(this.#process, 'message'), this.#failed()])) as [SimulationOutput];
+      return result;
+    });
+    this.#last = output.catch(() => undefined);
+    return output;
+  }
+
+  /** Ends the process, once it has run everything. */
+  async close(): Promise<void> {
+    await this.#last;
+    if (this.#process.exitCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.kill();
+    await ended;
+  }
+
+  async #failed(): Promise<never> {
+    const [code] = (await once(this.#process, 'exit')) as [number | null];
+    throw new Error(`the process of the simulation ended with ${code}`);
+  }
 }

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { simulate } from './simulate';
+import { reportSimulation } from './simulate';
 import { renderProductionTable } from './production';
-import { InvariantViolation } from './schedule';
 
 /**
  * npm run simulate -- --schedules N --seed S
@@ -15,32 +14,9 @@ const { values } = parseArgs({
 const schedules = Number(values.schedules);
 const first = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
 
-async function main(): Promise<void> {
-  const started_at = performance.now();
-  const seconds = () => Math.round((performance.now() - started_at) / 1000);
-  console.log(`${schedules} schedules from seed ${first}`);
-  let told_at = 0;
-  try {
-    const { calls, answers, digest } = await simulate(first, schedules, (done) => {
-      if (seconds() < told_at + 5) return;
-      told_at = seconds();
-      console.log(`${done} of ${schedules} in ${told_at} s`);
-    });
-    const counted = [...answers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([answer, count]) => `${answer} ${count}`);
-    console.log(
-      `${schedules} schedules, ${calls} calls, in ${seconds()} s; answers: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
-    );
-  } catch (error) {
-    if (!(error instanceof InvariantViolation)) throw error;
-    console.error(error.trace.join('\n'));
-    console.error(`\n${error.message}\nnpm run simulate -- --schedules 1 --seed ${error.seed}`);
-    process.exitCode = 1;
-  }
-}
-
 switch (values.profile) {
   case undefined:
-    void main();
+    void reportSimulation(first, schedules, console.log).then((code) => (process.exitCode = code));
     break;
   case 'production':
     console.log(renderProductionTable(values.seed === undefined ? 1 : first));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../local/firestore';
 import { useFirestoreEmulator } from '../support/firestore';
-import { runSchedule } from './schedule';
+import { InvariantViolation, runSchedule } from './schedule';
 
 const PROJECT = 'simulation';
 
@@ -15,7 +15,8 @@ export interface SimulationSummary {
 }
 
 /**
- * Runs schedules one after another, each against an empty embedded Firestore. Once to a process: its connection is kept.
+ * Runs schedules one after another, each against an empty embedded Firestore. Once to a loaded
+ * bundle: the connection of the service is kept.
  *
  * @throws Violation at the first in which something that must hold did not
  */
@@ -26,7 +27,8 @@ export async function simulate(
 ): Promise<SimulationSummary> {
   const embedded = await startFirestore();
   useFirestoreEmulator(embedded.address, PROJECT);
-  const db = new Firestore({ projectId: PROJECT });
+  const channel = { 'grpc.channelFactoryOverride': () => embedded.createChannel() };
+  const db = new Firestore({ projectId: PROJECT, ...channel });
   const answered = new Map<string, number>();
   const hash = createHash('sha256');
   let total = 0;
@@ -44,4 +46,37 @@ export async function simulate(
     await embedded.close();
   }
   return { calls: total, answers: answered, digest: hash.digest('hex') };
+}
+
+/**
+ * Runs schedules and prints, with progress, what they came to, or the first violation and how to repeat it.
+ *
+ * @returns the exit code
+ */
+export async function reportSimulation(
+  first: number,
+  schedules: number,
+  print: (text: string) => void,
+): Promise<number> {
+  const startedAt = performance.now();
+  const getSeconds = () => Math.round((performance.now() - startedAt) / 1000);
+  print(`${schedules} schedules from seed ${first}`);
+  let printedAt = 0;
+  try {
+    const { calls, answers, digest } = await simulate(first, schedules, (done) => {
+      if (getSeconds() < printedAt + 5) return;
+      printedAt = getSeconds();
+      print(`${done} of ${schedules} in ${printedAt} s`);
+    });
+    const counted = [...answers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([answer, count]) => `${answer} ${count}`);
+    print(
+      `${schedules} schedules, ${calls} calls, in ${getSeconds()} s; answers: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
+    );
+    return 0;
+  } catch (error) {
+    if (!(error instanceof InvariantViolation)) throw error;
+    print(error.trace.join('\n'));
+    print(`\n${error.message}\nnpm run simulate -- --schedules 1 --seed ${error.seed}`);
+    return 1;
+  }
 }

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleSimulation, runSimulation } from './program';
+import { bundleSimulation, SimulationHost, type SimulationOutput, type SimulationRun } from './program';
 
 const SCHEDULES = 300;
 
@@ -27,25 +27,39 @@ const ANSWERS = [
 
 const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
 const program = join(folder, 'simulation.cjs');
+/** The same program, with a state of its own: its connection is to the first Firestore that it got. */
+const another = join(folder, 'another.cjs');
 
-beforeAll(() => bundleSimulation(program));
+/** Two processes, for two processors. */
+const hosts = [new SimulationHost(), new SimulationHost()];
 
-afterAll(() => rmSync(folder, { recursive: true }));
+beforeAll(async () => {
+  await bundleSimulation(program);
+  copyFileSync(program, another);
+});
+
+afterAll(async () => {
+  await Promise.all(hosts.map((host) => host.close()));
+  rmSync(folder, { recursive: true });
+});
+
+const runInBoth = (getRun: (host: number) => SimulationRun): Promise<SimulationOutput[]> =>
+  Promise.all(hosts.map((host, i) => host.run(getRun(i))));
 
 /**
  * Always the same schedules, so that a change that breaks one is the change that broke it; `npm run simulate` runs
- * others. A failure prints its schedule, and the seed that repeats it call by call. Two processes, for two processors.
+ * others. A failure prints its schedule, and the seed that repeats it call by call.
  */
 test(`${SCHEDULES} schedules of clients, operators, sweeps, faults, freezes, stops and crashes`, async () => {
   const half = SCHEDULES / 2;
-  const both = await Promise.all([runSimulation(program, 1, half), runSimulation(program, 1 + half, half)]);
+  const both = await runInBoth((host) => ({ program, seed: 1 + host * half, schedules: half }));
   for (const { code, text } of both) if (code !== 0) throw new Error(text);
   const told = both.flatMap(({ text }) => [...(/answers: (.*);/.exec(text)?.[1] ?? '').matchAll(/([a-z_ ]+) \d+/g)]);
   expect([...new Set(told.map(([, answer = '']) => answer.trim()))].sort()).toEqual(ANSWERS);
 }, 180_000);
 
 test('the same seed makes the same schedule, to the last call', async () => {
-  const twice = await Promise.all([runSimulation(program, 7, 8), runSimulation(program, 7, 8)]);
+  const twice = await runInBoth(() => ({ program: another, seed: 7, schedules: 8 }));
   const digests = twice.map(({ text }) => /digest (\w{16})/.exec(text)?.[1]);
   expect(digests[0]).toBeDefined();
   expect(digests[0]).toBe(digests[1]);

@@ -127,12 +127,14 @@ export class Simulator {
         sleep: (ms, signal) => {
           signal.throwIfAborted();
           return new Promise((resolve, reject) => {
+            const abort = () => reject(signal.reason as Error);
             const wake = () => {
+              signal.removeEventListener('abort', abort);
               resolve();
               return Promise.resolve();
             };
             this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go: wake });
-            signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+            signal.addEventListener('abort', abort, { once: true });
           });
         },
       },

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { parseText } from '../../src/lib/json/body-parser';
 import {
   createPriceListParser,
@@ -13,31 +12,6 @@ export interface PriceListBody {
   info: { market_id: string; boq_list_id: string; currency_iso: string; date: string; name: string };
   products: Record<string, { price_list_price: number; expected_forward_cost_price: number }>;
 }
-
-const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 });
-const price = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true });
-
-const productId = fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }).filter((id) => isPlainId(id));
-
-function isPlainId(id: string): boolean {
-  return id === id.trim() && !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id);
-}
-
-/** Any valid body. */
-export const arbitraryPriceListBody: fc.Arbitrary<PriceListBody> = fc.record({
-  info: fc.record({
-    market_id: text,
-    boq_list_id: text,
-    currency_iso: fc.stringMatching(/^[A-Za-z]{3}$/),
-    date: fc.stringMatching(/^(0[1-9]|1[0-2])\/[0-9]{4}$/),
-    name: text,
-  }),
-  products: fc.dictionary(productId, fc.record({ price_list_price: price, expected_forward_cost_price: price }), {
-    minKeys: 1,
-    maxKeys: 8,
-    noNullPrototype: true,
-  }),
-});
 
 /** What the service makes of a body. @throws InvalidPayload */
 export const parseSubmission = (body: unknown): PriceListSubmission =>

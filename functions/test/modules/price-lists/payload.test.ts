@@ -9,12 +9,8 @@ import {
   compressToChunks,
   decompressChunks,
 } from '../../../src/price-lists/payload';
-import {
-  createPriceListBody,
-  arbitraryPriceListBody,
-  parseSubmission,
-  type PriceListBody,
-} from '../../support/submissions';
+import { arbitraryPriceListBody } from '../../support/arbitrary-submissions';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
 
 const fingerprintOf = (json: string) => fingerprint(parseText(createPriceListParser(), json));
 

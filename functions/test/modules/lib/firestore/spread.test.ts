@@ -18,6 +18,12 @@ test('batches of neighbouring ids are spread over the collection', () => {
   }
 });
 
+test('short and long lists are ordered alike', () => {
+  const ids = Array.from({ length: 2_000 }, (_, i) => `product-${i}`);
+  const order = Array.from(getHashOrder(ids)).filter((index) => index < 1_000);
+  expect(Array.from(getHashOrder(ids.slice(0, 1_000)))).toEqual(order);
+});
+
 test('the order depends on the ids alone', () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   const sorted = Array.from(getHashOrder(ids), (i) => ids[i]);

@@ -2,12 +2,8 @@ import fc from 'fast-check';
 import { validateProductId } from '../../../../src/lib/schemas/add-price-lists';
 import { operations } from '../../../support/operations';
 import { startTestService, type TestService } from '../../../support/service';
-import {
-  createPriceListBody,
-  toProductEntries,
-  arbitraryPriceListBody,
-  parseSubmission,
-} from '../../../support/submissions';
+import { arbitraryPriceListBody } from '../../../support/arbitrary-submissions';
+import { createPriceListBody, toProductEntries, parseSubmission } from '../../../support/submissions';
 import {
   textsAtLimit,
   loneSurrogates,

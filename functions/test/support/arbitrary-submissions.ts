@@ -1,0 +1,29 @@
+import fc from 'fast-check';
+import type { PriceListBody } from './submissions';
+
+/** Apart from submissions.ts: fast-check takes more than a second to make its first text of any characters. */
+
+const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 });
+const price = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true });
+
+const productId = fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }).filter((id) => isPlainId(id));
+
+function isPlainId(id: string): boolean {
+  return id === id.trim() && !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id);
+}
+
+/** Any valid body. */
+export const arbitraryPriceListBody: fc.Arbitrary<PriceListBody> = fc.record({
+  info: fc.record({
+    market_id: text,
+    boq_list_id: text,
+    currency_iso: fc.stringMatching(/^[A-Za-z]{3}$/),
+    date: fc.stringMatching(/^(0[1-9]|1[0-2])\/[0-9]{4}$/),
+    name: text,
+  }),
+  products: fc.dictionary(productId, fc.record({ price_list_price: price, expected_forward_cost_price: price }), {
+    minKeys: 1,
+    maxKeys: 8,
+    noNullPrototype: true,
+  }),
+});
