@@ -42,27 +42,41 @@ const TOOLING = ['firebase-admin', 'firebase-functions'];
 /** Files beside the bundle that Firebase's emulator needs; firebase.json excludes them from the upload. */
 const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
-/** Modules that are replaced, and their exports: loading them is a large part of a cold start, and nothing here uses them. */
-const OMITTED = {
+/** Modules that are replaced, and by what: loading them is a large part of a cold start, and nothing here uses them. */
+const REPLACED = {
   // firebase-functions verifies the callers of callable functions with these; no function here is callable.
-  'firebase-admin/app': ['applicationDefault', 'deleteApp', 'getApp', 'initializeApp'],
-  'firebase-admin/app-check': ['getAppCheck'],
-  'firebase-admin/auth': ['getAuth'],
+  'firebase-admin/app': throwing('applicationDefault', 'deleteApp', 'getApp', 'initializeApp'),
+  'firebase-admin/app-check': throwing('getAppCheck'),
+  'firebase-admin/auth': throwing('getAuth'),
   // The SDK loads this client, which administers databases, with the client that it uses.
-  './firestore_admin_client': ['FirestoreAdminClient'],
+  './firestore_admin_client': throwing('FirestoreAdminClient'),
+  // Traces go nowhere without an OpenTelemetry SDK, which the service does not have.
+  './telemetry/enabled-trace-util':
+    "export { DisabledTraceUtil as EnabledTraceUtil } from './telemetry/disabled-trace-util';",
+  // Each client of the SDK makes one, for questions about the places where an API is served.
+  './locationService': 'export class LocationsClient { close() {} }',
+  // Descriptors of messages, for gRPC's reflection service. The messages do without.
+  'protobufjs/ext/descriptor': `
+    const { Enum, Root, Type } = require('protobufjs');
+    Root.prototype.toDescriptor = () => ({ file: [] });
+    Enum.prototype.toDescriptor = Type.prototype.toDescriptor = () => ({ $type: { toObject: () => ({}) } });`,
 };
 
 const leanSdk = {
   name: 'lean-sdk',
   setup({ onResolve, onLoad, resolve }) {
-    const omitted = (path) => ({ path, namespace: leanSdk.name });
-    onResolve({ filter: /^\.\/firestore_admin_client$/ }, ({ path }) => omitted(path));
-    onResolve({ filter: /^firebase-admin\// }, ({ path, importer, resolveDir, kind }) => {
-      if (importer.includes('/node_modules/firebase-functions/')) return omitted(path);
+    const replaced = ({ path, resolveDir }) => ({ path, namespace: leanSdk.name, pluginData: resolveDir });
+    onResolve({ filter: /^(\.\/|protobufjs\/)/ }, (args) => (args.path in REPLACED ? replaced(args) : undefined));
+    onResolve({ filter: /^firebase-admin\// }, (args) => {
+      const { path, importer, resolveDir, kind } = args;
+      if (importer.includes('/node_modules/firebase-functions/')) return replaced(args);
       // The ES modules of firebase-admin read each of their exports, and with that load every client.
       return kind === 'import-statement' ? resolve(path, { kind: 'require-call', importer, resolveDir }) : undefined;
     });
-    onLoad({ filter: /.*/, namespace: leanSdk.name }, ({ path }) => ({ contents: throwing(path, OMITTED[path]) }));
+    onLoad({ filter: /.*/, namespace: leanSdk.name }, ({ path, pluginData: resolveDir }) => ({
+      contents: REPLACED[path],
+      resolveDir,
+    }));
     // V8 parses JSON faster than the same object as source.
     onLoad({ filter: /\.json$/ }, async ({ path }) => {
       const text = JSON.stringify(await json(path));
@@ -72,9 +86,10 @@ const leanSdk = {
 };
 
 /** A module whose exports throw when they are called. */
-function throwing(path, names) {
-  const message = JSON.stringify(`${path} is not bundled: see scripts/build.mjs`);
-  return names.map((name) => `export function ${name}() { throw new Error(${message}); }`).join('\n');
+function throwing(...names) {
+  return names
+    .map((name) => `export function ${name}() { throw new Error('${name} is not bundled: see scripts/build.mjs'); }`)
+    .join('\n');
 }
 
 if (!process.argv.includes('--if-changed') || !(await isCurrent())) await buildPackage();
