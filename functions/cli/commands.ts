@@ -18,14 +18,19 @@ import {
 } from './format';
 import { describeInvalidPayload, loadStoredPayload, release, requireKeyRecord, resume } from './review';
 import { Sweeper } from './sweep';
-import { CommandError, confirm, print, printError, ProgressBar } from './terminal';
+import { CommandError, ProgressBar, type Terminal } from './terminal';
+
+/** What a command works with. */
+export interface CommandContext extends WorkflowContext {
+  readonly terminal: Terminal;
+}
 
 /** @returns exit code */
 export async function runCommand(
   command: Command,
   keys: readonly string[],
   values: Options,
-  context: WorkflowContext,
+  context: CommandContext,
 ): Promise<number> {
   const [key = ''] = keys;
   switch (command) {
@@ -42,7 +47,7 @@ export async function runCommand(
   }
 }
 
-async function list(values: Options, context: WorkflowContext): Promise<number> {
+async function list(values: Options, context: CommandContext): Promise<number> {
   const statuses = parseStatuses(values.status);
   const olderThanMs = values['older-than'] === undefined ? 0 : parseDuration('older-than', values['older-than']);
   const { records, unreadable } = await listKeyRecords(context.db, statuses ?? ['processing', 'requires_review']);
@@ -54,39 +59,40 @@ async function list(values: Options, context: WorkflowContext): Promise<number> 
     .sort((a, b) => a.updated_at - b.updated_at);
   const summaries: KeySummary[] = [];
   for (const record of selected) summaries.push(await getKeySummary(record, context));
-  print(values.json === true ? toJson(summaries) : formatKeys(summaries, statuses === undefined, now));
+  context.terminal.print(values.json === true ? toJson(summaries) : formatKeys(summaries, statuses === undefined, now));
   const note = formatInProgress(inProgress);
-  if (values.json === true) printError(note, 0);
-  else if (statuses === undefined) print(note);
-  for (const path of unreadable) printError(`${path} cannot be read: it is left out.\n`, 0);
+  if (values.json === true) context.terminal.printError(note, 0);
+  else if (statuses === undefined) context.terminal.print(note);
+  for (const path of unreadable) context.terminal.printError(`${path} cannot be read: it is left out.\n`, 0);
   return 0;
 }
 
-async function show(id: string, values: Options, context: WorkflowContext): Promise<number> {
+async function show(id: string, values: Options, context: CommandContext): Promise<number> {
   const records = await retry(() => findKeyRecords(context.db, id), context);
   if (records.length === 0) throw new CommandError(`No request was ever accepted for ${quote(id)}.`);
   for (const record of records) await showKey(record, values, context);
   return 0;
 }
 
-async function showKey(record: KeyRecord, values: Options, context: WorkflowContext): Promise<void> {
+async function showKey(record: KeyRecord, values: Options, context: CommandContext): Promise<void> {
   const payload = await loadStoredPayload(context.db, record);
   const { payload: file } = values;
   if (file === undefined) {
     const details = await getKeyDetails(record, payload, context);
-    print(values.json === true ? toJson(details) : formatKeyDetails(details, context.clock.now()));
+    context.terminal.print(values.json === true ? toJson(details) : formatKeyDetails(details, context.clock.now()));
     return;
   }
   if (payload.kind === 'invalid') throw new CommandError(describeInvalidPayload(payload.reason));
   if (file !== '-') {
     writeFileSync(file, payload.text);
-    print(`The accepted payload, ${payload.text.length} bytes, is in ${file}.\n`);
-  } else if (process.stdout.isTTY) print(escapeJsonControls(payload.text.toString()));
-  else process.stdout.write(payload.text);
+    context.terminal.print(`The accepted payload, ${payload.text.length} bytes, is in ${file}.\n`);
+  } else if (context.terminal.streams.stdout.isTTY === true)
+    context.terminal.print(escapeJsonControls(payload.text.toString()));
+  else context.terminal.streams.stdout.write(payload.text);
 }
 
 /** Resumes keys one after another. With several keys, one that cannot be resumed does not stop the others. */
-async function resumeKeys(keys: readonly string[], values: Options, context: WorkflowContext): Promise<number> {
+async function resumeKeys(keys: readonly string[], values: Options, context: CommandContext): Promise<number> {
   let failures = 0;
   const attemptEach = async <T, R>(items: readonly T[], getKey: (item: T) => string, fn: (item: T) => Promise<R>) => {
     const results: R[] = [];
@@ -96,7 +102,10 @@ async function resumeKeys(keys: readonly string[], values: Options, context: Wor
       } catch (error) {
         if (keys.length === 1 || context.signal.aborted) throw error;
         failures += 1;
-        printError(`${quote(getKey(item))}: ${error instanceof Error ? error.message : String(error)}\n`, 1);
+        context.terminal.printError(
+          `${quote(getKey(item))}: ${error instanceof Error ? error.message : String(error)}\n`,
+          1,
+        );
       }
     }
     return results;
@@ -115,7 +124,7 @@ async function resumeKeys(keys: readonly string[], values: Options, context: Wor
   return failures === 0 ? 0 : 1;
 }
 
-async function requireResumable(key: string, context: WorkflowContext): Promise<KeyRecord> {
+async function requireResumable(key: string, context: CommandContext): Promise<KeyRecord> {
   const record = await requireKeyRecord(key, context);
   assertNotInProgress(record, context);
   const payload = await loadStoredPayload(context.db, record);
@@ -123,19 +132,19 @@ async function requireResumable(key: string, context: WorkflowContext): Promise<
   return record;
 }
 
-async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { signal }: WorkflowContext) {
+async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { terminal, signal }: CommandContext) {
   if (yes === true) return;
   const keys = records.map(({ boq_list_id }) => quote(boq_list_id)).join(', ');
   const products = records.reduce((sum, { products_count }) => sum + products_count, 0);
-  await confirm(
+  await terminal.confirm(
     `Resume ${keys}: write the missing entries of ${products} products into both lists, make the lists ready, ` +
       'and store the response for the client.',
     signal,
   );
 }
 
-async function resumeKey(record: KeyRecord, values: Options, context: WorkflowContext): Promise<void> {
-  const bar = new ProgressBar(process.stderr);
+async function resumeKey(record: KeyRecord, values: Options, context: CommandContext): Promise<void> {
+  const bar = new ProgressBar(context.terminal.streams.stderr);
   const decision = { by: getOperatorName(values), reason: values.reason ?? null, limit: { kind: 'none' } } as const;
   const { response } = await resume(record, decision, context, {
     onPending: (entries) => bar.start(entries),
@@ -143,15 +152,15 @@ async function resumeKey(record: KeyRecord, values: Options, context: WorkflowCo
   });
   bar.end();
   const text = escapeJsonControls(response);
-  print(values.json === true ? `${text}\n` : `Ready. From now on the client gets:\n\n  ${text}\n`);
+  context.terminal.print(values.json === true ? `${text}\n` : `Ready. From now on the client gets:\n\n  ${text}\n`);
 }
 
-async function releaseKey(record: KeyRecord, values: Options, context: WorkflowContext): Promise<number> {
+async function releaseKey(record: KeyRecord, values: Options, context: CommandContext): Promise<number> {
   const { reason, yes } = values;
   if (reason === undefined) throw new UsageError('release needs --reason: it is kept with the key.');
   assertNotInProgress(record, context);
   if (yes !== true) {
-    await confirm(
+    await context.terminal.confirm(
       `Release ${quote(record.boq_list_id)}: its lists stay failed, and the next request for it is a new attempt, ` +
         'with any payload. What was stored stays for the audit.',
       context.signal,
@@ -159,14 +168,16 @@ async function releaseKey(record: KeyRecord, values: Options, context: WorkflowC
   }
   await release(record, { by: getOperatorName(values), reason }, context);
   const released = { released: record.boq_list_id };
-  print(values.json === true ? toJson(released) : 'Released. The client may send the request again.\n');
+  context.terminal.print(
+    values.json === true ? toJson(released) : 'Released. The client may send the request again.\n',
+  );
   return 0;
 }
 
 /** Each holds a payload in memory. */
 const CONCURRENT_RESUMES = 4;
 
-async function sweep(values: Options, context: WorkflowContext): Promise<number> {
+async function sweep(values: Options, context: CommandContext): Promise<number> {
   const options = {
     maxAttempts: parseMaxAttempts(values['max-attempts'] ?? '3'),
     dryRun: values['dry-run'] === true,
@@ -175,15 +186,21 @@ async function sweep(values: Options, context: WorkflowContext): Promise<number>
   const intervalMs = values.watch === undefined ? undefined : parseDuration('watch', values.watch);
   const sweeper = new Sweeper(context, options, (result) => {
     const line = { time: context.clock.now(), ...result };
-    print(values.json === true ? `${escapeJsonControls(JSON.stringify(line))}\n` : formatSweepResult(line));
+    context.terminal.print(
+      values.json === true ? `${escapeJsonControls(JSON.stringify(line))}\n` : formatSweepResult(line),
+    );
   });
   if (intervalMs === undefined) {
-    for (const path of await sweeper.sweepOnce()) printError(`${path} cannot be read: it is left out.\n`, 0);
+    for (const path of await sweeper.sweepOnce())
+      context.terminal.printError(`${path} cannot be read: it is left out.\n`, 0);
     return 0;
   }
   await sweeper.watch(intervalMs, (error) => {
     if (context.signal.aborted) return;
-    printError(`The keys could not be read: ${error instanceof Error ? error.message : String(error)}\n`, 1);
+    context.terminal.printError(
+      `The keys could not be read: ${error instanceof Error ? error.message : String(error)}\n`,
+      1,
+    );
   });
   return 0;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Firestore, type Query, type QueryDocumentSnapshot } from 'firebase-admin/firestore';
@@ -26,9 +27,9 @@ import { readText } from '../src/lib/schemas/stored';
 /** An operator may be far from the database, and a payload is up to 30 MB. A commit ends well before its lease. */
 export const CLI_TIMEOUTS_MS: CallTimeouts = { read: 20_000, commit: 20_000, query: 600_000 };
 
-/** A client of the project's database, or of the emulator that FIRESTORE_EMULATOR_HOST names. */
+/** A client of its own of the project's database, or of the emulator that FIRESTORE_EMULATOR_HOST names. */
 export const createClient = (projectId: string): Firestore =>
-  configureClient(getFirestore(initializeApp({ projectId }, `operator-${projectId}`)), CLI_TIMEOUTS_MS);
+  configureClient(getFirestore(initializeApp({ projectId }, `operator-${randomUUID()}`)), CLI_TIMEOUTS_MS);
 
 /** Reads the key records with any of the statuses. @returns also the paths of those that do not parse */
 export async function listKeyRecords(

@@ -4,29 +4,46 @@ import { escapeControls } from './escape';
 /** A failed command, in words for the operator. */
 export class CommandError extends Error {}
 
-export const print = (text: string): void => void process.stdout.write(text);
-
-/** Prints an error text, which may quote stored text, line by line. @returns `code` */
-export function printError(text: string, code: number): number {
-  process.stderr.write(text.split('\n').map(escapeControls).join('\n'));
-  return code;
+/** The streams of a command. */
+export interface Streams {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
 }
 
-/** Asks before anything is written. @throws CommandError unless the response is yes */
-export async function confirm(question: string, signal: AbortSignal): Promise<void> {
-  if (!process.stdin.isTTY) {
-    throw new CommandError(`${question}\nConfirmation required, but stdin is not a terminal. Pass --yes.`);
+type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean };
+
+/** What a command says to its operator, and asks. */
+export class Terminal {
+  constructor(readonly streams: Streams) {}
+
+  print(text: string): void {
+    this.streams.stdout.write(text);
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // On a terminal in raw mode Ctrl-C is a key, not a signal.
-  terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-  try {
-    const response = await terminal.question(`${question}\nGo on? [y/N] `, { signal });
-    if (!/^y(es)?$/i.test(response.trim())) throw new CommandError('Nothing was changed.');
-  } catch (error) {
-    throw signal.aborted ? new CommandError('Nothing was changed.') : error;
-  } finally {
-    terminal.close();
+
+  /** Prints an error text, which may quote stored text, line by line. @returns `code` */
+  printError(text: string, code: number): number {
+    this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
+    return code;
+  }
+
+  /** Asks before anything is written. @throws CommandError unless the response is yes */
+  async confirm(question: string, signal: AbortSignal): Promise<void> {
+    const { stdin, stderr } = this.streams;
+    if (stdin.isTTY !== true) {
+      throw new CommandError(`${question}\nConfirmation required, but stdin is not a terminal. Pass --yes.`);
+    }
+    const terminal = createInterface({ input: stdin, output: stderr });
+    // On a terminal in raw mode Ctrl-C is a key, not a signal.
+    terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    try {
+      const response = await terminal.question(`${question}\nGo on? [y/N] `, { signal });
+      if (!/^y(es)?$/i.test(response.trim())) throw new CommandError('Nothing was changed.');
+    } catch (error) {
+      throw signal.aborted ? new CommandError('Nothing was changed.') : error;
+    } finally {
+      terminal.close();
+    }
   }
 }
 
@@ -37,7 +54,7 @@ export class ProgressBar {
   #total = 0;
   #done = 0;
 
-  constructor(private readonly stream: NodeJS.WriteStream) {}
+  constructor(private readonly stream: OutputStream) {}
 
   start(total: number): void {
     this.#total = total;
@@ -50,11 +67,11 @@ export class ProgressBar {
   }
 
   end(): void {
-    if (this.stream.isTTY) this.stream.write('\n');
+    if (this.stream.isTTY === true) this.stream.write('\n');
   }
 
   #draw(): void {
-    if (!this.stream.isTTY) return;
+    if (this.stream.isTTY !== true) return;
     const part = this.#total === 0 ? 1 : this.#done / this.#total;
     const bar = '█'.repeat(Math.round(part * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
     this.stream.write(`\r  ${bar} ${this.#done} of ${this.#total} entries`);

@@ -4,9 +4,12 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { runPriceLists } from '../../cli/main';
 import { bundleEnvironment, bundleProgram } from '../resilience/bundle';
 
-/** The command as an operator runs it: a process of its own. */
+/** The command, in this process or in one of its own as an operator runs it. */
 
 export interface CommandOutput {
   code: number | null;
@@ -21,9 +24,20 @@ export interface RunningCommand {
 }
 
 export interface CommandProgram {
+  /** Starts a process. */
   start: (...args: string[]) => RunningCommand;
-  run: (...args: string[]) => Promise<CommandOutput>;
   remove: () => Promise<void>;
+}
+
+/** Runs a command in this process, which has loaded all that it needs. */
+export async function runCommand(...args: string[]): Promise<CommandOutput> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const output = Promise.all([text(stdout), text(stderr)]);
+  const code = await runPriceLists(args, { stdin, stdout, stderr }, () => new AbortController().signal);
+  stdout.end();
+  stderr.end();
+  const [out, err] = await output;
+  return { code, out, err };
 }
 
 /** Bundles the command, so that it starts fast. */
@@ -45,7 +59,6 @@ export async function buildCommand(): Promise<CommandProgram> {
   };
   return {
     start,
-    run: (...args) => start(...args).output,
     remove: () => rm(folder, { recursive: true }),
   };
 }
