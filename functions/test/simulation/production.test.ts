@@ -26,7 +26,7 @@ test('a collection that takes fewer writes than are sent slows a list down to it
   const profile = { ...IDEAL, collectionWritesPerSecond: 500, rampFactor: 1, databaseWritesPerSecond: 1e9 };
   const { durations, retries } = simulateCreations({ products: 50_000, lists: 1, seed: 1 }, profile);
   expect(durations[0]).toBeGreaterThan(99_000);
-  expect(retries).toBeGreaterThan(50);
+  expect(retries).toBeGreaterThan(10);
 });
 
 test('a limit that grows after five minutes lets a long list catch up', () => {
@@ -37,11 +37,12 @@ test('a limit that grows after five minutes lets a long list catch up', () => {
   expect(ramped).toBeLessThan(0.95 * (fixed ?? NaN));
 });
 
-test('creations beyond what the database takes fail with RESOURCE_EXHAUSTED', () => {
+test('creations beyond what the database takes slow down to what it takes, and none fails before its time is up', () => {
   const profile = { ...IDEAL, databaseWritesPerSecond: 1_000 };
-  const { durations, exhausted } = simulateCreations({ products: 5_000, lists: 20, seed: 1 }, profile);
-  expect(exhausted).toBeGreaterThan(0);
-  expect(durations.length + exhausted).toBe(20);
+  const { durations, retries } = simulateCreations({ products: 5_000, lists: 20, seed: 1 }, profile);
+  expect(retries).toBeGreaterThan(20);
+  expect(durations).toHaveLength(20);
+  expect(durations.at(-1)).toBeGreaterThan((20 * 2 * 5_000 * 1_000) / 1_000);
 });
 
 test('a list that takes longer than the timeout fails', () => {

@@ -1,13 +1,16 @@
+import { lengthenPause, shortenPause } from '../../src/lib/firestore/pace';
+import { getBackoffMs } from '../../src/lib/firestore/retry';
 import { FAILURE_RESERVE_MS } from '../../src/price-lists/workflow-context';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { SeededRandom } from './random';
 
 /**
- * A model of creations against a production Firestore: only delays, limits and retries, in virtual time. It answers how long a
- * list takes and what stops many lists at once (docs/scale.md). What a creation does to the database is simulated in schedule.ts.
+ * A model of creations against a production Firestore: only delays, limits and the service's own pauses, in virtual time. It
+ * shows how long a list takes and what many lists at once do to each other (docs/scale.md). What a creation does to the
+ * database is simulated in schedule.ts.
  */
 
-/** Delays and limits of Cloud Firestore, and the retries of the service. */
+/** Delays and limits of Cloud Firestore. */
 export interface ProductionProfile {
   /** Median of a commit of 500 writes, and of a read or a small commit, in ms. */
   commitMs: number;
@@ -23,8 +26,6 @@ export interface ProductionProfile {
   rampPeriodMs: number;
   /** Writes per second that the database takes in all; Firestore publishes none, so this is an assumption. */
   databaseWritesPerSecond: number;
-  maxTries: number;
-  initialDelayMs: number;
 }
 
 export const PRODUCTION: ProductionProfile = {
@@ -37,8 +38,6 @@ export const PRODUCTION: ProductionProfile = {
   rampFactor: 1.5,
   rampPeriodMs: 300_000,
   databaseWritesPerSecond: 10_000,
-  maxTries: 6,
-  initialDelayMs: 250,
 };
 
 /** Time for the work of a creation: the function's timeout without the reserves for failing the attempt and for the response. */
@@ -58,8 +57,7 @@ export interface CreationLoad {
 export interface CreationOutcome {
   /** Durations of the creations that completed, ascending, in ms. */
   durations: number[];
-  /** Creations whose last try was rejected with RESOURCE_EXHAUSTED, and those that ran out of time. */
-  exhausted: number;
+  /** Creations whose time was up. */
   timedOut: number;
   /** Commits that were rejected and tried again. */
   retries: number;
@@ -69,7 +67,8 @@ interface Writer {
   list: number;
   /** Entries left to write. */
   pending: number;
-  tries: number;
+  /** Commits that were rejected since the last success. */
+  failures: number;
   collection: RateLimit;
 }
 
@@ -77,6 +76,8 @@ interface Creation {
   startedAt: number;
   /** Writers that are not done; -1 when the creation has ended early. */
   writers: number;
+  /** Before every commit of either writer. */
+  pauseMs: number;
 }
 
 /** Writes per second that grow from period to period, with a burst of one second. */
@@ -115,7 +116,7 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
   const smallCalls = (count: number) =>
     Array.from({ length: count }, () => delay(profile.smallCallMs)).reduce((sum, ms) => sum + ms, 0);
   const database = new RateLimit(0, profile.databaseWritesPerSecond, 1, Infinity);
-  const outcome: CreationOutcome = { durations: [], exhausted: 0, timedOut: 0, retries: 0 };
+  const outcome: CreationOutcome = { durations: [], timedOut: 0, retries: 0 };
   const events = new EventQueue<Writer>();
   const creations = Array.from({ length: load.lists }, (_, list): Creation => {
     const startedAt = (list * 1000) / load.lists;
@@ -123,9 +124,9 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
     for (let each = 0; each < 2; each += 1) {
       const { collectionWritesPerSecond, rampFactor, rampPeriodMs } = profile;
       const collection = new RateLimit(readyAt, collectionWritesPerSecond, rampFactor, rampPeriodMs);
-      events.add(readyAt, { list, pending: load.products, tries: 0, collection });
+      events.add(readyAt, { list, pending: load.products, failures: 0, collection });
     }
-    return { startedAt, writers: 2 };
+    return { startedAt, writers: 2, pauseMs: 0 };
   });
 
   for (let event = events.next(); event !== undefined; event = events.next()) {
@@ -149,19 +150,16 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
     const count = Math.min(BATCH_SIZE, writer.pending);
     if (writer.collection.take(count, at) && database.take(count, at)) {
       writer.pending -= count;
-      writer.tries = 0;
-      events.add(at + (delay(profile.commitMs) * count) / BATCH_SIZE, writer);
-      return;
-    }
-    writer.tries += 1;
-    if (writer.tries === profile.maxTries) {
-      creation.writers = -1;
-      outcome.exhausted += 1;
+      writer.failures = 0;
+      creation.pauseMs = shortenPause(creation.pauseMs);
+      events.add(at + (delay(profile.commitMs) * count) / BATCH_SIZE + creation.pauseMs, writer);
       return;
     }
     outcome.retries += 1;
-    const backoff = profile.initialDelayMs * 2 ** (writer.tries - 1) * (0.5 + random.next() / 2);
-    events.add(at + delay(profile.smallCallMs) + backoff, writer);
+    creation.pauseMs = lengthenPause(creation.pauseMs);
+    const backoffMs = getBackoffMs(writer.failures, true, () => random.next());
+    writer.failures += 1;
+    events.add(at + delay(profile.smallCallMs) + backoffMs + creation.pauseMs, writer);
   }
 }
 
@@ -213,13 +211,14 @@ const LOADS: readonly Omit<CreationLoad, 'seed'>[] = [
   { products: 10_000, lists: 1 },
   { products: 100_000, lists: 1 },
   { products: MAX_PRODUCTS, lists: 1 },
+  { products: 450_000, lists: 1 },
+  { products: 500_000, lists: 1 },
   { products: 550_000, lists: 1 },
-  { products: 700_000, lists: 1 },
-  { products: 800_000, lists: 1 },
   { products: MAX_PRODUCTS, lists: 4 },
   { products: 100_000, lists: 8 },
   { products: 100_000, lists: 12 },
   { products: 100_000, lists: 20 },
+  { products: 100_000, lists: 40 },
   { products: 100_000, lists: 80 },
   { products: 1_000, lists: 80 },
 ];
@@ -229,22 +228,12 @@ export function renderProductionTable(seed = 1): string {
   const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
   const seconds = (ms: number | undefined) => (ms === undefined ? '–' : (ms / 1000).toFixed(ms < 10_000 ? 1 : 0));
   const rows = LOADS.map((load) => {
-    const { durations, exhausted, timedOut, retries } = simulateCreations({ ...load, seed });
+    const { durations, timedOut, retries } = simulateCreations({ ...load, seed });
     const slowest = durations.at(-1);
     const margin = slowest === undefined ? undefined : CREATION_BUDGET_MS - slowest;
     const cells = [load.products.toLocaleString('en'), load.lists, seconds(durations[durations.length >> 1])];
-    return row([...cells, seconds(slowest), seconds(margin), retries, durations.length, exhausted, timedOut]);
+    return row([...cells, seconds(slowest), seconds(margin), retries, durations.length, timedOut]);
   });
-  const head = [
-    'Products',
-    'Lists',
-    'Median s',
-    'Slowest s',
-    'Margin s',
-    'Retries',
-    'Completed',
-    'Exhausted',
-    'Timed out',
-  ];
+  const head = ['Products', 'Lists', 'Median s', 'Slowest s', 'Margin s', 'Retries', 'Completed', 'Timed out'];
   return [row(head), row(head.map(() => '---:')), ...rows].join('\n');
 }

@@ -1,11 +1,13 @@
 import type { Clock } from '../clock';
 import { isOverload } from './retry';
 
-const INITIAL_PAUSE_MS = 100;
-const MAX_PAUSE_MS = 5_000;
-/** Part of the pause that is left after a call without an overload; below the minimum it ends. */
-const RECOVERY = 0.9;
-const MIN_PAUSE_MS = 10;
+const PACE = {
+  initialPauseMs: 100,
+  maxPauseMs: 5_000,
+  /** Part of the pause that is left after a call without an overload; below the minimum it ends. */
+  recovery: 0.9,
+  minPauseMs: 10,
+};
 
 /**
  * Slows down calls that Firestore rejects as too many (RESOURCE_EXHAUSTED): each such error doubles the pause before every
@@ -21,12 +23,20 @@ export class Pace {
     if (this.#pauseMs > 0) await this.clock.sleep(this.#pauseMs, signal);
     try {
       const result = await fn();
-      this.#pauseMs *= RECOVERY;
-      if (this.#pauseMs < MIN_PAUSE_MS) this.#pauseMs = 0;
+      this.#pauseMs = shortenPause(this.#pauseMs);
       return result;
     } catch (error) {
-      if (isOverload(error)) this.#pauseMs = Math.min(Math.max(2 * this.#pauseMs, INITIAL_PAUSE_MS), MAX_PAUSE_MS);
+      if (isOverload(error)) this.#pauseMs = lengthenPause(this.#pauseMs);
       throw error;
     }
   }
 }
+
+/** The pause after a call without an overload. */
+export function shortenPause(ms: number): number {
+  const shorter = ms * PACE.recovery;
+  return shorter < PACE.minPauseMs ? 0 : shorter;
+}
+
+/** The pause after an overload. */
+export const lengthenPause = (ms: number): number => Math.min(Math.max(2 * ms, PACE.initialPauseMs), PACE.maxPauseMs);

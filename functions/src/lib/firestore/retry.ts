@@ -83,8 +83,7 @@ export class Backoff {
   /** Waits before the next try. @throws `error` if there is no time for one; the signal's reason when that aborts */
   async wait(error: unknown): Promise<void> {
     const { clock, random, signal } = this.options;
-    const initialMs = isOverload(error) ? INITIAL_OVERLOAD_DELAY_MS : INITIAL_DELAY_MS;
-    const delayMs = Math.min(initialMs * 2 ** this.#failures, MAX_DELAY_MS) * (0.5 + random() / 2);
+    const delayMs = getBackoffMs(this.#failures, isOverload(error), random);
     this.#failures += 1;
     signal.throwIfAborted();
     if (clock.now() + delayMs > this.#retryUntil) throw error;
@@ -93,6 +92,12 @@ export class Backoff {
       throw cause;
     });
   }
+}
+
+/** The pause after an error that follows so many others. */
+export function getBackoffMs(failures: number, isOverload: boolean, random: () => number): number {
+  const initialMs = isOverload ? INITIAL_OVERLOAD_DELAY_MS : INITIAL_DELAY_MS;
+  return Math.min(initialMs * 2 ** failures, MAX_DELAY_MS) * (0.5 + random() / 2);
 }
 
 /** Whether the same call may succeed later. */
