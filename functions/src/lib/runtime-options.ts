@@ -44,3 +44,6 @@ export const WRITE_BODY_TIMEOUT_MS = 240_000;
  * outlives the longest commit (20 s), and leaves as much for clocks that differ.
  */
 export const LEASE_DURATION_MS = 60_000;
+
+/** Entries of one batch (docs/api.md#limits). */
+export const MAX_ENTRIES_PER_COMMIT = 500;

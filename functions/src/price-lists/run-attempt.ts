@@ -9,6 +9,7 @@ import {
 } from '../lib/repositories/price-lists';
 import { Pace } from '../lib/firestore/pace';
 import { isTransient, retry, type RetryOptions } from '../lib/firestore/retry';
+import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
 import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { Creation, FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { applyKeyEvent } from './key-steps';
@@ -18,8 +19,6 @@ import { createSuccessResponse } from './list-documents';
 import { StoppedError, withReserveTime, type WorkflowContext } from './workflow-context';
 
 /** What is left of an attempt after its claim, for the request that claimed it and for a resume. */
-
-const MAX_ENTRIES_PER_COMMIT = 500;
 
 /** Entries that each list lacks. */
 export type PendingEntries = Record<ListKind, EntryColumns>;

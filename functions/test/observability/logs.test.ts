@@ -1,14 +1,23 @@
 import { createHash } from 'node:crypto';
 import { operationNames, operations, type OperationName } from '../support/operations';
+import { systemClock } from '../../src/lib/clock';
 import { TEST_API_KEY, TEST_ORIGIN, startTestService, type LogLine, type TestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { createLogLeakDetector } from '../support/leaks';
 
 /** What the service logs: one line a request, one an event of a price list's life, and nothing that is confidential. */
 
+const COMPRESSION = 100;
+
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
+  // A hundredth of the pauses, and a hundred times the time that passes: a minute of retries is less than a second.
+  const sleep = systemClock.sleep.bind(systemClock);
+  const now = systemClock.now.bind(systemClock);
+  const start = now();
+  jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
+  jest.spyOn(systemClock, 'now').mockImplementation(() => start + (now() - start) * COMPRESSION);
 });
 beforeEach(async () => {
   service.reset();

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
@@ -5,6 +6,19 @@ import { build, type Plugin } from 'esbuild';
 export interface SourceReplacement {
   file: string;
   contents: string;
+}
+
+const OPTIONS = 'functions/src/lib/runtime-options.ts';
+
+/** The service's options with other numbers, by the names of their constants. */
+export function replaceOptions(numbers: Readonly<Record<string, number>>): SourceReplacement {
+  let contents = readFileSync(OPTIONS, 'utf8');
+  for (const [name, number] of Object.entries(numbers)) {
+    const parts = contents.split(new RegExp(`^export const ${name} = [0-9_]+;$`, 'm'));
+    if (parts.length !== 2) throw new Error(`${OPTIONS} has no constant ${name}`);
+    contents = parts.join(`export const ${name} = ${number};`);
+  }
+  return { file: OPTIONS, contents };
 }
 
 /** Bundles a program of the tests, as the deployed bundle is made, so that it starts as fast; perhaps with one file replaced. */

@@ -1,4 +1,5 @@
 import type { Call, Rpc } from '../../../local/firestore/index';
+import * as runtimeOptions from '../../src/lib/runtime-options';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
 
@@ -19,8 +20,20 @@ export type CallName = (typeof CREATION_CALLS)[number];
 /** The operation by which a call goes. */
 export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
 
+/**
+ * Entries that a commit holds in these tests, in place of {@link runtimeOptions.MAX_ENTRIES_PER_COMMIT}: what is tested is
+ * the order of the calls, and what they leave. That a batch has 500 entries is a test of the operation.
+ */
+export const TEST_BATCH = 5;
+
+/** Has a creation in this process write batches of {@link TEST_BATCH}. */
+export function useTestBatches(): void {
+  const options: { MAX_ENTRIES_PER_COMMIT: number } = runtimeOptions;
+  jest.replaceProperty(options, 'MAX_ENTRIES_PER_COMMIT', TEST_BATCH);
+}
+
 /** One product more than a batch holds. */
-const PRODUCTS = 501;
+const PRODUCTS = TEST_BATCH + 1;
 
 /** A body of two batches a list, whose key and products are not those of any other label, also where one label begins with another. */
 export function createLabelledBody(label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody {

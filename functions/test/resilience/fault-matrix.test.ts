@@ -6,7 +6,7 @@ import { systemClock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
 import { startTestService, type TestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
-import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
+import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, useTestBatches, type CallName } from './calls';
 import { checkInvariants } from './invariants';
 
 /**
@@ -44,9 +44,7 @@ beforeAll(async () => {
   const sleep = systemClock.sleep.bind(systemClock);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
-  // An attempt retries until its request's time is up: 10 s here, beside what is kept to fail it and to respond.
-  const options: { timeoutSeconds: number } = writeOptions;
-  jest.replaceProperty(options, 'timeoutSeconds', 70);
+  useTestBatches();
   jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
   setTimeoutHandler((resume, ms) => setTimeout(resume, ms / COMPRESSION));
 });
@@ -105,7 +103,7 @@ describe.each(Object.entries(faults))('%s', (fault, action) => {
       ((table[call] ??= {})[fault] ??= []).push(String(first.status));
     };
     // A dropped connection takes every call on it along, so those cells are tried one at a time.
-    const together = fault === 'dropped connection' ? 1 : 4;
+    const together = fault === 'dropped connection' ? 1 : cells.length;
     for (let i = 0; i < cells.length; i += together) await Promise.all(cells.slice(i, i + together).map(tryCell));
     await check(cells.map(({ label }) => label));
   }, 120_000);
@@ -140,8 +138,17 @@ function compressNow(): jest.SpyInstance {
 
 describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
   let clock: jest.SpyInstance;
-  beforeAll(() => (clock = compressNow()));
-  afterAll(() => clock.mockRestore());
+  let timeout: { restore: () => void };
+  beforeAll(() => {
+    clock = compressNow();
+    // An attempt retries until its request's time is up: 2 s here, beside what is kept to fail it and to respond.
+    const options: { timeoutSeconds: number } = writeOptions;
+    timeout = jest.replaceProperty(options, 'timeoutSeconds', 62);
+  });
+  afterAll(() => {
+    clock.mockRestore();
+    timeout.restore();
+  });
 
   test('returns an error, and leaves a key that can be resolved', async () => {
     const labels = CREATION_CALLS.map((name) => name.replace(/\W+/g, '-'));

@@ -4,46 +4,88 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore/index';
+import { startFirestore, type Call, type EmbeddedFirestore, type InjectedFault } from '../../../local/firestore/index';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { sendRequest } from '../support/http';
+import type { ReceivedResponse } from '../support/received-response';
 import { parseSubmission } from '../support/submissions';
-import { bundleProgram, bundleEnvironment } from './bundle';
-import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, type CallName } from './calls';
+import { bundleProgram, bundleEnvironment, replaceOptions } from './bundle';
+import {
+  CREATION_CALLS,
+  TEST_BATCH,
+  createLabelledBody,
+  identifyCall,
+  getRpc,
+  useTestBatches,
+  type CallName,
+} from './calls';
 import { checkInvariants } from './invariants';
 import { resolveAfterLease } from './resolving';
 
 /**
- * The kill matrix: a process of the function is killed with SIGKILL at each call of a creation, before the call takes
- * effect and after. The next process must respond as the state of the key demands, and from every
- * state a way must lead to lists that are ready.
+ * The kill matrix: a process of the function is killed with SIGKILL in the middle of creations, each of which has come to
+ * another call, before it takes effect or after. The next process must respond as the state of each key demands, and from
+ * every state a way must lead to lists that are ready.
  */
 
 const KEY = 'test-key';
 const PROJECT = 'kills';
 
-let folder: string;
-let firestore: EmbeddedFirestore;
-let db: Firestore;
-let host: Host;
-
 /** A process that serves add price lists. */
 interface Host {
   process: ChildProcess;
-  addPriceLists: (json: unknown) => ReturnType<typeof sendRequest>;
+  addPriceLists: (json: unknown) => Promise<ReceivedResponse>;
 }
+
+const WAYS_OUT = ['resume', 'release', 'sweep'] as const;
+
+type State = 'nothing' | 'a claim' | 'ready lists';
+
+/** What is left of an attempt that was killed at a call: nothing, a claim whose lease must expire, or everything. */
+function leftAt(name: CallName, when: 'before' | 'after'): State {
+  const index = CREATION_CALLS.indexOf(name) + (when === 'after' ? 1 : 0);
+  if (index <= CREATION_CALLS.indexOf('claim')) return 'nothing';
+  return index === CREATION_CALLS.length ? 'ready lists' : 'a claim';
+}
+
+const cells = CREATION_CALLS.flatMap((name) => [
+  { name, when: 'before', left: leftAt(name, 'before') } as const,
+  { name, when: 'after', left: leftAt(name, 'after') } as const,
+]).map((cell, i) => {
+  const label = `${cell.when}-${cell.name}`.replace(/\W+/g, '-');
+  // Each way out of a claim, for a third of the cells.
+  return { ...cell, label, body: createLabelledBody(label), wayOut: WAYS_OUT[i % WAYS_OUT.length] ?? 'resume' };
+});
+type Cell = (typeof cells)[number];
+
+let folder: string;
+let firestore: EmbeddedFirestore;
+let db: Firestore;
+let victim: Host;
+let host: Host;
+const struck = new Map<string, InjectedFault>();
+/** What the next process responded to each request, and the keys after that. */
+const retries = new Map<string, ReceivedResponse>();
+let records: Map<string, KeyRecord>;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kills-'));
-  await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'));
+  const replaced = replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
+  await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'), replaced);
+  useTestBatches();
   firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['GCLOUD_PROJECT'] = PROJECT;
   db = new Firestore({ projectId: PROJECT });
-  host = await startHost();
+  await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  [victim, host] = await Promise.all([startHost(), startHost()]);
+  await kill();
+  for (const { label, body } of cells) retries.set(label, await host.addPriceLists(body));
+  records = await check();
 }, 60_000);
 
 afterAll(async () => {
-  host.process.kill('SIGKILL');
+  for (const { process } of [victim, host]) process.kill('SIGKILL');
   await db.terminate();
   await firestore.close();
   rmSync(folder, { recursive: true });
@@ -60,82 +102,75 @@ async function startHost(): Promise<Host> {
   };
 }
 
-/** What is left of an attempt that was killed at a call: nothing, a claim whose lease must expire, or everything. */
-function leftAt(name: CallName, when: 'before' | 'after'): 'nothing' | 'a claim' | 'ready lists' {
-  const index = CREATION_CALLS.indexOf(name) + (when === 'after' ? 1 : 0);
-  if (index <= CREATION_CALLS.indexOf('claim')) return 'nothing';
-  return index === CREATION_CALLS.length ? 'ready lists' : 'a claim';
+const check = () =>
+  checkInvariants(
+    db,
+    cells.map(({ body }) => parseSubmission(body)),
+  );
+
+/** Kills the process of all creations once each has come to the call of its cell. */
+async function kill(): Promise<void> {
+  const died = once(victim.process, 'exit');
+  for (const cell of cells) struck.set(cell.label, holdAt(cell, died));
+  const lost = cells.map(({ body }) => expect(victim.addPriceLists(body)).rejects.toThrow());
+  await Promise.all([...struck.values()].map(({ fired }) => fired));
+  victim.process.kill('SIGKILL');
+  await Promise.all([died, ...lost]);
+  firestore.faults.clear();
 }
 
-const WAYS_OUT = ['resume', 'release', 'sweep'] as const;
-
-const cells = CREATION_CALLS.flatMap((name) =>
-  (['before', 'after'] as const).map((when) => [when, name, leftAt(name, when)] as const),
-);
-
-test.each(cells)(
-  'killed %s: %s, it leaves %s',
-  async (when, name, left) => {
-    firestore.clear();
-    await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
-    const label = 'killed';
-    const body = createLabelledBody(label);
-    const submission = parseSubmission(body);
-
-    const victim = host.process;
-    const died = once(victim, 'exit');
-    const struck = firestore.faults.inject({
-      rpc: getRpc(name),
-      match: (call) => identifyCall(label, call) === name,
-      when,
-      // A call of a process that is gone goes no further than it has come.
-      action: {
-        kind: 'call',
-        run: async () => {
-          victim.kill('SIGKILL');
-          await died;
-        },
-      },
-    });
-    if (when === 'before') {
-      firestore.faults.inject({
-        rpc: getRpc(name),
-        match: (call) => identifyCall(label, call) === name,
-        action: { kind: 'drop' },
-      });
-    }
-    await expect(host.addPriceLists(body)).rejects.toThrow();
+/** Holds a creation at the call of its cell: a call of a process that is gone goes no further than it has come. */
+function holdAt({ name, when, label }: Cell, died: Promise<unknown>): InjectedFault {
+  let isHeld = false;
+  const rpc = getRpc(name);
+  const match = (call: Call) => identifyCall(label, call) === name;
+  const hold = async () => {
+    isHeld = true;
     await died;
-    expect([struck.count, victim.signalCode]).toEqual([1, 'SIGKILL']);
+  };
+  const held = firestore.faults.inject({ rpc, match, when, action: { kind: 'call', run: hold } });
+  if (when === 'before') firestore.faults.inject({ rpc, match, action: { kind: 'drop' } });
+  // Nor does the list beside it.
+  const isLater = (call: Call) => {
+    const called = identifyCall(label, call);
+    return isHeld && called !== undefined && called !== name;
+  };
+  for (const each of ['BatchGetDocuments', 'Commit'] as const)
+    firestore.faults.inject({ rpc: each, match: isLater, times: Infinity, action: { kind: 'hang' } });
+  return held;
+}
 
-    host = await startHost();
-    const retry = await host.addPriceLists(body);
-    const records = await checkInvariants(db, [submission]);
-    switch (left) {
-      case 'nothing':
-        expect([retry.status, retry.headers['idempotent-replayed']]).toEqual([200, undefined]);
-        break;
-      case 'ready lists':
-        expect([retry.status, retry.headers['idempotent-replayed']]).toEqual([200, 'true']);
-        break;
-      case 'a claim': {
-        expect(retry.status).toBe(409);
-        expect(Number(retry.headers['retry-after'])).toBeGreaterThan(0);
-        expect(records.get(label)?.status).toBe('processing');
-        // Each way out of it, for a third of the cells.
-        const how = WAYS_OUT[cells.findIndex((cell) => cell[0] === when && cell[1] === name) % 3] ?? 'resume';
-        await resolveAfterLease(db, how, label);
-        const resolved = await host.addPriceLists(body);
-        expect([resolved.status, resolved.headers['idempotent-replayed']]).toEqual([
-          200,
-          how === 'release' ? undefined : 'true',
-        ]);
-        break;
-      }
+test('the process was killed once in the middle of every creation', () => {
+  expect(victim.process.signalCode).toBe('SIGKILL');
+  expect(cells.map(({ label }) => struck.get(label)?.count)).toEqual(cells.map(() => 1));
+});
+
+// A sweep resolves every key of which no one else has: it comes last.
+const bySweepLast = [...cells].sort((a, b) => WAYS_OUT.indexOf(a.wayOut) - WAYS_OUT.indexOf(b.wayOut));
+
+test.each(bySweepLast)('killed $when: $name, it leaves $left', async ({ left, label, body, wayOut }) => {
+  const retry = retries.get(label);
+  switch (left) {
+    case 'nothing':
+      expect([retry?.status, retry?.headers['idempotent-replayed']]).toEqual([200, undefined]);
+      break;
+    case 'ready lists':
+      expect([retry?.status, retry?.headers['idempotent-replayed']]).toEqual([200, 'true']);
+      break;
+    case 'a claim': {
+      expect(retry?.status).toBe(409);
+      expect(Number(retry?.headers['retry-after'])).toBeGreaterThan(0);
+      expect(records.get(label)?.status).toBe('processing');
+      await resolveAfterLease(db, wayOut, label);
+      const resolved = await host.addPriceLists(body);
+      expect([resolved.status, resolved.headers['idempotent-replayed']]).toEqual([
+        200,
+        wayOut === 'release' ? undefined : 'true',
+      ]);
+      break;
     }
-    const last = await host.addPriceLists(body);
-    expect([last.status, last.headers['idempotent-replayed']]).toEqual([200, 'true']);
-    expect((await checkInvariants(db, [submission])).get(label)?.status).toBe('completed');
-  },
-  30_000,
-);
+  }
+  const last = await host.addPriceLists(body);
+  expect([last.status, last.headers['idempotent-replayed']]).toEqual([200, 'true']);
+  expect((await check()).get(label)?.status).toBe('completed');
+});

@@ -2,16 +2,18 @@ import type { Code, FaultAction } from '../../../local/firestore/index';
 import { systemClock } from '../../src/lib/clock';
 import { startTestService, type TestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
+import { TEST_BATCH, useTestBatches } from './calls';
 import { checkInvariants } from './invariants';
 
-/** Outages and overloads of Firestore in the middle of a creation. A minute of the service's clock is three seconds here. */
+/** Outages and overloads of Firestore in the middle of a creation. A minute of the service's clock is 0.6 s here. */
 
-const COMPRESSION = 20;
+const COMPRESSION = 100;
 
 let service: TestService;
 
 beforeAll(async () => {
   service = await startTestService();
+  useTestBatches();
   const sleep = systemClock.sleep.bind(systemClock);
   const now = systemClock.now.bind(systemClock);
   const start = now();
@@ -53,7 +55,9 @@ const create = async (count: number) => {
   return status;
 };
 
-// 1,203 products are the claim, six batches and the completion.
+/** The claim, six batches and the completion. */
+const PRODUCTS = 2 * TEST_BATCH + 3;
+
 test.each([
   ['the entries', 3],
   ['the completion', 8],
@@ -61,7 +65,7 @@ test.each([
   'an outage of 75 s that begins in %s ends in 200',
   async (_, nthCommit) => {
     const outage = startOutage(nthCommit, 75, 'UNAVAILABLE');
-    expect(await create(1_203)).toBe(200);
+    expect(await create(PRODUCTS)).toBe(200);
     expect(outage.failed()).toBeGreaterThan(1);
   },
   60_000,
@@ -75,6 +79,6 @@ test('an outage of 20 s that begins with the claim ends in 200', async () => {
 
 test('after RESOURCE_EXHAUSTED the entries are written more slowly, and completed', async () => {
   const outage = startOutage(2, 75, 'RESOURCE_EXHAUSTED');
-  expect(await create(1_203)).toBe(200);
+  expect(await create(PRODUCTS)).toBe(200);
   expect(outage.failed()).toBeGreaterThan(1);
 }, 60_000);

@@ -1,6 +1,6 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { sendRequest } from '../support/http';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
-import { bundleEnvironment, bundleProgram, type SourceReplacement } from './bundle';
+import { bundleEnvironment, bundleProgram, replaceOptions } from './bundle';
 
 /**
  * Recovery from a crash: a process of the service is killed with SIGKILL in the middle of a creation, while a sweep
@@ -58,7 +58,7 @@ export async function measureRecovery(
   onRun: (run: RecoveryRun) => void = () => undefined,
 ): Promise<RecoveryRun[]> {
   const folder = mkdtempSync(join(tmpdir(), 'recovery-'));
-  const replaced = options.leaseMs === undefined ? undefined : replaceLease(options.leaseMs);
+  const replaced = options.leaseMs === undefined ? undefined : replaceOptions({ LEASE_DURATION_MS: options.leaseMs });
   await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'), replaced);
   await bundleProgram('functions/cli/price-lists.ts', join(folder, 'price-lists.cjs'), replaced);
   const firestore = await startFirestore();
@@ -81,14 +81,6 @@ export async function measureRecovery(
     await firestore.close();
     await rm(folder, { recursive: true });
   }
-}
-
-function replaceLease(leaseMs: number): SourceReplacement {
-  const file = 'functions/src/lib/runtime-options.ts';
-  const line = 'export const LEASE_DURATION_MS = 60_000;';
-  const parts = readFileSync(file, 'utf8').split(line);
-  if (parts.length !== 2) throw new Error(`${file} has no line "${line}"`);
-  return { file, contents: parts.join(`export const LEASE_DURATION_MS = ${leaseMs};`) };
 }
 
 async function measureInWaves(

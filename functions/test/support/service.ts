@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
+import { UNPATCHED_CONSOLE } from '../../../node_modules/firebase-functions/lib/logger/common';
 import {
   startFirestore,
   type EmbeddedFirestore,
@@ -169,12 +170,15 @@ function setConfig(settings: Partial<Settings>): void {
   }
 }
 
-/** Keeps the service's log lines; the logger takes the console as it finds it while it loads. Anything else is let through. */
+/**
+ * Keeps the service's log lines. The logger may have been loaded before, with the console that it found then. Anything
+ * else is let through.
+ */
 /* eslint-disable no-console -- the console is what is being replaced here */
 function captureLog(log: LogLine[], leaks: LogLeakDetector): void {
   for (const method of ['info', 'warn', 'error'] as const) {
     const through = console[method].bind(console);
-    console[method] = (...values: unknown[]) => {
+    UNPATCHED_CONSOLE[method] = console[method] = (...values: unknown[]) => {
       leaks.logged(values.map(String).join(' '));
       const line = parsed(values[0]);
       if (line === undefined) through(...values);
