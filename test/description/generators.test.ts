@@ -26,21 +26,19 @@ afterAll(cleanUp);
 
 test('spectral:oas has no finding', async () => {
   // Loaded by a process of its own: jest's module registry takes seconds for its 150 packages.
-  const program = `const { Spectral } = require('@stoplight/spectral-core');
+  const program = `const { readFileSync } = require('node:fs');
+    const { Spectral } = require('@stoplight/spectral-core');
     const { oas } = require('@stoplight/spectral-rulesets');
     const spectral = new Spectral();
     spectral.setRuleset({ extends: [oas] });
-    spectral.run(require('node:fs').readFileSync(process.argv[1], 'utf8'))
+    Promise.all(process.argv.slice(1).map((file) => spectral.run(readFileSync(file, 'utf8'))))
       .then((findings) => console.log(JSON.stringify(findings)));`;
-  const lint = async (file: string) => {
-    const { stdout } = await run(process.execPath, ['-e', program, file], { cwd: tools });
-    return JSON.parse(stdout) as { code: string; path: string[] }[];
-  };
-  expect(await lint(DOCUMENT)).toEqual([]);
-
   const broken = join(temporaryFolder(), 'openapi.json');
   writeFileSync(broken, readFileSync(DOCUMENT, 'utf8').replace('"contact"', '"x-contact"'));
-  expect((await lint(broken)).map(({ code }) => code)).toEqual(['info-contact']);
+  const { stdout } = await run(process.execPath, ['-e', program, DOCUMENT, broken], { cwd: tools });
+  const [findings, findingsOfBroken] = JSON.parse(stdout) as { code: string; path: string[] }[][];
+  expect(findings).toEqual([]);
+  expect(findingsOfBroken?.map(({ code }) => code)).toEqual(['info-contact']);
 });
 
 test('the committed types of the client are generated from the document: `npm run openapi` writes them', async () => {
@@ -138,17 +136,30 @@ test.each(Object.entries(generators))(
   120_000,
 );
 
+const COMPILER_OPTIONS: ts.CompilerOptions = {
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+  types: [],
+};
+
+/** The files of TypeScript's own library, which all programs share. */
+const libraryFiles = new Map<string, ts.SourceFile | undefined>();
+
 /** @returns the errors of the strict compiler in a program and what it imports */
 function compile(file: string): string[] {
-  const program = ts.createProgram([file], {
-    strict: true,
-    noEmit: true,
-    skipLibCheck: true,
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
-    types: [],
-  });
+  const host = ts.createCompilerHost(COMPILER_OPTIONS);
+  const getSourceFile = host.getSourceFile.bind(host);
+  const library = host.getDefaultLibLocation?.() ?? '';
+  host.getSourceFile = (path, ...options) => {
+    if (!path.startsWith(library)) return getSourceFile(path, ...options);
+    if (!libraryFiles.has(path)) libraryFiles.set(path, getSourceFile(path, ...options));
+    return libraryFiles.get(path);
+  };
+  const program = ts.createProgram([file], COMPILER_OPTIONS, host);
   return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
 }

@@ -15,7 +15,7 @@ async function findRelatedTests(file: string): Promise<string[]> {
     .map((line) => relative(resolve('.'), line).replaceAll('\\', '/'));
 }
 
-test.each([
+test.concurrent.each([
   ['functions/src/get-teams.ts', 'functions/test/endpoints/get-teams.test.ts'],
   ['functions/src/lib/firestore/retry.ts', 'functions/test/modules/lib/firestore/retry.test.ts'],
   ['local/firestore/locks.ts', 'local/firestore/test/transactions.test.ts'],

@@ -49,8 +49,19 @@ test.each(inLanguage('bash', 'sh'))('$document:$line is a shell script', ({ code
   expect(() => execFileSync('bash', ['-n', '-c', code], { stdio: 'pipe' })).not.toThrow();
 });
 
-test.each(inLanguage('ts'))('$document:$line compiles', ({ document, code }) => {
-  expect(compile(join(dirname(document), 'block.ts'), code)).toEqual([]);
+describe('TypeScript', () => {
+  const programs = inLanguage('ts');
+  let errors: Map<string, string[]>;
+  beforeAll(() => {
+    errors = compile(new Map(programs.map((block) => [toFile(block), block.code])));
+  });
+
+  test.each(programs)('$document:$line compiles', (block) => {
+    expect(errors.get(toFile(block))).toEqual([]);
+  });
+
+  /** Beside the document, as imports are resolved from there. */
+  const toFile = ({ document, line }: Block) => resolve(dirname(document), `block-${line}.ts`);
 });
 
 const GETTING_STARTED = join('docs', 'getting-started.md');
@@ -131,17 +142,27 @@ const anchors = (file: string) =>
       .replaceAll(' ', '-'),
   );
 
-/** What the compiler says of a piece of code that stood in a file of this name. */
-function compile(name: string, code: string): string[] {
+/** @returns what the compiler says of each program, by the path at which it would be a file */
+function compile(codeByFile: ReadonlyMap<string, string>): Map<string, string[]> {
   const { config } = ts.readConfigFile('tsconfig.json', (file) => ts.sys.readFile(file)) as { config: object };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, process.cwd());
   const host = ts.createCompilerHost(options);
-  const file = resolve(name);
   const getSourceFile = host.getSourceFile.bind(host);
-  host.getSourceFile = (path, target) =>
-    resolve(path) === file ? ts.createSourceFile(path, code, target) : getSourceFile(path, target);
-  const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram([file], options, host));
-  return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+  host.getSourceFile = (path, target) => {
+    const code = codeByFile.get(resolve(path));
+    return code === undefined ? getSourceFile(path, target) : ts.createSourceFile(path, code, target);
+  };
+  const program = ts.createProgram([...codeByFile.keys()], options, host);
+  const diagnostics = ts.getPreEmitDiagnostics(program);
+  /** Its own errors, and those of no program in particular, such as an imported file's. */
+  const toErrors = (file: string) =>
+    diagnostics
+      .filter((diagnostic) => {
+        const name = diagnostic.file && resolve(diagnostic.file.fileName);
+        return name === file || name === undefined || !codeByFile.has(name);
+      })
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+  return new Map([...codeByFile.keys()].map((file) => [file, toErrors(file)]));
 }
 
 /** An answer without what is new each time: times, and the identifiers that the service makes. */
