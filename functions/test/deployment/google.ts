@@ -14,9 +14,18 @@ export interface FakeGoogleCloud {
   environment: Record<string, string>;
   /** What was asked of it, in order: `CONNECT <host>` and the paths of the metadata server. */
   requests: string[];
-  /** Seconds that an access token is valid, and how many of the next requests for one get 503. */
-  token: { lifetimeSeconds: number; failures: number };
+  /** Seconds that an access token is valid, and an outage in which requests for one get 503. */
+  token: { lifetimeSeconds: number; outage: TokenOutage | undefined };
   close: () => Promise<void>;
+}
+
+/** Is over when both its time and its least number of requests have passed. */
+export interface TokenOutage {
+  /** By `performance.now()`. */
+  until: number;
+  minFailures: number;
+  /** Requests that got 503. */
+  failures: number;
 }
 
 /**
@@ -27,17 +36,18 @@ export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeG
   const pem = readFileSync(CERTIFICATE);
   const secureContext = createSecureContext({ key: pem, cert: pem });
   const requests: string[] = [];
-  const token = { lifetimeSeconds: 3600, failures: 0 };
+  const token: FakeGoogleCloud['token'] = { lifetimeSeconds: 3600, outage: undefined };
   const sockets = new Set<Socket>();
 
   const server = createServer(({ url = '' }, response) => {
     requests.push(url);
     response.setHeader('Metadata-Flavor', 'Google');
     if (url.includes('/token')) {
-      token.failures -= 1;
-      const { lifetimeSeconds: expires_in, failures } = token;
-      if (failures < 0) response.end(JSON.stringify({ access_token: 'a-token', expires_in, token_type: 'Bearer' }));
-      else response.writeHead(503).end('unavailable');
+      const { lifetimeSeconds: expires_in, outage } = token;
+      if (outage !== undefined && (performance.now() < outage.until || outage.failures < outage.minFailures)) {
+        outage.failures += 1;
+        response.writeHead(503).end('unavailable');
+      } else response.end(JSON.stringify({ access_token: 'a-token', expires_in, token_type: 'Bearer' }));
     } else if (url.includes('universe')) response.end('googleapis.com');
     else response.end('{}');
   });
