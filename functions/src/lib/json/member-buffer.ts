@@ -65,7 +65,7 @@ export class MemberBuffer {
    * @returns false if the members are not JSON
    */
   end(text: string): boolean {
-    if (this.#isFirstBatch && this.#tokens.length === 0 && (this.#pending + text).trim() === '') return true;
+    if (this.#isFirstBatch && this.#tokens.length === 0 && /^[ \t\n\r]*$/.test(this.#pending + text)) return true;
     return this.endToken(text, false) && this.#parseBatch();
   }
 
