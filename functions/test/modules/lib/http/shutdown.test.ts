@@ -63,6 +63,15 @@ test('aborts a read after 7 s, gives up every request after 8 s, and ends after 
   expect(logInstanceStopped).toHaveBeenLastCalledWith(1, 9_000);
 });
 
+test('ends in time where every timer is late', async () => {
+  const { clock, shutdown, add } = createInstance();
+  const sleep = clock.sleep.bind(clock);
+  jest.spyOn(clock, 'sleep').mockImplementation((ms, signal) => sleep(ms + 400, signal));
+  add('hanging read', 'finish');
+  await shutdown.stop(clock);
+  expect(clock.now()).toBe(9_400);
+});
+
 test('ends as soon as the last response is sent', async () => {
   const { clock, shutdown, steps, add } = createInstance();
   const response = add('read', 'finish');
