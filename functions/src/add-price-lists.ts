@@ -8,10 +8,7 @@ import { getDatabase } from './lib/firestore/database';
 import { createPriceListParser } from './lib/schemas/add-price-lists';
 import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
 import { createPriceLists } from './price-lists/create-price-lists';
-import { FAILURE_RESERVE_MS } from './price-lists/workflow-context';
-
-/** Time for the response, after the reserve for failing the attempt is used up. */
-const RESPONSE_RESERVE_MS = 15_000;
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './price-lists/workflow-context';
 
 let isHeapBounded = false;
 

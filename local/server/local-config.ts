@@ -9,7 +9,7 @@ export const HOST = '127.0.0.1';
  *
  * | Variable                  | Default                   | Meaning                                                        |
  * | ------------------------- | ------------------------- | -------------------------------------------------------------- |
- * | `FUNCTIONS_PORT`          | 5001                      | port of the six functions; 0 is any free one                   |
+ * | `FUNCTIONS_PORT`          | 5001                      | port of the functions; 0 is any free one                       |
  * | `FIRESTORE_PORT`          | 8080                      | port of the embedded Firestore; 0 likewise                     |
  * | `FIRESTORE_EMULATOR_HOST` | unset                     | when set, this Firestore is used and none is embedded          |
  * | `DATA_DIR`                | `.local-data`             | where the embedded Firestore keeps its data; `:memory:`: nowhere |

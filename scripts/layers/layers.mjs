@@ -32,13 +32,13 @@ const reports = [
     ...imports.options,
     validate: true,
     ruleSet: { forbidden: imports.forbidden },
-    outputType: 'err',
+    outputType: 'err-long',
   }),
   await cruise(['functions/src'], {
     ...coldStart.options,
     validate: true,
     ruleSet: { forbidden: coldStart.forbidden },
-    outputType: 'err',
+    outputType: 'err-long',
   }),
 ];
 for (const { output, exitCode } of reports) if (exitCode > 0) console.error(output);

@@ -49,7 +49,7 @@ export function createOpenApiDocument(): JsonObject {
     tags: [
       {
         name: 'Organisation data',
-        description: 'Orders, warehouses, markets, teams and supply order invoices. Read only.',
+        description: "The organisation's records. Read only.",
       },
       { name: 'Price lists', description: 'Creation of price lists and expected forward cost lists, exactly once.' },
     ],

@@ -13,10 +13,10 @@ const readDefaults = {
   ...instanceLimits,
 } as const;
 
-/** The three complete lists: small, so one instance serves many at once. */
+/** Complete lists: small, so one instance serves many at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** The two reads whose size the client chooses. A response holds up to 45 MB until it is sent; 16 of them fit the memory. */
+/** Reads whose size the client chooses. A response holds up to 45 MB until it is sent; 16 of them fit the memory. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /** Time in which a client has to send the body of a read. */

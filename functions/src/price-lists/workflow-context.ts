@@ -27,6 +27,9 @@ export class StoppedError extends Error {
 /** Milliseconds of a request's time that are kept for failing its attempt. */
 export const FAILURE_RESERVE_MS = 45_000;
 
+/** Milliseconds of a request's time that are kept for the response, after those for failing the attempt. */
+export const RESPONSE_RESERVE_MS = 15_000;
+
 /** The context with the reserved time in place of what is left of the attempt's own. */
 export const withReserveTime = (context: WorkflowContext): WorkflowContext => ({
   ...context,

@@ -151,10 +151,9 @@ test.each((declared.indexes ?? []).map((index, i) => [nameOf(index), i] as const
   },
 );
 
-test('no index is declared twice, and every field of one is a field of the data', () => {
+test('no index is declared twice', () => {
   const names = (declared.indexes ?? []).map(nameOf);
   expect(new Set(names).size).toBe(names.length);
-  expect(names.length).toBe(4);
 });
 
 describe('exemptions', () => {

@@ -8,7 +8,7 @@ import { fuzz } from './fuzz';
 import { FUZZ_KEY } from './requests';
 
 /**
- * Hostile requests against the six functions, each in a process of its own as in production. `FUZZ_REQUESTS` says how many,
+ * Hostile requests against the functions, each in a process of its own as in production. `FUZZ_REQUESTS` says how many,
  * `FUZZ_SEED` where to begin: with the seed of a fault and one request, that fault alone is repeated.
  */
 

@@ -1,6 +1,6 @@
 import { lengthenPause, shortenPause } from '../../src/lib/firestore/pace';
 import { getBackoffMs } from '../../src/lib/firestore/retry';
-import { FAILURE_RESERVE_MS } from '../../src/price-lists/workflow-context';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../src/price-lists/workflow-context';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { SeededRandom } from './random';
 
@@ -41,7 +41,7 @@ export const PRODUCTION: ProductionProfile = {
 };
 
 /** Time for the work of a creation: the function's timeout without the reserves for failing the attempt and for the response. */
-export const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - 15_000;
+export const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
 const BATCH_SIZE = 500;
 /** Read key and market, claim, read key, complete. */

@@ -5,7 +5,7 @@ import { isPassingCause } from '../../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create-price-lists';
 import { computeFingerprint } from '../../src/price-lists/payload';
-import { FAILURE_RESERVE_MS, type WorkflowContext } from '../../src/price-lists/workflow-context';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, type WorkflowContext } from '../../src/price-lists/workflow-context';
 import { loadStoredPayload, release, requireKeyRecord, resume } from '../../cli/review';
 import { Sweeper, type SweepOptions } from '../../cli/sweep';
 import { CommandError } from '../../cli/terminal';
@@ -46,7 +46,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** How long a deployed function works at a request before it fails it by itself. */
-const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - 15 * SECOND;
+const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
 /** Runs the schedule of a seed against an empty database. @throws InvariantViolation */
 export async function runSchedule(seed: number, db: Firestore): Promise<ScheduleResult> {

@@ -41,7 +41,7 @@ export interface TestRequest {
   json?: unknown;
 }
 
-/** The six operations, each behind the Functions Framework's own HTTP layer, over an embedded Firestore. */
+/** The operations, each behind the Functions Framework's own HTTP layer, over an embedded Firestore. */
 export interface TestService {
   /** The database, to be filled before a request and looked at after it. */
   db: Firestore;

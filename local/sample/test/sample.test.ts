@@ -15,7 +15,7 @@ test('the same seed makes the same records, another seed others', () => {
   expect(createSampleRecords(SAMPLE_SEED + 1)).not.toEqual(records);
 });
 
-test('they stand in the collections that the service reads, each under an id of its own', () => {
+test('local/sample/records.ts has records of every collection that the service reads, each under an id of its own', () => {
   const names = new Set(records.map(({ collection }) => collection));
   const { priceListRequests, expectedForwardCosts, priceLists, priceListIdempotency, ...read } = collections;
   const written = [priceListRequests, expectedForwardCosts, priceLists, priceListIdempotency];

@@ -7,7 +7,7 @@ import { streamQuery } from '../firestore/query';
 import type { CallContext } from '../call-context';
 
 /**
- * Reads the records of the five read operations. Reads only the fields of the response, in batches, so that memory does not
+ * Reads the records of the read operations. Reads only the fields of the response, in batches, so that memory does not
  * grow with the number of records. The stored fields are in docs/data-model.md.
  */
 
