@@ -83,7 +83,8 @@ function encodeCommitRequest(
   const sizes = ids.map((id) => prefix.length + Buffer.byteLength(id));
   const maxSize = sizes.reduce((sum, size) => sum + size + key.length + WRITE_OVERHEAD, head.length + WRITE_OVERHEAD);
   const writer = new ProtobufWriter(acquireBuffer(maxSize));
-  writer.writeBytes(COMMIT_DATABASE, head);
+  writer.writeTag(COMMIT_DATABASE, head.length);
+  writer.writeRaw(head);
   for (const [i, id] of ids.entries()) {
     const nameSize = sizes[i] ?? 0;
     const value = values[i] ?? NaN;
@@ -98,7 +99,8 @@ function encodeCommitRequest(
     writer.writeRaw(prefix);
     writer.writeString(id);
     writer.writeTag(DOCUMENT_FIELD, entrySize);
-    writer.writeBytes(ENTRY_KEY, key);
+    writer.writeTag(ENTRY_KEY, key.length);
+    writer.writeRaw(key);
     writer.writeTag(ENTRY_VALUE, valueSize);
     if (isInteger) writer.writeTag(VALUE_INTEGER, value);
     else writer.writeDouble(VALUE_DOUBLE, value);
@@ -119,11 +121,6 @@ class ProtobufWriter {
     let rest = integer;
     for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.buffer[this.#offset++] = (rest % 0x80) + 0x80;
     this.buffer[this.#offset++] = rest;
-  }
-
-  writeBytes(tag: number, bytes: Buffer): void {
-    this.writeTag(tag, bytes.length);
-    this.writeRaw(bytes);
   }
 
   writeRaw(bytes: Buffer): void {

@@ -47,16 +47,13 @@ const FILTER_OPERATORS = {
   '==': Filter.Operator.EQUAL,
 } as const;
 
-/** Path of a document's name in an order. */
-const NAME = '__name__';
-
 /** Encodes the request for all documents of a query, or for those after a cursor, read at the same time as it. */
 export function encodeRunQueryRequest(
   parent: string,
   { collection, where = [], orderBy, fields }: QuerySpec,
   cursor?: QueryCursor,
 ): Buffer {
-  const order = orderBy === undefined ? [NAME] : [orderBy, NAME];
+  const order = orderBy === undefined ? ['__name__'] : [orderBy, '__name__'];
   // A cursor needs the value of the field of the order.
   const selected = orderBy === undefined ? fields : [...fields, orderBy];
   const request: Request.IRunQueryRequest = {
