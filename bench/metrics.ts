@@ -64,15 +64,15 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
   quick: {
     teams: 1_000,
     orders: [
-      { size: 1_000, rounds: 3 },
-      { size: 10_000, rounds: 1 },
+      { size: 1_000, rounds: 1 },
+      { size: 10_000, rounds: 0 },
       { size: 100_000, rounds: 0 },
     ],
     priceLists: [
-      { size: 1_000, rounds: 3 },
+      { size: 1_000, rounds: 1 },
       { size: 100_000, rounds: 0 },
     ],
-    validation: { products: 100_000, runs: 5 },
+    validation: { products: 100_000, runs: 3 },
     coldStarts: 1,
     coldStartFunctions: ['getMarkets'],
     loadMs: 500,
