@@ -74,16 +74,16 @@ export async function throughput(
   forMs: number,
 ): Promise<number> {
   const startedAt = performance.now();
-  let answers = 0;
+  let responses = 0;
   const connection = async () => {
     while (performance.now() - startedAt < forMs) {
       const { status } = await timeRequest(port, asked);
       if (status !== 200) throw new Error(`status ${status} under load`);
-      answers += 1;
+      responses += 1;
     }
   };
   await Promise.all(Array.from({ length: connections }, connection));
-  return (answers * 1000) / (performance.now() - startedAt);
+  return (responses * 1000) / (performance.now() - startedAt);
 }
 
 /** Sends headers that announce a body, and no body. @returns the status of the response */
@@ -100,7 +100,7 @@ export function sendHeadersOnly(
     agent: false,
     headers: { 'content-type': 'application/json', 'content-length': bytes, ...headers },
   });
-  const timeout = setTimeout(() => reject(new Error('no answer before the body')), 5_000);
+  const timeout = setTimeout(() => reject(new Error('no response before the body')), 5_000);
   sent.on('error', () => undefined);
   sent.on('response', ({ statusCode = 0 }) => {
     clearTimeout(timeout);

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { startFirestore, type IndexDefinitions } from '../local/firestore';
 
 /*
- * The embedded Firestore in a process of its own, started by stack.ts. Tells its parent the address, and answers
- * `counts` with how many calls have arrived, and `clear` when all data is gone.
+ * The embedded Firestore in a process of its own, started by stack.ts. Tells its parent the address. Responds to
+ * `counts` with how many calls have arrived, and to `clear` when all data is gone.
  */
 async function main(): Promise<void> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;

@@ -19,7 +19,7 @@ export function renderSoakText({
   disturbances,
   stop,
   sweep,
-  settledMs,
+  completedMs,
   memory,
   heapMegabytes,
   keys,
@@ -46,7 +46,7 @@ export function renderSoakText({
         `${TITLES[each.kind]} from ${seconds(each.from)} to ${seconds(each.to)} s; ${recovery(responses, each)}.`,
     ),
     `SIGTERM failed ${stop.failedCreations} creations in progress; the process ${stop.exitCode === null ? 'was killed after 10 s' : `exited with ${stop.exitCode}`}.`,
-    `The sweep resumed ${sweep['resumed'] ?? 0} attempts, deferred ${sweep['deferred'] ?? 0}, left ${sweep['left'] ?? 0}. The last key was completed ${seconds(settledMs)} s after the traffic.`,
+    `The sweep resumed ${sweep['resumed'] ?? 0} attempts, deferred ${sweep['deferred'] ?? 0}, left ${sweep['left'] ?? 0}. The last key was completed ${seconds(completedMs)} s after the traffic.`,
     `Memory of the six processes together: ${Math.round(total[0] ?? 0)} MB at first, ${Math.round(Math.max(...total))} MB at most, ${Math.round(total.at(-1) ?? 0)} MB at last.`,
     `Held after garbage collection, before and after, MB: ${Object.entries(heapMegabytes)
       .map(([name, { before, after }]) => `${name} ${Math.round(before)} and ${Math.round(after)}`)

@@ -77,7 +77,7 @@ export interface SoakReport {
   /** Results of the sweep, by what it did; a key may be deferred many times. */
   sweep: Record<string, number>;
   /** From the end of the traffic until no key was in progress or required review. */
-  settledMs: number;
+  completedMs: number;
   /** Resident megabytes of each of the six processes, by milliseconds since the start. */
   memory: { at: number; megabytes: Record<OperationName, number> }[];
   /** Megabytes that each process held once its garbage was collected, before the traffic and after it. */
@@ -87,7 +87,7 @@ export interface SoakReport {
 }
 
 /** A lease, three looks of the sweep and the resumes. */
-const SETTLE_MS = 180_000;
+const COMPLETION_TIMEOUT_MS = 180_000;
 
 /** What a process may hold more after the traffic than before it, once it has been idle for so long. */
 const MAX_HEAP_GROWTH_MB = 15;
@@ -159,7 +159,7 @@ class SoakRun {
     await this.#interrupted;
     const trafficMs = this.#now();
 
-    const settledMs = await this.#settle();
+    const completedMs = await this.#awaitCompletion();
     const sweep = await this.sweep.stop();
     if (sweep.exitCode !== 0) this.#violations.push(`the sweep exited with ${sweep.exitCode}: ${sweep.errors}`);
     return {
@@ -169,7 +169,7 @@ class SoakRun {
       disturbances: this.#disturbances,
       stop,
       sweep: sweep.results,
-      settledMs,
+      completedMs,
       memory,
       heapMegabytes: await this.#checkHeaps(before),
       keys: await checkSoakDatabase(this.db, this.#created, this.#attempted, this.#violations),
@@ -213,7 +213,7 @@ class SoakRun {
   async #sendUntilDone(request: SoakRequest): Promise<void> {
     const { kind, list } = request;
     if (kind === 'create') this.#attempted.push(list.boq_list_id);
-    const giveUpAt = this.#now() + this.options.seconds * 1_000 + SETTLE_MS;
+    const giveUpAt = this.#now() + this.options.seconds * 1_000 + COMPLETION_TIMEOUT_MS;
     for (let tries = 1; ; tries += 1) {
       const from = this.#now();
       const response = await this.#sendOnce(request);
@@ -277,9 +277,9 @@ class SoakRun {
   }
 
   /** Waits until no key is in progress or requires review, as long as the sweep may need. */
-  async #settle(): Promise<number> {
+  async #awaitCompletion(): Promise<number> {
     const from = this.#now();
-    while ((await countOpenKeys(this.db)) > 0 && this.#now() - from < SETTLE_MS) await delay(250);
+    while ((await countOpenKeys(this.db)) > 0 && this.#now() - from < COMPLETION_TIMEOUT_MS) await delay(250);
     return this.#now() - from;
   }
 

@@ -34,7 +34,7 @@ export interface SoakRequest {
 }
 
 export interface HttpResponse {
-  /** 0: the connection was refused or closed without a response. */
+  /** 0: the connection was rejected or closed without a response. */
   status: number;
   text: string;
   retryAfterMs: number | undefined;

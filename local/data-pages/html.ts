@@ -1,4 +1,4 @@
-/** A piece of HTML. Only {@link html} makes one, so every text in a page is escaped. */
+/** Escaped HTML. Only {@link html} makes one, so every text in a page is escaped. */
 export class Html {
   constructor(readonly text: string) {}
 }

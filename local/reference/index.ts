@@ -22,7 +22,7 @@ const files = {
   '/reference/swagger-ui-bundle.js': ['node_modules/swagger-ui-dist/swagger-ui-bundle.js', SCRIPT],
 } as const;
 
-/** What answers at `/`, and at the paths that the page there loads. `apiKey` is filled in; empty: none is. */
+/** The handlers of `/` and of the paths that its page loads. @param apiKey filled in on the page, unless it is empty */
 export function createReferenceRoutes(apiKey: string): ReadonlyMap<string, RequestListener> {
   const page = createListener(HTML, async () => {
     const template = await readFile(resolve('local/reference/page.html'), 'utf8');

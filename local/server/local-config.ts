@@ -29,7 +29,7 @@ export interface LocalConfig {
 /** The key to try the service with, empty for none: a setting may hold several, one a line. */
 export const getFirstApiKey = (apiKey: string): string => apiKey.trim().split('\n')[0]?.trim() ?? '';
 
-/** Why `npm start` cannot go on, in one line for whoever typed it. */
+/** Why `npm start` cannot go on, in one line for the terminal. */
 export class StartupError extends Error {}
 
 /** @throws StartError */

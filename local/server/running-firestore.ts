@@ -37,7 +37,7 @@ export async function connectFirestore(address: string): Promise<RunningFirestor
     const socket = connect({ host, port: Number(port) });
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) }).finally(() => socket.destroy());
   } catch {
-    throw new StartupError(`No Firestore answers at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
+    throw new StartupError(`No Firestore responds at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
   }
   return { address, close: () => Promise.resolve() };
 }

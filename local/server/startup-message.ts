@@ -11,7 +11,7 @@ interface StartupInfo {
   seeded: number;
 }
 
-/** What `npm start` says once it answers: where everything is, and a call of each operation to copy. */
+/** What `npm start` prints when it is ready: where everything is, and a call of each operation to copy. */
 export function formatStartupMessage({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
   const { firestore, apiKey, corsAllowedOrigins } = config;
   const data =
@@ -24,7 +24,7 @@ export function formatStartupMessage({ config, functions, firestoreAddress, seed
     Functions: `${functions.origin} (in a browser: the API reference, where each can be tried)`,
     Data: `${functions.origin}/data (in a browser: what is stored)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
-    'API key': getFirstApiKey(apiKey) || 'not configured: every call answers 500',
+    'API key': getFirstApiKey(apiKey) || 'not configured: every call returns 500',
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);

@@ -209,7 +209,7 @@ test.concurrent.each(['127.0.0.1:1', '127.0.0.1:70000', '127.0.0.1'])(
   async (address) => {
     const { code, stdout, stderr } = await startExpectingFailure({ FIRESTORE_EMULATOR_HOST: address });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^No Firestore answers at .* FIRESTORE_EMULATOR_HOST.*\n$/);
+    expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
   },
 );
 

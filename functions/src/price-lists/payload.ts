@@ -5,9 +5,9 @@ import { createGunzip, createGzip } from 'node:zlib';
 import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 
 /**
- * The normalised payload: one exact text for all requests that mean the same. Keys stand in code-unit order, numbers as
- * JSON writes them, and nothing else is in it, so that neither the order of keys, nor `1` or `1.0`, nor `usd` or
- * `USD` makes a difference, while `a` beside `A` does.
+ * Canonical JSON: the one text of all equal submissions. Keys are in code-unit order, numbers as JSON writes them, and
+ * nothing else is in it. So neither the order of keys, nor `1` or `1.0`, nor `usd` or `USD` makes a difference, while `a`
+ * and `A` do.
  */
 
 /** Bytes of one stored chunk: a Firestore document holds at most 1 MiB, its name and field included. */
@@ -16,20 +16,20 @@ export const MAX_CHUNK_BYTES = 1_000_000;
 /** Characters that are hashed or compressed at a time. */
 const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 
-/** The normalised payload of a submission, in pieces. */
+/** The canonical JSON of a submission, in chunks. */
 export function* canonicalJsonChunks({ info, products }: PriceListSubmission): Generator<string, undefined> {
-  let piece = `{"info":${canonicalInfo(info)},"products":{`;
+  let chunk = `{"info":${canonicalInfo(info)},"products":{`;
   let separator = '';
   const { ids, expected_forward_cost_price, price_list_price } = products;
   for (const [i, id] of ids.entries()) {
-    piece += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price[i]},"price_list_price":${price_list_price[i]}}`;
+    chunk += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price[i]},"price_list_price":${price_list_price[i]}}`;
     separator = ',';
-    if (piece.length >= TEXT_CHUNK_CHARACTERS) {
-      yield piece;
-      piece = '';
+    if (chunk.length >= TEXT_CHUNK_CHARACTERS) {
+      yield chunk;
+      chunk = '';
     }
   }
-  yield `${piece}}}`;
+  yield `${chunk}}}`;
 }
 
 const canonicalInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
@@ -57,7 +57,7 @@ export function computeFingerprint({ info, products }: PriceListSubmission): str
   return hash.digest('hex');
 }
 
-/** The normalised payload as it is stored: gzip, cut into chunks of at most {@link MAX_CHUNK_BYTES}. */
+/** The payload as it is stored: canonical JSON, gzip, in chunks of at most {@link MAX_CHUNK_BYTES}. */
 export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let buffered: Buffer[] = [];
@@ -67,8 +67,8 @@ export async function compressToChunks(submission: PriceListSubmission): Promise
     buffered = [];
     bytes = 0;
   };
-  const pieces = Readable.from(canonicalJsonChunks(submission), { objectMode: false });
-  await pipeline(pieces, createGzip(), async (packed) => {
+  const text = Readable.from(canonicalJsonChunks(submission), { objectMode: false });
+  await pipeline(text, createGzip(), async (packed) => {
     for await (const part of packed as AsyncIterable<Buffer>) {
       if (bytes + part.length > MAX_CHUNK_BYTES) flushChunk();
       buffered.push(part);
@@ -79,7 +79,7 @@ export async function compressToChunks(submission: PriceListSubmission): Promise
   return chunks;
 }
 
-/** The normalised payload that was packed. @throws if the chunks are not all there, or not as they were packed */
+/** Returns the canonical JSON of a stored payload. @throws Error if a chunk is missing or damaged */
 export async function decompressChunks(chunks: readonly Buffer[]): Promise<Buffer> {
   const parts: Buffer[] = [];
   await pipeline(Readable.from(chunks), createGunzip(), async (unpacked) => {

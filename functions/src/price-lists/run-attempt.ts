@@ -76,7 +76,7 @@ export async function writePendingEntries(
 ): Promise<void> {
   const pace = new Pace(context.clock);
   // An outage costs time, not the attempt: its signal ends the retries.
-  const patient = { ...context, maxElapsedMs: Infinity };
+  const retryOptions = { ...context, maxElapsedMs: Infinity };
   let stopped = false;
   lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
   const write = async (kind: ListKind) => {
@@ -90,7 +90,7 @@ export async function writePendingEntries(
           await lease.keep(signal);
           await writeEntryBatch(context.db, kind, creation, batch);
         };
-        await retry((signal) => pace.call(() => writeBatch(signal), signal), patient);
+        await retry((signal) => pace.call(() => writeBatch(signal), signal), retryOptions);
         lease.advance(batch.ids.length);
         onWritten(batch.ids.length);
       }

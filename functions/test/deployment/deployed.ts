@@ -45,7 +45,7 @@ export interface DeployedFunction {
   output: string[];
   /** Whether the process still runs. */
   alive: () => boolean;
-  /** The service's own lines of the output about requests, once there are so many: a line may come after its answer. */
+  /** The service's own lines of the output about requests, once there are so many: a line may come after its response. */
   requestLines: (count: number) => Promise<Record<string, unknown>[]>;
   /** The bytes that the process holds once it has collected its garbage; only with {@link MEMORY_PROBE_ENV} in its environment. */
   readHeapBytes: () => Promise<number>;
@@ -143,7 +143,7 @@ async function freePort(): Promise<number> {
 
 function listens(port: number): Promise<boolean> {
   const socket = connect({ host: '127.0.0.1', port });
-  return new Promise<boolean>((settle) => {
-    socket.once('connect', () => settle(true)).once('error', () => settle(false));
+  return new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
   }).finally(() => socket.destroy());
 }

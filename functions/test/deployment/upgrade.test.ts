@@ -14,7 +14,7 @@ import { createPriceListBody } from '../support/submissions';
  */
 
 interface Fixture {
-  answers: { completed: string; 'without-market': string };
+  responses: { completed: string; 'without-market': string };
   documents: Record<string, Record<string, unknown>>;
 }
 
@@ -54,8 +54,8 @@ describe.each(versions)('records of %s', (file) => {
 
   test('a completed key is replayed, byte for byte, with and without a market', async () => {
     for (const [response, text] of [
-      [await addPriceLists('completed'), fixture.answers.completed],
-      [await addPriceLists('without-market', 2, 'nowhere'), fixture.answers['without-market']],
+      [await addPriceLists('completed'), fixture.responses.completed],
+      [await addPriceLists('without-market', 2, 'nowhere'), fixture.responses['without-market']],
     ] as const) {
       expect([response.status, response.headers['idempotent-replayed'], response.text]).toEqual([200, 'true', text]);
     }

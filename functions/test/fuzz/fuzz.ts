@@ -10,7 +10,7 @@ export const MAX_CONNECTION_MS = 10_000;
 const CONNECTIONS = 16;
 
 /** How long to wait for a response before half-closing the connection: a partial request gets none. */
-const PATIENCE_MS = 1_000;
+const RESPONSE_TIMEOUT_MS = 1_000;
 
 /** What a run of hostile requests came to. */
 export interface FuzzReport {
@@ -86,7 +86,7 @@ async function exchangeBytes(
     socket.write(piece);
     await delay(paceMs);
   }
-  if (end === 'wait') await Promise.race([closed, delay(PATIENCE_MS)]);
+  if (end === 'wait') await Promise.race([closed, delay(RESPONSE_TIMEOUT_MS)]);
   if (end === 'destroy') socket.destroy();
   else if (!socket.destroyed) socket.end();
   await closed;

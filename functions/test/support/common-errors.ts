@@ -109,9 +109,9 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
 
   describe('X-Request-Id', () => {
     test('is the client’s if it is valid', async () => {
-      const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'caller-1.a_B' } });
-      expect(headers['x-request-id']).toBe('caller-1.a_B');
-      expect(logged()).toMatchObject([{ request_id: 'caller-1.a_B' }]);
+      const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'client-1.a_B' } });
+      expect(headers['x-request-id']).toBe('client-1.a_B');
+      expect(logged()).toMatchObject([{ request_id: 'client-1.a_B' }]);
     });
 
     test.each(withLabels(['', 'two words', 'a"b', 'a'.repeat(129), '<script>', 'é']))('is not %s', async (_, id) => {

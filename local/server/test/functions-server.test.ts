@@ -63,7 +63,7 @@ test.each([
   '/demo/us-central1/echo/more',
   '/demo/us-central1/slow',
   '/demo/us-central1/ECHO',
-])('at %s is nothing, and the answer says where something is', async (path) => {
+])('at %s is nothing, and the response says where something is', async (path) => {
   const { origin, addresses } = await host();
   const { status, headers, text } = await call(origin + path);
   expect(status).toBe(404);
@@ -71,7 +71,7 @@ test.each([
   expect(JSON.parse(text)).toEqual({ error: 'Not found', addresses: Object.fromEntries(addresses) });
 });
 
-test('pages answer beside the functions, and only at their own paths', async () => {
+test('pages are served beside the functions, and only at their own paths', async () => {
   const extraRoutes = new Map([
     ['/', (_: unknown, response: { end: (text: string) => void }) => response.end('a page')],
   ]);

@@ -120,24 +120,24 @@ const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 
 /** Compresses a chunk that is a complete response; at this size that is faster than in another thread. */
-function compressSync(piece: Buffer, encoding: Encoding | undefined): Buffer {
+function compressSync(chunk: Buffer, encoding: Encoding | undefined): Buffer {
   switch (encoding) {
     case undefined:
-      return piece;
+      return chunk;
     case 'gzip':
-      return gzipSync(piece, GZIP);
+      return gzipSync(chunk, GZIP);
     case 'br':
-      return brotliCompressSync(piece, BROTLI);
+      return brotliCompressSync(chunk, BROTLI);
   }
 }
 
-function compressStream(pieces: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> {
+function compressStream(chunks: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> {
   switch (encoding) {
     case undefined:
-      return pieces;
+      return chunks;
     case 'gzip':
-      return Readable.from(pieces).compose(createGzip(GZIP)) as AsyncIterable<Buffer>;
+      return Readable.from(chunks).compose(createGzip(GZIP)) as AsyncIterable<Buffer>;
     case 'br':
-      return Readable.from(pieces).compose(createBrotliCompress(BROTLI)) as AsyncIterable<Buffer>;
+      return Readable.from(chunks).compose(createBrotliCompress(BROTLI)) as AsyncIterable<Buffer>;
   }
 }

@@ -277,7 +277,7 @@ describe('a hundred errors', () => {
   });
 });
 
-test('every valid body is accepted, and normalised', () =>
+test('every valid body is accepted as canonical JSON', () =>
   fc.assert(
     fc.property(arbitraryPriceListBody, ({ info, products }) => {
       const parsed = parseSubmission({ info, products });
