@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type IndexDefinitions } from '../local/firestore';
 import { seedIfEmpty } from '../local/sample';
+import { emulators } from '../firebase.json';
 import definitions from '../firestore.indexes.json';
 
 /**
@@ -18,11 +21,14 @@ const FIREBASE_TOOLS = 'firebase-tools@15.34.2';
 const PROJECT = 'demo-price-lists';
 
 async function main(embedded: boolean): Promise<void> {
+  await assertPortFree('functions');
+  // Another program's Firestore would get the sample data.
+  if (!embedded) await assertPortFree('firestore');
   // The emulator takes secrets from a file beside the code; it is not uploaded (firebase.json).
   await writeFile('functions/dist/.secret.local', `API_KEY=${process.env['API_KEY'] ?? 'local-dev-key'}\n`);
 
   const firestore = embedded ? await startFirestore({ indexes: definitions as IndexDefinitions }) : undefined;
-  const address = firestore?.address ?? '127.0.0.1:8080';
+  const address = firestore?.address ?? `${emulators.firestore.host}:${emulators.firestore.port}`;
   const only = embedded ? ['--only', 'functions'] : [];
   const suite = spawn('npx', ['--yes', FIREBASE_TOOLS, 'emulators:start', '--project', PROJECT, ...only], {
     stdio: 'inherit',
@@ -37,6 +43,19 @@ async function main(embedded: boolean): Promise<void> {
   process.on('SIGTERM', () => suite.kill('SIGTERM'));
 
   console.log(`${await seed(address)} sample records added to Firestore at ${address}`);
+}
+
+async function assertPortFree(emulator: 'functions' | 'firestore'): Promise<void> {
+  const { host, port } = emulators[emulator];
+  const server = createServer().listen(port, host);
+  await once(server, 'listening').catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : '';
+    throw new Error(
+      `The ${emulator} emulator cannot use port ${port} (${reason}): stop what uses it, or set emulators.${emulator}.port in firebase.json.`,
+    );
+  });
+  server.close();
+  await once(server, 'close');
 }
 
 /** Fills an empty database with the sample data as soon as there is one: the suite may have to be fetched first. */

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { emulators } from '../../firebase.json';
+
+const { host } = emulators.functions;
+
+test.each([
+  ['functions', ['--embedded']],
+  ['firestore', []],
+] as const)(
+  'a taken port of the %s emulator is told in one sentence, before anything starts',
+  async (name, options) => {
+    const { port } = emulators[name];
+    const server = createServer().listen(port, host);
+    // Another program may have it already.
+    await once(server, 'listening').catch(() => undefined);
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', 'scripts/emulators.ts', ...options],
+      { encoding: 'utf8' },
+    );
+    server.close();
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toBe(
+      `The ${name} emulator cannot use port ${port} (listen EADDRINUSE: address already in use ${host}:${port}): ` +
+        `stop what uses it, or set emulators.${name}.port in firebase.json.\n`,
+    );
+  },
+);
