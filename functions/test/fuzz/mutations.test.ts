@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { operations, postOperationNames } from '../support/operations';
 import { startTestService, type TestRequest, type TestService } from '../support/service';
+import { anyCharacter } from '../support/arbitrary-text';
 
 let service: TestService;
 beforeAll(async () => {
@@ -48,7 +49,7 @@ const nasty = fc.constantFrom<Json>(
   { length: 3 },
   { constructor: { name: 'x' } },
 );
-const anyJson = fc.oneof(nasty, fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>, fc.string({ unit: 'binary' }));
+const anyJson = fc.oneof(nasty, fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>, fc.string({ unit: anyCharacter }));
 const anyKey = fc.oneof(
   fc.constantFrom(
     'info',
@@ -65,7 +66,7 @@ const anyKey = fc.oneof(
     '0',
     'x'.repeat(1501),
   ),
-  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.string({ unit: anyCharacter, maxLength: 8 }),
 );
 
 const isObject = (value: Json): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -43,12 +43,14 @@ describe('concurrent transactions', () => {
       const db = clients[i % 2 === 0 ? 0 : 1];
       const [from, to] = [db.doc(`accounts/${i % 4}`), db.doc(`accounts/${(i * 7 + 1 + (i % 3)) % 4}`)];
       if (from.path === to.path) return;
+      // Two that lock the same accounts in opposite orders cannot both go on: chance says how often one has to yield.
+      const options = { maxAttempts: 20 };
       await db.runTransaction(async (transaction) => {
         const source = await transaction.get(from);
         const target = await transaction.get(to);
         transaction.update(from, { balance: (source.get('balance') as number) - 1 });
         transaction.update(to, { balance: (target.get('balance') as number) + 1 });
-      });
+      }, options);
     };
     await Promise.all(Array.from({ length: 40 }, (_, i) => transfer(i)));
     const balances = (await accounts.get()).docs.map((doc) => doc.get('balance') as number);
