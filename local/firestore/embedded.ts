@@ -1,4 +1,3 @@
-import type { ChannelInterface } from '@grpc/grpc-js';
 import { RpcError, invalid } from './errors';
 import { SqliteStorage } from './sqlite-storage';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
@@ -8,8 +7,7 @@ import { RPCS, decodeRequest, encodeResponse, type Requests, type Rpc } from './
 import { Service, type RpcContext, type SendMessage } from './service';
 import { Store } from './store';
 import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
-import { startGrpcServer, type GrpcServer, type ResponseStream } from './grpc-server';
-import { createMemoryChannel } from './memory-channel';
+import { startGrpcServer, type ConnectionHandlers, type GrpcServer, type ResponseStream } from './grpc-server';
 
 /** How to start an embedded Firestore. */
 export interface FirestoreOptions {
@@ -33,8 +31,8 @@ export interface EmbeddedFirestore {
   readonly port: number;
   /** `host:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
-  /** Creates a channel past the network, for a client in this process (memory-channel.ts). */
-  createChannel(): ChannelInterface;
+  /** What handles the calls of a connection, for a client in this process that makes none. */
+  readonly handlers: ConnectionHandlers;
   /** Faults for tests. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /** Calls a listener with every call that has ended. Returns the function that removes it. */
@@ -67,18 +65,19 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
   let sequence = 0;
 
-  const handle = (rpc: Rpc, bytes: Buffer, peer: string, stream: ResponseStream): void => {
-    counts[rpc]++;
-    sequence++;
-    void handleCall(service, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
-      if (ended) for (const listener of listeners) listener(ended);
-    });
+  const handlers: ConnectionHandlers = {
+    handle: (rpc, bytes, peer, stream) => {
+      counts[rpc]++;
+      sequence++;
+      void handleCall(service, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
+        if (ended) for (const listener of listeners) listener(ended);
+      });
+    },
+    onDisconnect: (peer) => transactions.onDisconnect(peer),
   };
-
-  const onDisconnect = (peer: string): void => transactions.onDisconnect(peer);
   let server: GrpcServer;
   try {
-    server = await startGrpcServer(host, port, handle, onDisconnect);
+    server = await startGrpcServer(host, port, handlers);
   } catch (error) {
     transactions.close();
     store.close();
@@ -88,7 +87,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
     host,
     port: server.port,
     address: `${host}:${server.port}`,
-    createChannel: () => createMemoryChannel(handle, onDisconnect),
+    handlers,
     faults,
     observe: (listener) => {
       listeners.add(listener);

@@ -21,6 +21,12 @@ export interface ResponseStream {
 /** Handles one call, from its encoded request to the end of its response. */
 export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, stream: ResponseStream) => void;
 
+export interface ConnectionHandlers {
+  handle: CallHandler;
+  /** Called with the peer of each closed connection. */
+  onDisconnect: (peer: string) => void;
+}
+
 /** A gRPC server of google.firestore.v1.Firestore. */
 export interface GrpcServer {
   readonly port: number;
@@ -30,14 +36,11 @@ export interface GrpcServer {
 /**
  * Starts the server. It accepts the sockets itself, so that a fault can destroy one and a closed one is noticed at once.
  * Every call has a response stream: on the wire a unary response is a stream of one message.
- *
- * @param onDisconnect called with the peer of each closed connection
  */
 export async function startGrpcServer(
   host: string,
   port: number,
-  handle: CallHandler,
-  onDisconnect: (peer: string) => void,
+  { handle, onDisconnect }: ConnectionHandlers,
 ): Promise<GrpcServer> {
   const sockets = new Map<string, Socket>();
   const server = new Server({

@@ -4,7 +4,6 @@
  *
  *   embedded.ts         starts the server and handles calls
  *   grpc-server.ts      gRPC and connections
- *   memory-channel.ts   gRPC without connections, for a client in the same process
  *   schema.ts           requests and responses as plain data
  *   service.ts          the operations
  *   query.ts            what a query selects, in which order

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../local/firestore';
 import { useFirestoreEmulator } from '../support/firestore';
+import { createMemoryChannel } from './memory-channel';
 import { InvariantViolation, runSchedule } from './schedule';
 
 const PROJECT = 'simulation';
@@ -27,7 +28,7 @@ export async function simulate(
 ): Promise<SimulationSummary> {
   const embedded = await startFirestore();
   useFirestoreEmulator(embedded.address, PROJECT);
-  const channel = { 'grpc.channelFactoryOverride': () => embedded.createChannel() };
+  const channel = { 'grpc.channelFactoryOverride': () => createMemoryChannel(embedded) };
   const db = new Firestore({ projectId: PROJECT, ...channel });
   const answered = new Map<string, number>();
   const hash = createHash('sha256');

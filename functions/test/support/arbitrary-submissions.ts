@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import type { PriceListBody } from './submissions';
 import { anyCharacter } from './arbitrary-text';
 
-
 const text = fc.string({ unit: anyCharacter, minLength: 1, maxLength: 12 });
 const price = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true });
 

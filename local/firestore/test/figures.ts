@@ -32,7 +32,7 @@ interface Process {
 async function boot(): Promise<Process> {
   const start = performance.now();
   const env = { ...process.env, FIRESTORE_PORT: '0', DATA_DIR: folder };
-  const child = spawn(process.execPath, ['--import', 'tsx', 'local/firestore/main.ts'], { env });
+  const child = spawn(process.execPath, ['--import', 'tsx', 'local/firestore/test/process.ts'], { env });
   const address = await new Promise<string>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => reject(new Error(chunk.toString())));
     child.stdout.on('data', (chunk: Buffer) => {

@@ -1,6 +1,7 @@
 import { connectivityState, Metadata, status, type ChannelInterface, type StatusObject } from '@grpc/grpc-js';
-import type { CallHandler, ResponseStream } from './grpc-server';
-import { RPCS } from './schema';
+import type { EmbeddedFirestore } from '../../../local/firestore';
+import type { CallHandler, ResponseStream } from '../../../local/firestore/grpc-server';
+import { RPCS } from '../../../local/firestore/schema';
 
 type ClientCall = ReturnType<ChannelInterface['createCall']>;
 type ResponseListener = Parameters<ClientCall['start']>[1];
@@ -11,10 +12,10 @@ let channels = 0;
 /**
  * A gRPC channel to a server in this process: messages are encoded and decoded as ever, but pass no socket, no HTTP/2 and no
  * filter. For clients that make many thousand calls, with `'grpc.channelFactoryOverride': () => channel` in their options.
- *
- * @param onDisconnect called with the peer when the client closes the channel or a fault destroys it
  */
-export function createMemoryChannel(handle: CallHandler, onDisconnect: (peer: string) => void): ChannelInterface {
+export function createMemoryChannel({
+  handlers: { handle, onDisconnect },
+}: Pick<EmbeddedFirestore, 'handlers'>): ChannelInterface {
   const peer = `memory:${++channels}`;
   const calls = new Set<MemoryCall>();
   const disconnect = () => {

@@ -1,7 +1,8 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore, type EmbeddedFirestore } from '..';
-import { rejection } from './support';
+import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { rejection } from '../../../local/firestore/test/support';
+import { createMemoryChannel } from './memory-channel';
 
 /** A channel past the network behaves to a client as the network does. */
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
     host: '127.0.0.1:1',
     ssl: false,
     customHeaders: {},
-    'grpc.channelFactoryOverride': () => server.createChannel(),
+    'grpc.channelFactoryOverride': () => createMemoryChannel(server),
   });
 });
 beforeEach(() => {
@@ -80,7 +81,7 @@ function callRaw(client: Client, rpc: string, timeoutMs: number): Promise<Buffer
 describe('a call below the SDK', () => {
   let client: Client;
   beforeEach(() => {
-    client = new Client('nowhere', credentials.createInsecure(), { channelOverride: server.createChannel() });
+    client = new Client('nowhere', credentials.createInsecure(), { channelOverride: createMemoryChannel(server) });
   });
 
   test('gets its response', async () => {
