@@ -48,12 +48,6 @@ function lowerBound<T>(items: readonly T[], id: string, getId: (item: T) => stri
 const getId = (doc: StoredDoc): string => doc.id;
 const getLastId = (leaf: Leaf): string => leaf.docs.at(-1)?.id ?? '';
 
-function findDoc(leaves: readonly Leaf[], id: string): StoredDoc | undefined {
-  const leaf = leaves[lowerBound(leaves, id, getLastId)];
-  const doc = leaf?.docs[lowerBound(leaf.docs, id, getId)];
-  return doc?.id === id ? doc : undefined;
-}
-
 /** The documents of a collection at one time, in the order of their ids. */
 export class Snapshot {
   constructor(private readonly leaves: readonly Leaf[]) {}
@@ -70,11 +64,15 @@ export class Snapshot {
 export const EMPTY_SNAPSHOT = new Snapshot([]);
 
 /**
- * The documents of one collection, sorted by id in leaves of a few hundred, and its recent changes. A snapshot shares the
- * leaves. A leaf that a snapshot may hold is copied before it changes, so a query reads one moment while commits continue.
+ * The documents of one collection, by id and sorted by id in leaves of a few hundred, and its recent changes. A snapshot
+ * shares the leaves. A leaf that a snapshot may hold is copied before it changes, so a query reads one moment while commits
+ * continue. Changes reach the leaves with the next snapshot, all at once: writes in no order would each search for a place.
  */
 export class Collection {
+  private readonly docs = new Map<string, StoredDoc>();
   private leaves: Leaf[] = [];
+  /** Ids whose changes are not in the leaves yet. */
+  private readonly unplaced = new Set<string>();
   private generation = 0;
   /** The number of documents. */
   size = 0;
@@ -90,11 +88,12 @@ export class Collection {
       const change = changes.find((each) => each.id === id);
       if (change) return change.old;
     }
-    return findDoc(this.leaves, id);
+    return this.docs.get(id);
   }
 
   /** All documents, or all at a time in microseconds. */
   snapshot(readTime = Infinity): Snapshot {
+    this.placeChanges();
     this.generation++;
     const commits = this.commitsAfter(readTime);
     if (commits.length === 0) return new Snapshot(this.leaves.slice());
@@ -102,6 +101,7 @@ export class Collection {
     past.generation = this.generation;
     past.leaves = this.leaves.slice();
     for (const { changes } of commits.toReversed()) for (const { id, old } of changes) past.set(id, old);
+    past.placeChanges();
     return new Snapshot(past.leaves);
   }
 
@@ -125,6 +125,7 @@ export class Collection {
     for (let at = 0; at < docs.length; at += LEAF_SIZE) {
       this.leaves.push({ docs: docs.slice(at, at + LEAF_SIZE), generation: this.generation });
     }
+    for (const doc of docs) this.docs.set(doc.id, doc);
     this.size += docs.length;
   }
 
@@ -144,6 +145,17 @@ export class Collection {
   }
 
   private set(id: string, doc: StoredDoc | undefined): void {
+    if (doc) this.docs.set(id, doc);
+    else this.docs.delete(id);
+    this.unplaced.add(id);
+  }
+
+  private placeChanges(): void {
+    for (const id of [...this.unplaced].sort(compareIds)) this.place(id, this.docs.get(id));
+    this.unplaced.clear();
+  }
+
+  private place(id: string, doc: StoredDoc | undefined): void {
     const at = Math.min(lowerBound(this.leaves, id, getLastId), Math.max(0, this.leaves.length - 1));
     const docs = this.getOwnedLeaf(at).docs;
     const index = lowerBound(docs, id, getId);
