@@ -119,9 +119,9 @@ describe('the reference page', () => {
     ['Price_lists', 'addPriceLists', '"name": "Kenya"'],
   ])('%s: %s is tried with the key filled in', async (tag, name, expected) => {
     const operation = `#operations-${tag}-${name}`;
-    await page.click(`${operation} .opblock-summary-control`);
-    await page.waitForSelector(`${operation} .execute`);
-    await page.click(`${operation} .execute`);
+    // Locators wait until an element that the page moves has come to rest.
+    await page.locator(`${operation} .opblock-summary-control`).click();
+    await page.locator(`${operation} .execute`).click();
     const body = `${operation} .live-responses-table .highlight-code`;
     await page.waitForSelector(body);
     expect((await texts(body))[0]).toContain(expected);
@@ -191,7 +191,7 @@ describe('the data pages', () => {
   /** Clicks, and waits for the next page. A change of the address alone, as the reference makes, is not one. */
   const follow = async (selector: string) => {
     await page.evaluate('globalThis.isLeft = true');
-    await page.click(selector);
+    await page.locator(selector).click();
     await page.waitForFunction("!('isLeft' in globalThis) && document.readyState === 'complete'");
   };
 });

@@ -32,8 +32,11 @@ async function waitFor(condition: () => boolean | Promise<boolean>): Promise<voi
 describe('npm run dev', () => {
   const folder = createCheckout();
   let local: LocalServer;
+  let startMs: number;
   beforeAll(async () => {
+    const startedAt = performance.now();
     local = await startLocalServer({ API_KEY: undefined }, toDevCommand(), folder);
+    startMs = performance.now() - startedAt;
   });
 
   test('serves the functions, the pages and the addresses of both', async () => {
@@ -44,7 +47,7 @@ describe('npm run dev', () => {
     expect(JSON.parse(text)).toMatchObject({ addresses: { getTeams: local.address('getTeams') } });
   });
 
-  test('a saved file is live in under a second, each time, and the data stays', async () => {
+  test('a saved file is live in a part of the time of a start, each time, and the data stays', async () => {
     const db = createFirestoreClient(local.firestoreAddress);
     await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
     let before = MESSAGE;
@@ -56,12 +59,12 @@ describe('npm run dev', () => {
       delays.push(performance.now() - savedAt);
       before = `'${text}'`;
     }
-    // A busy machine may delay one of them.
-    expect(Math.min(...delays)).toBeLessThan(1_000);
-    expect((await call(local.address('getTeams'), { headers })).text).toContain('team-mine');
-    await db.terminate();
     editFile(join(folder, ERRORS), before, MESSAGE);
     await waitFor(async () => (await getError(local)) === 'Unauthorized');
+    // Under a second where a start takes two or three; on a busy machine both take longer.
+    expect(Math.min(...delays)).toBeLessThan(startMs / 2);
+    expect((await call(local.address('getTeams'), { headers })).text).toContain('team-mine');
+    await db.terminate();
   });
 
   test('a request that is open during a reload finishes with the build that began it', async () => {
