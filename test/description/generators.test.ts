@@ -133,7 +133,7 @@ test.each(Object.entries(generators))(
       addPriceLists: expect.stringMatching(/^\d{13}$/) as string,
     });
   },
-  120_000,
+  300_000,
 );
 
 const COMPILER_OPTIONS: ts.CompilerOptions = {

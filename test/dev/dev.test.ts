@@ -14,7 +14,7 @@ import { connectDebugger, findOriginalPosition } from './debugger';
 
 /** `npm run dev`: saved source files are live at once, and everything else stays. */
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 afterAll(cleanUp);
 
 const ERRORS = 'functions/src/lib/errors.ts';

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 /** `npm run test:watch` runs the tests that Jest relates to a changed file. */
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 async function findRelatedTests(file: string): Promise<string[]> {
   const args = ['node_modules/jest/bin/jest.js', '--listTests', '--findRelatedTests', file];

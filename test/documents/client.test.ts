@@ -27,7 +27,7 @@ beforeAll(async () => {
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder });
   service = await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' });
   baseUrl = service.address('getTeams').replace('/getTeams', '');
-}, 120_000);
+}, 300_000);
 afterAll(cleanUp);
 
 interface Program {

@@ -78,7 +78,7 @@ describe('the calls of docs/getting-started.md', () => {
   let service: LocalServer;
   beforeAll(async () => {
     service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true' });
-  }, 60_000);
+  }, 300_000);
   afterAll(cleanUp);
 
   test('there are calls that succeed, and one that is rejected', () => {

@@ -16,7 +16,7 @@ let baseUrl: string;
 beforeAll(async () => {
   service = await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' });
   baseUrl = service.address('getTeams').replace('/getTeams', '');
-}, 60_000);
+}, 300_000);
 afterAll(cleanUp);
 
 /** Fails a program that uses `fetch`, which stops waiting for the response headers after 300 s. */

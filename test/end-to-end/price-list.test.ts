@@ -16,7 +16,7 @@ import {
  * it read back through the SDK; the same again after the death of the process.
  */
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 afterAll(cleanUp);
 
 const text = readFileSync(EXAMPLE_PRICE_LIST, 'utf8');

@@ -23,7 +23,7 @@ import {
  * fail run side by side, before all else.
  */
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 afterAll(cleanUp);
 
 const key = { 'x-api-key': 'local-dev-key' };

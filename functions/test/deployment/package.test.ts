@@ -164,7 +164,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     beforeAll(async () => {
       await promisify(execFile)('npm', ['run', 'gcp-build'], { cwd: folder });
       [made = ''] = await readdir(join(folder, '.compile-cache'));
-    }, 60_000);
+    }, 300_000);
 
     afterAll(async () => {
       await rm(join(folder, '.compile-cache'), { recursive: true });

@@ -62,7 +62,7 @@ test('a read is finished, and the process exits with 0', async () => {
   expect(logged('instance_stopping')).toMatchObject([{ severity: 'INFO', requests: 1 }]);
   expect(logged('instance_stopped')).toMatchObject([{ severity: 'INFO', unanswered: 0 }]);
   await expect(send('getTeams')).rejects.toThrow('ECONNREFUSED');
-}, 60_000);
+}, 300_000);
 
 test('a creation ends by its failure path: a response, failed lists, and a key that can be resumed', async () => {
   await start('addPriceLists');
@@ -95,7 +95,7 @@ test('a creation ends by its failure path: a response, failed lists, and a key t
   }
   const keys = await db.collection('price_list_idempotency').get();
   expect(keys.docs.map((key) => key.get('status') as unknown)).toEqual(['requires_review']);
-}, 60_000);
+}, 300_000);
 
 test('a creation whose body is arriving gets an error response, and claims nothing', async () => {
   await start('addPriceLists');
@@ -108,7 +108,7 @@ test('a creation whose body is arriving gets an error response, and claims nothi
   request.destroy();
   expect(await exitCode).toBe(0);
   expect((await db.collection('price_list_idempotency').get()).size).toBe(0);
-}, 60_000);
+}, 300_000);
 
 test('a request whose head is complete only after the signal gets its response, and no other connection is accepted', async () => {
   await start('getTeams');
@@ -125,4 +125,4 @@ test('a request whose head is complete only after the signal gets its response, 
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)?Connection: close\r\n/s);
   expect(await slow).toMatchObject({ status: 200 });
   expect(await exitCode).toBe(0);
-}, 60_000);
+}, 300_000);

@@ -31,7 +31,7 @@ beforeAll(async () => {
     ...MEMORY_PROBE_ENV,
   };
   for (const name of operationNames) served.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, env));
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const { stop } of served.values()) await stop();

@@ -70,7 +70,7 @@ describe('a payload of more than one commit', () => {
     expect(made.length).toBe(2 + 2 * Math.ceil(LARGE_COUNT / 500) + 2 + chunkCommits.length);
     expect((await service.call('addPriceLists', { json: body })).text).toBe(response.text);
     await checkInvariants(service.db, [parseSubmission(body)]);
-  }, 120_000);
+  }, 300_000);
 
   test('completes with the commit of its last chunk when its market does not exist', async () => {
     const body = largeBody('nowhere');
@@ -88,7 +88,7 @@ describe('a payload of more than one commit', () => {
     expect(written.map((name) => name.split('/').at(-1))).toContain(String(chunks - 1).padStart(4, '0'));
     expect(written.filter((name) => name.includes('/price_list_idempotency/'))).toHaveLength(1);
     await checkInvariants(service.db, [parseSubmission(body)]);
-  }, 120_000);
+  }, 300_000);
 
   test('that was not stored whole leaves what can only be released', async () => {
     const body = largeBody('market-1');
@@ -96,7 +96,7 @@ describe('a payload of more than one commit', () => {
     expect((await service.call('addPriceLists', { json: body })).status).toBe(500);
     const records = await checkInvariants(service.db, [parseSubmission(body)]);
     expect(records.get('boq-1')?.status).toBe('requires_review');
-  }, 120_000);
+  }, 300_000);
 });
 
 test('of fifty requests at once one creates the lists, and every response is 200 or 409', async () => {
@@ -112,7 +112,7 @@ test('of fifty requests at once one creates the lists, and every response is 200
   const rejected = responses.filter(({ status }) => status === 409);
   expect(stored.length + rejected.length).toBe(50);
   await checkInvariants(service.db, [parseSubmission(body)]);
-}, 60_000);
+}, 300_000);
 
 test('of fifty at once with a payload each, one creates and the others are told so', async () => {
   const bodies = Array.from({ length: 50 }, (_, i) => createPriceListBody(3, { name: `payload ${i}` }));

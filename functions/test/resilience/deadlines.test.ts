@@ -52,9 +52,21 @@ const calls: Record<string, Tried> = {
   ...commits,
 };
 
+/** Opens both connections, which on a busy machine may take longer than the deadline of a call. */
+async function connect(): Promise<void> {
+  for (;;) {
+    try {
+      await commits['commit of entries']?.call();
+      await db.getAll(db.doc('a/b'));
+      return;
+    } catch (error) {
+      if ((error as { code?: number }).code !== 4) throw error;
+    }
+  }
+}
+
 test.each(Object.entries(calls))('a silent %s fails within its deadline', async (_, { rpc, call, deadlineMs }) => {
-  await commits['commit of entries']?.call();
-  await db.getAll(db.doc('a/b'));
+  await connect();
   embedded.faults.inject({ rpc, times: 100, action: { kind: 'hang' } });
   const started_at = performance.now();
   await expect(call()).rejects.toMatchObject({ code: 4 });

@@ -106,7 +106,7 @@ describe.each(Object.entries(faults))('%s', (fault, action) => {
     const together = fault === 'dropped connection' ? 1 : cells.length;
     for (let i = 0; i < cells.length; i += together) await Promise.all(cells.slice(i, i + together).map(tryCell));
     await check(cells.map(({ label }) => label));
-  }, 120_000);
+  }, 300_000);
 });
 
 type Match = (call: Call) => boolean;
@@ -170,7 +170,7 @@ describe.each(Object.entries(lasting))('%s', (_, faultsOf) => {
       const retry = again.headers['retry-after'] === undefined ? '' : ' with Retry-After';
       (hopeless[name] ??= []).push(`500, then ${again.status}${retry}`);
     }
-  }, 120_000);
+  }, 300_000);
 });
 
 test(`${PAGE} says what these tests found`, () => {

@@ -82,7 +82,7 @@ beforeAll(async () => {
   await kill();
   for (const { label, body } of cells) retries.set(label, await host.addPriceLists(body));
   records = await check();
-}, 60_000);
+}, 300_000);
 
 afterAll(async () => {
   for (const { process } of [victim, host]) process.kill('SIGKILL');

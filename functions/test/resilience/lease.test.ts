@@ -8,7 +8,7 @@ import { checkInvariants } from './invariants';
 
 /** The lease of an attempt: when it is renewed, what it stops, and what an identical request gets meanwhile. */
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const SECOND = 1_000;
 const KEY = 'boq-1';
