@@ -35,7 +35,9 @@ interface Leaf {
 
 /** The first index whose item does not sort before the id. */
 function lowerBound<T>(items: readonly T[], id: string, getId: (item: T) => string): number {
-  let low = 0;
+  const last = items.at(-1);
+  // Ids often arrive in order.
+  let low = last !== undefined && compareIds(getId(last), id) < 0 ? items.length : 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
