@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type IndexDefinitions } from '../local/firestore';
 import { seedIfEmpty } from '../local/sample';
+import { PROJECT } from '../local/server/local-config';
+import { assertPortFree } from '../local/server/port';
 import { emulators } from '../firebase.json';
 import definitions from '../firestore.indexes.json';
 
@@ -18,12 +18,11 @@ import definitions from '../firestore.indexes.json';
  */
 
 const FIREBASE_TOOLS = 'firebase-tools@15.34.2';
-const PROJECT = 'demo-price-lists';
 
 async function main(embedded: boolean): Promise<void> {
-  await assertPortFree('functions');
+  await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');
   // Another program's Firestore would get the sample data.
-  if (!embedded) await assertPortFree('firestore');
+  if (!embedded) await assertPortFree(emulators.firestore.port, 'emulators.firestore.port of firebase.json');
   // The emulator takes secrets from a file beside the code; it is not uploaded (firebase.json).
   await writeFile('functions/dist/.secret.local', `API_KEY=${process.env['API_KEY'] ?? 'local-dev-key'}\n`);
 
@@ -43,19 +42,6 @@ async function main(embedded: boolean): Promise<void> {
   process.on('SIGTERM', () => suite.kill('SIGTERM'));
 
   console.log(`${await seed(address)} sample records added to Firestore at ${address}`);
-}
-
-async function assertPortFree(emulator: 'functions' | 'firestore'): Promise<void> {
-  const { host, port } = emulators[emulator];
-  const server = createServer().listen(port, host);
-  await once(server, 'listening').catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : '';
-    throw new Error(
-      `The ${emulator} emulator cannot use port ${port} (${reason}): stop what uses it, or set emulators.${emulator}.port in firebase.json.`,
-    );
-  });
-  server.close();
-  await once(server, 'close');
 }
 
 /** Fills an empty database with the sample data as soon as there is one: the suite may have to be fetched first. */

@@ -76,13 +76,16 @@ export class Collection {
   /** Ids whose changes are not in the leaves yet. */
   private readonly unplaced = new Set<string>();
   private generation = 0;
-  /** The number of documents. */
-  size = 0;
   private readonly indexes = new Map<string, EqualityIndex>();
   /** The changes of recent commits, oldest first. */
   private history: { readonly time: number; readonly changes: DocumentChange[] }[] = [];
 
   constructor(readonly path: string) {}
+
+  /** The number of documents. */
+  get size(): number {
+    return this.docs.size;
+  }
 
   /** The latest version of a document, or the version at a time in microseconds. */
   get(id: string, readTime = Infinity): StoredDoc | undefined {
@@ -112,7 +115,6 @@ export class Collection {
     const last = this.history.at(-1);
     if (last?.time === time) last.changes.push(change);
     else this.history.push({ time, changes: [change] });
-    this.size += Number(change.doc !== undefined) - Number(change.old !== undefined);
     this.set(change.id, change.doc);
     for (const index of this.indexes.values()) index.replace(change.old, change.doc);
   }
@@ -128,14 +130,13 @@ export class Collection {
       this.leaves.push({ docs: docs.slice(at, at + LEAF_SIZE), generation: this.generation });
     }
     for (const doc of docs) this.docs.set(doc.id, doc);
-    this.size += docs.length;
   }
 
   /** The index of a field. The first call builds it. */
   index(path: FieldPath): EqualityIndex {
     const key = formatFieldPath(path);
     let index = this.indexes.get(key);
-    if (!index) this.indexes.set(key, (index = new EqualityIndex(path, this.snapshot())));
+    if (!index) this.indexes.set(key, (index = new EqualityIndex(path, this.docs.values())));
     return index;
   }
 
@@ -188,9 +189,9 @@ export class EqualityIndex {
   private readonly buckets = new Map<string, Set<StoredDoc>>();
   private readonly read: (fields: Buffer) => Value | undefined;
 
-  constructor(path: FieldPath, snapshot: Snapshot) {
+  constructor(path: FieldPath, docs: Iterable<StoredDoc>) {
     this.read = createFieldReader(path);
-    for (const docs of snapshot.batches()) for (const doc of docs) this.replace(undefined, doc);
+    for (const doc of docs) this.replace(undefined, doc);
   }
 
   /** The documents whose field has this equality key, in no order. */

@@ -18,6 +18,8 @@ const TABLES = `
   INSERT INTO clock VALUES (0);
 `;
 
+type Row = [id: string, fields: Uint8Array, createTime: number, updateTime: number, row: number];
+
 /**
  * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
  * process does not lose it, and an interrupted commit leaves nothing. See docs/data-model.md#local-data on loss of power.
@@ -41,9 +43,13 @@ export class SqliteStorage {
       put: database.prepare('UPDATE documents SET create_time = ?, update_time = ?, fields = ? WHERE row = ?'),
       remove: database.prepare('DELETE FROM documents WHERE row = ?'),
       tick: database.prepare('UPDATE clock SET last_time = ?'),
-      read: database.prepare('SELECT row, id, create_time, update_time, fields FROM documents WHERE collection = ?'),
+      read: database.prepare(
+        'SELECT id, fields, create_time, update_time, row FROM documents WHERE collection = ? ORDER BY id',
+      ),
       any: database.prepare('SELECT 1 FROM documents WHERE collection = ? LIMIT 1'),
     };
+    // A fifth of the time of a read goes into the names of an object's columns.
+    this.statements.read.setReturnArrays(true);
     for (const row of database.prepare('SELECT key, path FROM collections').all()) {
       this.keys.set(String(row['path']), Number(row['key']));
     }
@@ -81,19 +87,20 @@ export class SqliteStorage {
     return key !== undefined && this.statements.any.get(key) !== undefined;
   }
 
-  /** All documents of a collection, in no order. */
+  /** All documents of a collection, by the UTF-8 bytes of their ids. */
   readCollection(collection: string): StoredDoc[] {
     const key = this.keys.get(collection);
     if (key === undefined) return [];
     try {
-      return Array.from(this.statements.read.iterate(key), (row) => ({
+      const rows = this.statements.read.iterate(key) as Iterable<unknown> as Iterable<Row>;
+      return Array.from(rows, ([id, fields, createTime, updateTime, row]) => ({
         collection,
-        id: row['id'] as string,
+        id,
         // A copy in Node's shared pool: a separate buffer for each row would take more memory than the row.
-        fields: Buffer.from(row['fields'] as Uint8Array),
-        createTime: row['create_time'] as number,
-        updateTime: row['update_time'] as number,
-        row: row['row'] as number,
+        fields: Buffer.from(fields),
+        createTime,
+        updateTime,
+        row,
       }));
     } catch (error) {
       throw toStorageError(error, this.folder);

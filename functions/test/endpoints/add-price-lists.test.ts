@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { EndedCall, Requests } from '../../../local/firestore/index';
 import type { ReceivedResponse } from '../support/received-response';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../support/price-lists';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
-import { createPriceListBody, type PriceListBody } from '../support/submissions';
+import { createLargePriceListBody, createPriceListBody, type PriceListBody } from '../support/submissions';
 import { withLabels } from '../support/validation';
 
 let service: TestService;
@@ -558,20 +558,11 @@ test('of two products with one id the last is stored, however far apart they are
 });
 
 describe('a payload too large for the claim’s commit', () => {
-  /** More than 9 MiB however it is compressed: ids are random. */
-  const large = (market_id: string) => {
-    const body = createPriceListBody(0, { market_id });
-    for (let i = 0; i < 10_000; i += 1) {
-      body.products[randomBytes(1_050).toString('base64url')] = { price_list_price: i, expected_forward_cost_price: i };
-    }
-    return body;
-  };
-
   test.each([
     ['with a market', 'market-1', 'ready'],
     ['without a market', 'nobody', undefined],
   ])('%s is stored whole in chunks that fit', async (_, market_id, status) => {
-    const body = large(market_id);
+    const body = createLargePriceListBody(10_000, { market_id });
     const calls = service.recordCalls();
     const response = await created(body);
     expect(response.products_count).toBe(10_000);

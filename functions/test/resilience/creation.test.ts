@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../src/lib/clock';
 import { startTestService, type TestService } from '../support/service';
-import { createPriceListBody, parseSubmission } from '../support/submissions';
+import { createLargePriceListBody, createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
 
 /** How many calls a creation makes, and what becomes of many at once. */
@@ -41,17 +40,9 @@ test('a market that does not exist takes two calls', async () => {
   await checkInvariants(service.db, [parseSubmission(body)]);
 });
 
-/** Random ids of 1,400 bytes, of which 1,050 remain when they are compressed: 9 MiB are more than one commit takes. */
 const LARGE_COUNT = 9_500;
-const largeProducts = Object.fromEntries(
-  Array.from({ length: LARGE_COUNT }, (_, i) => [
-    randomBytes(1_050).toString('base64url'),
-    { price_list_price: i, expected_forward_cost_price: 0.5 },
-  ]),
-);
-
-/** A body whose payload does not fit one commit. */
-const largeBody = (market_id: string) => ({ ...createPriceListBody(0, { market_id }), products: largeProducts });
+const large = createLargePriceListBody(LARGE_COUNT);
+const largeBody = (market_id: string) => ({ ...large, info: { ...large.info, market_id } });
 
 describe('a payload of more than one commit', () => {
   test('is stored whole before the first entry', async () => {

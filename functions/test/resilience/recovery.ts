@@ -38,6 +38,11 @@ export interface RecoveryRun {
   /** Commits of entries that had arrived at the kill, and of how many. */
   killedAfter: number;
   commits: number;
+  /** From the kill to the end of the lease that the killed process held. */
+  leaseMs: number;
+  /** From the kill to the sweep's resume, and to its completion. */
+  resumedMs: number;
+  completedMs: number;
   /** From the kill to the 200 of the identical request. */
   recoveryMs: number;
 }
@@ -118,13 +123,23 @@ async function recoverOnce(boqListId: string, stage: Stage, options: RecoveryOpt
   );
   await Promise.race([reached, lost]);
   victim.process.kill('SIGKILL');
-  const killedAt = performance.now();
+  const killedAt = Date.now();
   await lost;
+  const killed = await getKeyRecord(stage.db, boqListId);
   await waitForReplay(standby.port, request, pollMs);
-  const recoveryMs = performance.now() - killedAt;
+  const replayedAt = Date.now();
   standby.process.kill('SIGKILL');
   await assertReady(stage.db, boqListId, body);
-  return { boqListId, killedAfter, commits, recoveryMs };
+  const completed = await getKeyRecord(stage.db, boqListId);
+  return {
+    boqListId,
+    killedAfter,
+    commits,
+    leaseMs: (killed?.lease_expires_at ?? NaN) - killedAt,
+    resumedMs: (completed?.actions[0]?.at ?? NaN) - killedAt,
+    completedMs: (completed?.updated_at ?? NaN) - killedAt,
+    recoveryMs: replayedAt - killedAt,
+  };
 }
 
 /** Resolves when so many commits of entries of the key's lists have ended. */

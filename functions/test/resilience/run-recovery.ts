@@ -19,9 +19,11 @@ async function main(): Promise<void> {
     concurrency: Number(values.concurrency),
   };
   const runs = await measureRecovery({ ...sizes, watch: '30s', pollMs: 5_000, random: Math.random }, (run) => {
-    const seconds = (run.recoveryMs / 1_000).toFixed(1);
+    const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
     console.log(
-      `${run.boqListId}: killed after ${run.killedAfter} of ${run.commits} commits, replayed after ${seconds} s`,
+      `${run.boqListId}: killed after ${run.killedAfter} of ${run.commits} commits; its lease ended after ` +
+        `${seconds(run.leaseMs)}, resumed after ${seconds(run.resumedMs)}, completed after ${seconds(run.completedMs)}, ` +
+        `replayed after ${seconds(run.recoveryMs)}`,
     );
   });
   const met = runs.filter(({ recoveryMs }) => recoveryMs <= TARGET_MS).length;

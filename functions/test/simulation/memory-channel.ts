@@ -117,7 +117,7 @@ class MemoryCall implements ClientCall {
   }
 
   setCredentials(): void {
-    // There is nobody here from whom to hide.
+    // All messages stay in this process.
   }
 
   #toStream(): ResponseStream {

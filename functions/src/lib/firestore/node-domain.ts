@@ -2,7 +2,7 @@ import type { Domain } from 'node:domain';
 
 /**
  * Runs `fn` outside the `node:domain` of the request. The Functions Framework runs each handler in one, which adds to every
- * promise and tick of a call: ten times the cost of everything else. Errors of the call are still thrown to the code that awaits it.
+ * promise and tick of a call: ten times the cost of everything else. Errors still reach the code that awaits the call.
  */
 export function runOutsideDomain<T>(fn: () => T): T {
   const { domain } = process as { domain?: Domain | null };

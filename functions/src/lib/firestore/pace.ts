@@ -1,13 +1,12 @@
 import type { Clock } from '../clock';
 import { isOverload } from './retry';
 
-const PACE = {
-  initialPauseMs: 100,
-  maxPauseMs: 5_000,
-  /** Part of the pause that is left after a call without an overload; below the minimum it ends. */
-  recovery: 0.9,
-  minPauseMs: 10,
-};
+const INITIAL_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+
+/** Part of the pause that is left after a call without an overload; below the minimum it ends. */
+const RECOVERY = 0.9;
+const MIN_PAUSE_MS = 10;
 
 /**
  * Slows down calls that Firestore rejects as too many (RESOURCE_EXHAUSTED): each such error doubles the pause before every
@@ -34,9 +33,9 @@ export class Pace {
 
 /** The pause after a call without an overload. */
 export function shortenPause(ms: number): number {
-  const shorter = ms * PACE.recovery;
-  return shorter < PACE.minPauseMs ? 0 : shorter;
+  const shorter = ms * RECOVERY;
+  return shorter < MIN_PAUSE_MS ? 0 : shorter;
 }
 
 /** The pause after an overload. */
-export const lengthenPause = (ms: number): number => Math.min(Math.max(2 * ms, PACE.initialPauseMs), PACE.maxPauseMs);
+export const lengthenPause = (ms: number): number => Math.min(Math.max(2 * ms, INITIAL_PAUSE_MS), MAX_PAUSE_MS);
