@@ -27,7 +27,10 @@ async function main(): Promise<void> {
     seed: Number(values.seed),
     watch: values.watch,
   };
-  if (!(options.seconds > 2 * options.outageSeconds)) throw new Error('--seconds must be more than two outages');
+  if (!(options.seconds > 2 * options.outageSeconds)) {
+    console.error('Usage: --seconds must be more than two outages.');
+    process.exit(64);
+  }
   const report = await soak(options, (seconds, responses) => {
     process.stderr.write(`\r${seconds} of ${options.seconds} s, ${responses} responses`);
   });
