@@ -74,31 +74,41 @@ export async function requestOk(port: number, request: BenchRequest): Promise<Be
 
 export interface MemoryPeak {
   /** MB above what the process used before the request. */
-  peakMb: number;
+  peakMb: Stats;
   /** RPCs to Firestore. */
   calls: number;
   response: BenchResponse;
 }
 
-/** Peak memory of one request, in a process that has served one small request. */
+/** Peak memory of one request, in a process that has served one small request; `rounds` times, each in a new process. */
 export async function measurePeakMemory(
   variant: Variant,
   name: string,
   database: BenchDatabase,
   small: BenchRequest,
-  request: BenchRequest,
+  createRequest: () => BenchRequest,
+  rounds: number,
 ): Promise<MemoryPeak> {
-  return withFunctions([variant], name, database, async (side) => {
-    const running = side[variant];
-    await timeRequest(running.port, small);
-    await sleep(200);
-    resetPeakMemory(running.pid);
-    const idle = readProcessMemory(running.pid).now;
-    const before = await database.calls();
-    const response = await timeRequest(running.port, request);
-    const { peak } = readProcessMemory(running.pid);
-    return { peakMb: peak - idle, calls: (await database.calls()) - before, response };
-  });
+  const measure = () =>
+    withFunctions([variant], name, database, async (side) => {
+      const running = side[variant];
+      await timeRequest(running.port, small);
+      await sleep(200);
+      const request = createRequest();
+      resetPeakMemory(running.pid);
+      const idle = readProcessMemory(running.pid).now;
+      const before = await database.calls();
+      const response = await timeRequest(running.port, request);
+      const { peak } = readProcessMemory(running.pid);
+      return { peakMb: peak - idle, calls: (await database.calls()) - before, response };
+    });
+  let last = await measure();
+  const peaks = [last.peakMb];
+  while (peaks.length < rounds) {
+    last = await measure();
+    peaks.push(last.peakMb);
+  }
+  return { ...last, peakMb: computeStats(peaks) };
 }
 
 /** The most that one request retains after garbage collection, in MB, sampled while it runs. */

@@ -42,6 +42,8 @@ const TOOLING = ['firebase-admin', 'firebase-functions'];
 /** Files beside the bundle that Firebase's emulator needs; firebase.json excludes them from the upload. */
 const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
+const NO_MESSAGES = 'export const google = {};';
+
 /** Modules that are replaced, and by what: loading them is a large part of a cold start, and nothing here uses them. */
 const REPLACED = {
   // firebase-functions verifies the callers of callable functions with these; no function here is callable.
@@ -60,13 +62,20 @@ const REPLACED = {
     const { Enum, Root, Type } = require('protobufjs');
     Root.prototype.toDescriptor = () => ({ file: [] });
     Enum.prototype.toDescriptor = Type.prototype.toDescriptor = () => ({ $type: { toObject: () => ({}) } });`,
+  // google-gax exports the messages of these services to clients that have them; the one that is bundled does not.
+  '../protos/iam_service': NO_MESSAGES,
+  '../protos/locations': NO_MESSAGES,
+  '../protos/operations': NO_MESSAGES,
+  '../../protos/operations': NO_MESSAGES,
+  // node-fetch loads it for versions of Node without URL.
+  'whatwg-url': "export { URL, URLSearchParams } from 'node:url';",
 };
 
 const leanSdk = {
   name: 'lean-sdk',
   setup({ onResolve, onLoad, resolve }) {
     const replaced = ({ path, resolveDir }) => ({ path, namespace: leanSdk.name, pluginData: resolveDir });
-    onResolve({ filter: /^(\.\/|protobufjs\/)/ }, (args) => (args.path in REPLACED ? replaced(args) : undefined));
+    onResolve({ filter: /^(\.|protobufjs\/|whatwg-url$)/ }, (args) => (args.path in REPLACED ? replaced(args) : undefined));
     onResolve({ filter: /^firebase-admin\// }, (args) => {
       const { path, importer, resolveDir, kind } = args;
       if (importer.includes('/node_modules/firebase-functions/')) return replaced(args);
