@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */
 const roots = [
   'functions/src',
@@ -53,8 +55,8 @@ export default {
     project('product', 'test'),
     project('bench', 'bench'),
   ],
-  // Test files wait for processes and disks as much as for processors: all cores are used.
-  maxWorkers: '100%',
+  // Test files wait for processes, disks and timers as much as for processors.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   // Ends a test that hangs. It says nothing of how fast one should be: machines are busy.
   testTimeout: 120_000,
 };

@@ -75,7 +75,9 @@ const leanSdk = {
   name: 'lean-sdk',
   setup({ onResolve, onLoad, resolve }) {
     const replaced = ({ path, resolveDir }) => ({ path, namespace: leanSdk.name, pluginData: resolveDir });
-    onResolve({ filter: /^(\.|protobufjs\/|whatwg-url$)/ }, (args) => (args.path in REPLACED ? replaced(args) : undefined));
+    onResolve({ filter: /^(\.|protobufjs\/|whatwg-url$)/ }, (args) =>
+      args.path in REPLACED ? replaced(args) : undefined,
+    );
     onResolve({ filter: /^firebase-admin\// }, (args) => {
       const { path, importer, resolveDir, kind } = args;
       if (importer.includes('/node_modules/firebase-functions/')) return replaced(args);
