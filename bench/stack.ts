@@ -111,7 +111,7 @@ export interface BenchDatabase {
 }
 
 export async function startDatabase(): Promise<BenchDatabase> {
-  const child = fork('bench/firestore.ts', { execArgv: ['--import', 'tsx', '--max-old-space-size=12000'] });
+  const child = fork('scripts/run.mjs', ['bench/firestore.ts'], { execArgv: ['--max-old-space-size=12000'] });
   const [{ address }] = (await once(child, 'message')) as [{ address: string }];
   const ask = async (what: string): Promise<number> => {
     child.send(what);

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { isCurrent, recordBuild, replaceFile } from './file-states.mjs';
 
 /**
  * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
@@ -32,6 +32,7 @@ const CONFIG_FILES = [
   'functions/src/index.ts',
   'scripts/build.mjs',
   'scripts/compile-cache.cjs',
+  'scripts/file-states.mjs',
 ];
 
 /** Packages that production installs. */
@@ -103,7 +104,7 @@ function throwing(...names) {
     .join('\n');
 }
 
-if (!process.argv.includes('--if-changed') || !(await isCurrent())) await buildPackage();
+if (!process.argv.includes('--if-changed') || !(await isCurrent(RECORD))) await buildPackage();
 
 async function buildPackage() {
   const startedAt = Date.now();
@@ -118,32 +119,12 @@ async function buildPackage() {
     ['package-lock.json', pretty(prune(await json('package-lock.json'), manifest))],
   ]);
   await mkdir(DIST, { recursive: true });
-  for (const [file, contents] of files) await replace(`${DIST}/${file}`, contents);
+  for (const [file, contents] of files) await replaceFile(`${DIST}/${file}`, contents, SOURCE);
   for (const file of await readdir(DIST)) {
     if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
   }
-  await recordBuild(startedAt, [...CONFIG_FILES, ...inputs], [...files.keys()]);
-}
-
-/** Whether every file that the last build read or wrote is as that build left it. */
-async function isCurrent() {
-  const record = await json(RECORD).catch(() => ({}));
-  const files = Object.entries(record);
-  return files.length > 0 && files.every(([file, state]) => getFileState(file) === state);
-}
-
-/** Records nothing if a file was changed while it was built: the build may have read it before. */
-async function recordBuild(startedAt, inputs, outputs) {
-  const isStable = inputs.every((file) => statSync(file).ctimeMs < startedAt);
-  const files = isStable ? [...inputs, ...outputs.map((file) => `${DIST}/${file}`)] : [];
-  await mkdir(RECORD.slice(0, RECORD.lastIndexOf('/')), { recursive: true });
-  await replace(RECORD, pretty(Object.fromEntries(files.map((file) => [file, getFileState(file)]))));
-}
-
-/** The time of the last change of its content or name tells files apart that npm unpacks, which all have one modification time. */
-function getFileState(file) {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats && `${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+  const outputs = [...files.keys()].map((file) => `${DIST}/${file}`);
+  await recordBuild(RECORD, startedAt, [...CONFIG_FILES, ...inputs], outputs);
 }
 
 async function createManifest() {
@@ -256,11 +237,4 @@ async function json(path) {
 
 function pretty(value) {
   return `${JSON.stringify(value, null, 2)}\n`;
-}
-
-/** Replaces a file atomically, because a starting function may be reading it. */
-async function replace(path, contents) {
-  const unfinished = `${SOURCE}/.${process.pid}.unfinished`;
-  await writeFile(unfinished, contents);
-  await rename(unfinished, path);
 }

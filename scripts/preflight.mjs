@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 /**
  * Every npm script loads this first (`node --import ./scripts/preflight.mjs …`). It stops with one sentence when a program of this
- * repository cannot run here. Written for any Node from 20 on.
+ * repository cannot run here, and otherwise turns Node's compile cache on. Written for any Node from 20 on.
  */
 
 const root = new URL('..', import.meta.url);
@@ -13,6 +15,8 @@ if (problem !== undefined) {
   console.error(problem);
   process.exit(1);
 }
+// Does nothing where the folder cannot be written.
+module.enableCompileCache(fileURLToPath(new URL('functions/.dev/compile-cache', root)));
 
 function findProblem() {
   if (!existsSync(new URL('node_modules/.package-lock.json', root)))

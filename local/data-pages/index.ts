@@ -17,10 +17,13 @@ const STYLES = 'local/data-pages/data.css';
 /** Other host names could lead a page of the web to this server, by a DNS entry for this machine. */
 const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 
-/** @returns the listener of a path of the data pages */
-export function createDataRoutes(source: DataSource): (path: string) => RequestListener | undefined {
+/**
+ * @param getSource called for each page, so that nothing is loaded before the first
+ * @returns the listener of a path of the data pages
+ */
+export function createDataRoutes(getSource: () => Promise<DataSource>): (path: string) => RequestListener | undefined {
   const listener: RequestListener = (request, response) => {
-    respond(source, request, response).catch((error: unknown) => {
+    respond(getSource, request, response).catch((error: unknown) => {
       send(response, 500, renderMessage('Not readable', error instanceof Error ? error.message : String(error)));
     });
   };
@@ -28,7 +31,11 @@ export function createDataRoutes(source: DataSource): (path: string) => RequestL
     path === DATA_ROOT || path === `${DATA_ROOT}.css` || path.startsWith(`${DATA_ROOT}/`) ? listener : undefined;
 }
 
-async function respond(source: DataSource, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(
+  getSource: () => Promise<DataSource>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (!LOCAL_HOST.test(request.headers.host ?? '')) {
     send(response, 403, renderMessage('Not allowed', 'These pages are served to 127.0.0.1 and localhost only.'));
     return;
@@ -43,7 +50,7 @@ async function respond(source: DataSource, request: IncomingMessage, response: S
     response.writeHead(200, { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': 'no-cache' }).end(styles);
     return;
   }
-  const { status, page } = await createPage(source, url);
+  const { status, page } = await createPage(await getSource(), url);
   send(response, status, page);
 }
 

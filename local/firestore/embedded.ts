@@ -3,10 +3,11 @@ import { SqliteStorage } from './sqlite-storage';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
 import { Indexes, type IndexDefinitions } from './indexes';
 import { Locks } from './locks';
-import { RPCS, decodeRequest, encodeResponse, type Requests, type Rpc } from './schema';
+import { RPCS, decodeRequest, encodeResponse, type Requests, type Rpc, type Write } from './schema';
 import { Service, type RpcContext, type SendMessage } from './service';
 import { Store } from './store';
 import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
+import { toFields } from './values';
 import { startGrpcServer, type ConnectionHandlers, type GrpcServer, type ResponseStream } from './grpc-server';
 
 /** How to start an embedded Firestore. */
@@ -39,10 +40,23 @@ export interface EmbeddedFirestore {
   observe(listener: (call: EndedCall) => void): () => void;
   /** How many calls of each operation have arrived. */
   counts(): Record<Rpc, number>;
+  /**
+   * Adds documents to a project that has none, in one commit, without a client.
+   *
+   * @returns how many it added; 0 if there was a document
+   */
+  addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
   /** Deletes all data of all databases and rolls back every open transaction. */
   clear(): void;
   /** Stops the server, closes the connections and the data folder. */
   close(): Promise<void>;
+}
+
+/** A document of plain JSON values. */
+export interface PlainDocument {
+  readonly collection: string;
+  readonly id: string;
+  readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
@@ -94,6 +108,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
       return () => void listeners.delete(listener);
     },
     counts: () => ({ ...counts }),
+    addIfEmpty: (project, documents) => addIfEmpty(service, project, documents),
     clear: () => {
       transactions.clear();
       store.clear();
@@ -104,6 +119,29 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
       store.close();
     },
   };
+}
+
+async function addIfEmpty(service: Service, project: string, documents: readonly PlainDocument[]): Promise<number> {
+  const database = `projects/${project}/databases/(default)`;
+  const context: RpcContext = { peer: 'this process' };
+  const writes = documents.map(({ collection, id, data }): Write => ({
+    kind: 'update',
+    name: `${database}/documents/${collection}/${id}`,
+    fields: toFields(data),
+    mask: undefined,
+    transforms: [],
+    precondition: undefined,
+  }));
+  const found: string[] = [];
+  const request = { parent: `${database}/documents`, pageSize: 1, pageToken: '' };
+  const onCollections: SendMessage = (response) => {
+    found.push(...(response as { collectionIds: string[] }).collectionIds);
+    return undefined;
+  };
+  await service.respond('ListCollectionIds', request, onCollections, context);
+  if (found.length > 0) return 0;
+  await service.respond('Commit', { database, writes, transaction: undefined }, () => undefined, context);
+  return writes.length;
 }
 
 interface IncomingCall {

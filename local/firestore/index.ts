@@ -14,7 +14,7 @@
  *   values.ts, codec.ts, paths.ts                 values, their protobuf form, resource names
  *   faults.ts           injected errors, closed connections and hanging calls
  */
-export { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from './embedded';
+export { startFirestore, type EmbeddedFirestore, type FirestoreOptions, type PlainDocument } from './embedded';
 export type { Code } from './errors';
 export type { Call, EndedCall, Fault, FaultAction, InjectedFault } from './faults';
 export type { IndexDefinitions } from './indexes';

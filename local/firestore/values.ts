@@ -40,6 +40,19 @@ export class GeoPoint {
   ) {}
 }
 
+/** Converts a plain object to the fields of a document, as the SDKs do: an integral number is an integer. */
+export const toFields = (data: Readonly<Record<string, unknown>>): MapValue =>
+  new Map(Object.entries(data).map(([key, value]) => [key, toValue(value)]));
+
+/** @throws TypeError for what JSON does not have */
+function toValue(value: unknown): Value {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(toValue);
+  if (typeof value === 'object') return toFields(value as Record<string, unknown>);
+  throw new TypeError(`A value of the type ${typeof value} is not plain.`);
+}
+
 /** Whether a value is an integer or a double. */
 export const isNumber = (value: Value | undefined): value is bigint | number =>
   typeof value === 'number' || typeof value === 'bigint';

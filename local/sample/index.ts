@@ -4,6 +4,8 @@ import type { Firestore } from '@google-cloud/firestore';
 import { formatPriceList, createSamplePriceList } from './price-list';
 import { createSampleRecords } from './records';
 
+export { createSampleRecords };
+
 /** The seed of everything that is called a sample: another one makes another company, just as plausible. */
 export const SAMPLE_SEED = 20_261_101;
 

@@ -1,17 +1,17 @@
-import { Firestore } from '@google-cloud/firestore';
+import type { Firestore } from '@google-cloud/firestore';
 import { createDataRoutes } from '../data-pages';
-import { createDataSource } from '../data-pages/data-source';
 import { createReferenceRoutes } from '../reference';
 import { seedIfEmpty } from '../sample';
 import type { DevServerOptions } from './dev-server';
 import type { FunctionsServer } from './functions-server';
 import { getFirstApiKey, PROJECT, type LocalConfig } from './local-config';
 import { toPortError } from './port';
+import type { RunningFirestore } from './running-firestore';
 import { formatStartupMessage } from './startup-message';
 
 /**
- * Serves the functions and the local pages. Loads the Firestore SDK and the Functions Framework, so start.ts imports it only
- * when the config is valid.
+ * Serves the functions and the local pages. start.ts imports it only when the config is valid. It loads the Firestore SDK,
+ * which takes longer than all else, when the first data page is opened, or to add the sample data to another Firestore.
  */
 
 export interface LocalServer {
@@ -30,13 +30,17 @@ export type StartServer = (options: DevServerOptions) => Promise<FunctionsServer
  */
 export async function serve(
   config: LocalConfig,
-  firestoreAddress: string,
+  firestore: RunningFirestore,
   startServer: StartServer,
 ): Promise<LocalServer> {
-  const client = new Firestore();
-  const seeded = config.sampleData ? await seedIfEmpty(client) : 0;
+  let client: Promise<Firestore> | undefined;
+  const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
+  const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
   const referenceRoutes = createReferenceRoutes(getFirstApiKey(config.apiKey));
-  const getDataRoute = createDataRoutes(createDataSource(client));
+  const getDataRoute = createDataRoutes(async () => {
+    const { createDataSource } = await import('../data-pages/data-source');
+    return createDataSource(await getClient());
+  });
   const functions = await startServer({
     port: config.functionsPort,
     project: PROJECT,
@@ -45,10 +49,10 @@ export async function serve(
     throw toPortError(error, config.functionsPort, 'FUNCTIONS_PORT');
   });
   return {
-    message: formatStartupMessage({ config, functions, firestoreAddress, seeded }),
+    message: formatStartupMessage({ config, functions, firestoreAddress: firestore.address, seeded }),
     close: async (graceMs) => {
       await functions.close(graceMs);
-      await client.terminate();
+      await (await client)?.terminate();
     },
   };
 }

@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   setEnvironment(config);
   const [firestore, serve] = await Promise.all([openFirestore(config), loadServer(isWatching)]);
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
-  const server = await serve(config, firestore.address);
+  const server = await serve(config, firestore);
 
   stopOnSignal(async () => {
     await server.close(GRACE_MS);
@@ -45,7 +45,7 @@ async function loadServer(isWatching: boolean) {
   installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
   const startServer = isWatching ? (await import('./dev-server')).startDevServer : await loadBuild();
   const { serve } = await import('./serve');
-  return (config: LocalConfig, firestoreAddress: string) => serve(config, firestoreAddress, startServer);
+  return (config: LocalConfig, firestore: RunningFirestore) => serve(config, firestore, startServer);
 }
 
 /** The functions look for Firestore at their first request, so its address may be set later. */
@@ -80,8 +80,9 @@ function describeBuildFailure(stderr: string): string {
     : `The functions could not be built, because ${BUNDLE} cannot be written (${code}): use a checkout that you can write to.`;
 }
 
-async function openFirestore({ firestore }: LocalConfig): Promise<RunningFirestore> {
-  return typeof firestore === 'string' ? connectFirestore(firestore) : startFirestoreThread(firestore);
+async function openFirestore({ firestore, sampleData }: LocalConfig): Promise<RunningFirestore> {
+  if (typeof firestore === 'string') return connectFirestore(firestore);
+  return startFirestoreThread(firestore, sampleData ? PROJECT : undefined);
 }
 
 /** Sets what the functions and the Firestore clients of this process read, over the shell's values for other projects. */

@@ -8,7 +8,7 @@ import { readDeployManifest } from './manifest';
 import { planSecretMembers } from './plan';
 
 /**
- *     npm exec -- node --import tsx scripts/deploy/verify-plan.ts <folder of the package firebase-tools>
+ *     npm exec -- node scripts/run.mjs scripts/deploy/verify-plan.ts <folder of the package firebase-tools>
  *
  * Lets the planner of firebase-tools plan a first deployment and grant the secret, against a stub of Secret Manager, and compares the
  * members that it sends with those of plan.ts. Run before each deployment by .github/workflows/deploy.yml.

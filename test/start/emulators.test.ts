@@ -17,7 +17,7 @@ test.each([
     await once(server, 'listening').catch(() => undefined);
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--import', 'tsx', 'scripts/emulators.ts', ...options],
+      ['scripts/run.mjs', 'scripts/emulators.ts', ...options],
       { encoding: 'utf8' },
     );
     server.close();

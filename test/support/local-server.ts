@@ -68,7 +68,7 @@ const DEFAULTS: Environment = {
   DATA_DIR: ':memory:',
 };
 
-const START = ['--import', 'tsx', 'local/server/start.ts'];
+const START = ['--import', './scripts/preflight.mjs', 'scripts/run.mjs', 'local/server/start.ts'];
 
 /** The command of `npm start`. */
 const NPM_START = [process.execPath, ...START];

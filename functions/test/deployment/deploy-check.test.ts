@@ -122,7 +122,7 @@ afterAll(() => {
 });
 
 async function runCommand(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/deploy-check.ts', ...args], {
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'scripts/deploy-check.ts', ...args], {
     env: { ...process.env, GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
   });
   const [stdout, stderr, [code]] = await Promise.all([

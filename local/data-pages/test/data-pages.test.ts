@@ -19,7 +19,7 @@ let origin: string;
 beforeAll(async () => {
   firestore = await startFirestore();
   db = createFirestoreClient(firestore.address);
-  const getRoute = createDataRoutes(createDataSource(db));
+  const getRoute = createDataRoutes(() => Promise.resolve(createDataSource(db)));
   server = createServer((request, response) => {
     const route = getRoute((request.url ?? '').split('?', 1)[0] ?? '');
     if (route === undefined) response.writeHead(404).end();

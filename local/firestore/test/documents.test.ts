@@ -1,4 +1,4 @@
-import { FieldPath, FieldValue, GeoPoint, Timestamp } from '@google-cloud/firestore';
+import { FieldPath, FieldValue, GeoPoint, Timestamp, type Firestore } from '@google-cloud/firestore';
 import { databaseName, rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 let bench: FirestoreTestServer;
@@ -48,6 +48,33 @@ describe('a document', () => {
     expect(one?.data()).toEqual({ y: { z: 2 } });
     expect(two?.exists).toBe(false);
     expect(again?.data()).toEqual({ y: { z: 2 } });
+  });
+
+  it('is stored by addIfEmpty as a client stores it, in a project without documents only', async () => {
+    const data = {
+      none: null,
+      yes: true,
+      integer: 2 ** 40,
+      negative: -7,
+      double: 0.5,
+      text: 'grüße 😀',
+      list: [1, 'two', { three: [3.5] }],
+      map: { empty: {}, 'a.b': 1, deep: { deeper: [] } },
+    };
+    const [db, added] = [bench.client(), bench.client()];
+    const document = { collection: 'a', id: '1', data };
+    const [, project = ''] = databaseName(added).split('/');
+    await db.doc('a/1').set(data);
+    expect(await bench.server.addIfEmpty(project, [document])).toBe(1);
+    expect(await bench.server.addIfEmpty(project, [{ ...document, id: '2' }])).toBe(0);
+
+    const read = async (client: Firestore) => {
+      const parent = `${databaseName(client)}/documents`;
+      const [documents] = await bench.raw().listDocuments({ parent, collectionId: 'a' });
+      return documents.map(({ name, fields }) => [name?.split('/').at(-1), fields]);
+    };
+    expect(await read(added)).toEqual(await read(db));
+    await expect(bench.server.addIfEmpty('other', [{ ...document, data: { no: undefined } }])).rejects.toThrow('plain');
   });
 
   it('exists in one project and database only', async () => {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore } from '..';
@@ -12,12 +12,12 @@ let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const MAIN = resolve('local/firestore/test/process.ts');
+const MAIN = 'local/firestore/test/process.ts';
 
 /** Starts the stand-alone server. Returns its address when it is ready, or its output if it stops instead. */
 async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
   const env = { ...process.env, FIRESTORE_PORT: String(port), DATA_DIR: folder };
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN], { env, stdio: 'pipe' });
+  const child = spawn(process.execPath, ['scripts/run.mjs', MAIN], { env, stdio: 'pipe' });
   let output = '';
   const address = await new Promise<string>((resolve) => {
     const read = (chunk: Buffer): void => {

@@ -66,7 +66,7 @@ describe('messages.proto', () => {
 
   test('the generated code is that of `npm run messages`', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'messages-'));
-    await promisify(execFile)(process.execPath, ['--import', 'tsx', 'scripts/messages.ts', folder]);
+    await promisify(execFile)(process.execPath, ['scripts/run.mjs', 'scripts/messages.ts', folder]);
     const files = await readdir(folder);
     expect(files.toSorted()).toEqual(['request.d.ts', 'request.js', 'response.d.ts', 'response.js']);
     for (const file of files) {
