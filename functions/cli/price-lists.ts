@@ -1,4 +1,4 @@
-import { StoppedError } from '../src/price-lists/workflow-context';
+import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
 /** `npm run price-lists`: what an operator sees and does of the keys of add price lists; see docs/runbook.md. */

@@ -28,12 +28,14 @@ export const addPriceLists = defineEndpoint({
   method: 'POST',
   onShutdown: 'abort',
   runtimeOptions: writeOptions,
-  maxBodyBytes: MAX_PRICE_LISTS_BODY_BYTES,
-  bodyTimeoutMs: WRITE_BODY_TIMEOUT_MS,
   timeoutMarginMs: FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS,
-  createParser: () => {
-    boundHeapGrowth();
-    return createPriceListParser();
+  body: {
+    maxBytes: MAX_PRICE_LISTS_BODY_BYTES,
+    timeoutMs: WRITE_BODY_TIMEOUT_MS,
+    createParser: () => {
+      boundHeapGrowth();
+      return createPriceListParser();
+    },
   },
   handler: async ({ callContext, requestId }, submission) => {
     const { response, replayed } = await createPriceLists(submission, {

@@ -10,8 +10,10 @@ export const getOrdersByTeam = defineEndpoint({
   name: 'getOrdersByTeam',
   method: 'POST',
   runtimeOptions: rangeOptions,
-  maxBodyBytes: MAX_READ_BODY_BYTES,
-  bodyTimeoutMs: READ_BODY_TIMEOUT_MS,
-  createParser: () => createJsonParser(validateWith(ordersByTeamRequestSchema)),
+  body: {
+    maxBytes: MAX_READ_BODY_BYTES,
+    timeoutMs: READ_BODY_TIMEOUT_MS,
+    createParser: () => createJsonParser(validateWith(ordersByTeamRequestSchema)),
+  },
   handler: ({ callContext }, request) => ({ body: streamRecordMap('orders', readOrders(callContext, request)) }),
 });

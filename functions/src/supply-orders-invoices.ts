@@ -10,9 +10,11 @@ export const supplyOrdersInvoices = defineEndpoint({
   name: 'supplyOrdersInvoices',
   method: 'POST',
   runtimeOptions: rangeOptions,
-  maxBodyBytes: MAX_READ_BODY_BYTES,
-  bodyTimeoutMs: READ_BODY_TIMEOUT_MS,
-  createParser: () => createJsonParser(validateWith(supplyOrdersInvoicesRequestSchema)),
+  body: {
+    maxBytes: MAX_READ_BODY_BYTES,
+    timeoutMs: READ_BODY_TIMEOUT_MS,
+    createParser: () => createJsonParser(validateWith(supplyOrdersInvoicesRequestSchema)),
+  },
   handler: ({ callContext }, request) => ({
     body: streamRecordArray('supply_orders', readSupplyOrders(callContext, request)),
   }),

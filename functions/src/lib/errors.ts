@@ -20,22 +20,18 @@ export const ERROR_DEFINITIONS = {
 
 export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
-interface ApiErrorOptions {
-  /** What happened, for the log. */
-  logMessage: string;
-  cause?: unknown;
-  headers?: Record<string, string>;
-}
-
 /** An error with a row in {@link ERROR_DEFINITIONS}. */
 export class ApiError extends Error {
-  readonly code: ErrorCode;
+  override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, { logMessage, cause, headers = {} }: ApiErrorOptions) {
-    super(logMessage, { cause });
-    this.name = 'ApiError';
-    this.code = code;
+  /** @param message what happened, for the log */
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    { headers = {}, cause }: { headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause });
     this.headers = headers;
   }
 }
@@ -49,14 +45,12 @@ export interface FieldError {
 
 /** 400 with field errors. */
 export class ValidationError extends ApiError {
-  readonly errors: FieldError[];
-  readonly isComplete: boolean;
-
   /** @param isComplete false if validation stopped early, so that there may be more errors */
-  constructor(errors: FieldError[], isComplete = true) {
-    super('validation_failed', { logMessage: `payload has ${errors.length} field errors` });
-    this.errors = errors;
-    this.isComplete = isComplete;
+  constructor(
+    readonly errors: FieldError[],
+    readonly isComplete = true,
+  ) {
+    super('validation_failed', `payload has ${errors.length} field errors`);
   }
 }
 
@@ -69,29 +63,17 @@ export interface PayloadLimit {
 /** 413; headers tell the limit, as the body's shape has no room for it. */
 export class PayloadTooLargeError extends ApiError {
   constructor({ scope, bytes }: PayloadLimit) {
-    super('payload_too_large', {
-      logMessage: `more than ${bytes} bytes of ${scope}`,
-      headers: { 'X-Payload-Limit-Bytes': String(bytes), 'X-Payload-Limit-Scope': scope },
-    });
+    const headers = { 'X-Payload-Limit-Bytes': String(bytes), 'X-Payload-Limit-Scope': scope };
+    super('payload_too_large', `more than ${bytes} bytes of ${scope}`, { headers });
   }
 }
 
-/**
- * Why a request is aborted when the platform stops the instance. The request may be sent again: another instance handles
- * it.
- */
-export class InstanceStoppingError extends ApiError {
-  constructor() {
-    super('internal_error', { logMessage: 'the instance is stopping' });
-    this.name = 'InstanceStoppingError';
-  }
-}
+/** Why work is aborted when the platform stops the instance, or an operator the command. It may be done again. */
+export class StoppedError extends Error {}
 
 /** Converts anything thrown. The response to an unexpected error reveals nothing of it. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError('internal_error', {
-    logMessage: error instanceof Error ? error.message : 'thrown value is not an error',
-    cause: error,
-  });
+  const message = error instanceof Error ? error.message : 'thrown value is not an error';
+  return new ApiError('internal_error', message, { cause: error });
 }

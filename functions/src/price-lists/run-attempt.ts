@@ -1,4 +1,4 @@
-import { InstanceStoppingError } from '../lib/errors';
+import { StoppedError } from '../lib/errors';
 import {
   toEntryColumns,
   writeEntryBatch,
@@ -16,7 +16,7 @@ import { applyKeyEvent } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { Lease } from './lease';
 import { createSuccessResponse } from './list-documents';
-import { StoppedError, withReserveTime, type WorkflowContext } from './workflow-context';
+import { withReserveTime, type WorkflowContext } from './workflow-context';
 
 /** What is left of an attempt after its claim, for the request that claimed it and for a resume. */
 
@@ -144,10 +144,8 @@ export async function failAttempt(attempt: KeyRecord, error: unknown, context: W
 }
 
 function classifyFailure(error: unknown, signal: AbortSignal): FailureCause {
-  if (signal.aborted) return isStop(signal.reason) ? 'stopped' : 'timeout';
+  if (signal.aborted) return signal.reason instanceof StoppedError ? 'stopped' : 'timeout';
   return isTransient(error) ? 'unavailable' : 'error';
 }
-
-const isStop = (reason: unknown): boolean => reason instanceof InstanceStoppingError || reason instanceof StoppedError;
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');

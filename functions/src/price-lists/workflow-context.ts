@@ -19,11 +19,6 @@ export interface WorkflowContext {
   log: PriceListLogger;
 }
 
-/** The reason of a signal that aborts because a command was told to stop; see also InstanceStoppingError. */
-export class StoppedError extends Error {
-  override readonly name = 'StoppedError';
-}
-
 /** Milliseconds of a request's time that are kept for failing its attempt. */
 export const FAILURE_RESERVE_MS = 45_000;
 

@@ -1,6 +1,6 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
-import { StoppedError } from '../../src/price-lists/workflow-context';
+import { StoppedError } from '../../src/lib/errors';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import type { SeededRandom } from './random';

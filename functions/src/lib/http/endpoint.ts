@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
 import { createCallContext, type CallContext } from '../call-context';
@@ -10,7 +11,6 @@ import { identifyApiKey } from './api-key';
 import { applyCors } from './cors';
 import { toErrorResponse } from './error-response';
 import { createBodyTimeoutError, disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './request-body';
-import { resolveRequestId } from './request-id';
 import { sendResponse, type OutgoingResponse } from './response';
 import { shutdown, stopOnSigterm, type StoppableRequest } from './shutdown';
 
@@ -43,51 +43,35 @@ export interface HandlerResult {
   count?: number;
 }
 
-interface RuntimeOptions extends HttpsOptions {
-  timeoutSeconds: number;
-}
-
 /** What the function of an operation says of itself: tests, the API description and the client follow from it. */
-export interface OperationInfo {
+export interface OperationInfo<Body = unknown> {
   name: string;
   method: 'GET' | 'POST';
+  runtimeOptions: HttpsOptions & { timeoutSeconds: number };
   /** Whether browsers may call from the allowed origins. */
-  cors: boolean;
-  runtimeOptions: RuntimeOptions;
-  /** Only of a POST: maximum size of the body, time in which a client has to send it, and its parser. */
-  body?: { maxBytes: number; timeoutMs: number; createParser: () => BodyParser<unknown> };
+  cors?: boolean;
+  /** Only of a POST. */
+  body?: RequestBody<Body>;
+}
+
+interface RequestBody<Body> {
+  /** As sent and inflated alike. */
+  maxBytes: number;
+  /** Milliseconds in which a client must send the body. */
+  timeoutMs: number;
+  createParser: () => BodyParser<Body>;
 }
 
 /** A Cloud Function with its {@link OperationInfo}. */
 export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };
 
-interface BaseEndpoint {
-  name: string;
-  runtimeOptions: RuntimeOptions;
-  /** Whether browsers may call from the allowed origins. */
-  cors?: boolean;
+interface Endpoint<Body> extends OperationInfo<Body> {
   /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
   /** What a stopping instance does with a request, by default `finish`. */
   onShutdown?: StoppableRequest['onShutdown'];
-}
-
-interface GetEndpoint extends BaseEndpoint {
-  method: 'GET';
-  handler: (context: RequestContext) => Promise<HandlerResult> | HandlerResult;
-}
-
-interface PostEndpoint<Body> extends BaseEndpoint {
-  method: 'POST';
-  createParser: () => BodyParser<Body>;
-  /** As sent and inflated alike. */
-  maxBodyBytes: number;
-  /** Milliseconds in which a client must send the body. */
-  bodyTimeoutMs: number;
   handler: (context: RequestContext, body: Body) => Promise<HandlerResult> | HandlerResult;
 }
-
-type Endpoint<Body> = GetEndpoint | PostEndpoint<Body>;
 
 /** A request in the pipeline. */
 interface Exchange {
@@ -104,26 +88,11 @@ disableFrameworkBodyParsing();
 if (isCloudRunInstance()) stopOnSigterm();
 
 /** Makes the Cloud Function of an operation. */
-export function defineEndpoint(endpoint: GetEndpoint): OperationFunction;
-export function defineEndpoint<Body>(endpoint: PostEndpoint<Body>): OperationFunction;
 export function defineEndpoint<Body>(endpoint: Endpoint<Body>): OperationFunction {
-  const { name, method, cors = false, runtimeOptions } = endpoint;
-  if (cors) assertAllowedOrigins();
-  const options = { ...runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
-  const body =
-    endpoint.method === 'POST'
-      ? {
-          body: {
-            maxBytes: endpoint.maxBodyBytes,
-            timeoutMs: endpoint.bodyTimeoutMs,
-            createParser: endpoint.createParser,
-          },
-        }
-      : {};
-  return Object.assign(
-    onRequest(options, (request, response) => handleRequest(endpoint, request, response)),
-    { operation: { name, method, cors, runtimeOptions, ...body } },
-  );
+  if (endpoint.cors === true) assertAllowedOrigins();
+  const options = { ...endpoint.runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
+  const handle = onRequest(options, (request, response) => handleRequest(endpoint, request, response));
+  return Object.assign(handle, { operation: endpoint });
 }
 
 async function handleRequest<Body>(
@@ -167,6 +136,14 @@ async function handleRequest<Body>(
   });
 }
 
+/** A request id that a client may choose: printable, short, and harmless in a log. */
+const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
+
+function resolveRequestId({ headers }: IncomingMessage): string {
+  const candidate = headers['x-request-id']?.toString() ?? '';
+  return REQUEST_ID_PATTERN.test(candidate) ? candidate : randomUUID();
+}
+
 function setCommonHeaders(response: ServerResponse, requestId: string): void {
   response.setHeader('X-Request-Id', requestId);
   response.setHeader('Cache-Control', 'no-store');
@@ -178,10 +155,8 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
   const { request, response } = exchange;
   if (endpoint.cors === true && handleCors(exchange)) return undefined;
   if (request.method !== endpoint.method) {
-    throw new ApiError('method_not_allowed', {
-      logMessage: `method ${request.method ?? ''} not allowed`,
-      headers: { Allow: endpoint.method },
-    });
+    const headers = { Allow: endpoint.method };
+    throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
   }
   authenticate(exchange);
   const result = await invokeHandler(endpoint, exchange);
@@ -198,7 +173,7 @@ function handleCors({ request, response, logFields }: Exchange): boolean {
   if (request.method !== 'OPTIONS') return false;
   if (outcome === 'rejected') {
     logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
-    throw new ApiError('origin_not_allowed', { logMessage: 'preflight of an origin that is not allowed' });
+    throw new ApiError('origin_not_allowed', 'preflight of an origin that is not allowed');
   }
   response.writeHead(204).end();
   return true;
@@ -206,34 +181,23 @@ function handleCors({ request, response, logFields }: Exchange): boolean {
 
 function authenticate({ request: { headers }, logFields }: Exchange): void {
   const apiKeys = getApiKeys();
-  if (apiKeys.length === 0)
-    throw new ApiError('api_key_not_configured', { logMessage: 'the API key setting is blank' });
-  const header = headers['x-api-key'];
-  const keyId = identifyApiKey(Array.isArray(header) ? header.join(', ') : header, apiKeys);
+  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting is blank');
+  const header = headers['x-api-key']?.toString();
+  const keyId = identifyApiKey(header, apiKeys);
   if (keyId === undefined) {
-    throw new ApiError('invalid_api_key', {
-      logMessage: header === undefined ? 'no API key in the request' : 'the API key is not a configured one',
-      headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' },
-    });
+    const reason = header === undefined ? 'no API key in the request' : 'the API key is not a configured one';
+    throw new ApiError('invalid_api_key', reason, { headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } });
   }
   logFields.key_id = keyId;
 }
 
 async function invokeHandler<Body>(endpoint: Endpoint<Body>, { request, context }: Exchange): Promise<HandlerResult> {
-  switch (endpoint.method) {
-    case 'GET':
-      return endpoint.handler(context);
-    case 'POST': {
-      const { signal, cancel } = createTimeout(
-        endpoint.bodyTimeoutMs,
-        createBodyTimeoutError,
-        context.callContext.signal,
-      );
-      const options = { maxBytes: endpoint.maxBodyBytes, signal };
-      const body = await readBody(request, endpoint.createParser(), options).finally(cancel);
-      return endpoint.handler(context, body);
-    }
-  }
+  // The handler of a GET takes no body.
+  if (endpoint.body === undefined) return endpoint.handler(context, undefined as Body);
+  const { maxBytes, timeoutMs, createParser } = endpoint.body;
+  const { signal, cancel } = createTimeout(timeoutMs, createBodyTimeoutError, context.callContext.signal);
+  const body = await readBody(request, createParser(), { maxBytes, signal }).finally(cancel);
+  return endpoint.handler(context, body);
 }
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */

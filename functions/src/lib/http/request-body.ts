@@ -62,7 +62,7 @@ const payloadTooLarge = ({ maxBytes }: ReadOptions) => new PayloadTooLargeError(
 
 /** Why a body is not read to its end. The connection cannot be used again, as the rest of the body may still arrive. */
 export const createBodyTimeoutError = () =>
-  new ApiError('request_timeout', { logMessage: 'the body did not arrive in time', headers: { Connection: 'close' } });
+  new ApiError('request_timeout', 'the body did not arrive in time', { headers: { Connection: 'close' } });
 
 function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
   const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');

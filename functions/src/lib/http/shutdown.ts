@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Server, ServerResponse } from 'node:http';
 import { systemClock, type Clock } from '../clock';
-import { InstanceStoppingError } from '../errors';
+import { StoppedError } from '../errors';
 import { logInstanceStopped, logInstanceStopping } from '../logging';
 
 /** How a stopping instance ends a request. */
@@ -9,9 +9,9 @@ export interface StoppableRequest {
   /** `finish`: aborted only when the time for it is up; `abort`: at once. */
   onShutdown: 'finish' | 'abort';
   /** Aborts the handler, which then fails. */
-  abort: (reason: InstanceStoppingError) => void;
+  abort: (reason: StoppedError) => void;
   /** Sends the error response now, also if the handler does not end. */
-  giveUp: (reason: InstanceStoppingError) => void;
+  giveUp: (reason: StoppedError) => void;
 }
 
 /** Cloud Run sends SIGKILL 10 s after SIGTERM. The sum of these is 9 s. */
@@ -33,7 +33,7 @@ export class Shutdown {
   /** @returns a function to call when the request is handled */
   addRequest(request: StoppableRequest): () => void {
     this.#requests.add(request);
-    if (this.#isStopping && request.onShutdown === 'abort') request.abort(new InstanceStoppingError());
+    if (this.#isStopping && request.onShutdown === 'abort') request.abort(new StoppedError('the instance is stopping'));
     return () => void this.#requests.delete(request);
   }
 
@@ -56,7 +56,7 @@ export class Shutdown {
     for (const server of this.#servers) server.close();
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
 
-    const reason = new InstanceStoppingError();
+    const reason = new StoppedError('the instance is stopping');
     const requests = () => [...this.#requests];
     for (const request of requests()) if (request.onShutdown === 'abort') request.abort(reason);
     // From one start: on a busy machine each timer is late, and together they would outlast the platform's 10 s.

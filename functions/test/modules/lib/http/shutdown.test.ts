@@ -1,7 +1,7 @@
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Clock } from '../../../../src/lib/clock';
-import { InstanceStoppingError } from '../../../../src/lib/errors';
+import { StoppedError } from '../../../../src/lib/errors';
 import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging';
 import { Shutdown, type StoppableRequest } from '../../../../src/lib/http/shutdown';
 import { ManualClock } from '../../../support/clock';
@@ -24,8 +24,8 @@ function createInstance() {
   const add = (request: string, onShutdown: StoppableRequest['onShutdown'], sentAt?: Step['step']) => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     shutdown.addResponse(createServer(), response);
-    const record = (step: Step['step']) => (reason: InstanceStoppingError) => {
-      expect(reason).toBeInstanceOf(InstanceStoppingError);
+    const record = (step: Step['step']) => (reason: StoppedError) => {
+      expect(reason).toBeInstanceOf(StoppedError);
       steps.push({ request, step, atMs: clock.now() });
       if (step === sentAt) response.emit('close');
     };
