@@ -13,30 +13,16 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleep(ms, undefined, { signal }),
 };
 
-export interface Timeout {
-  signal: AbortSignal;
-  /** Aborts the signal before its time. */
-  abort: (reason: Error) => void;
-  /** Must be called: until then the timer holds the request, through the `node:domain` of the Functions Framework. */
-  cancel: () => void;
-}
-
 /**
- * Creates a signal that aborts after `ms` milliseconds, or with its parent. Unlike one of `AbortSignal.timeout` it can be
- * cancelled.
+ * Creates a signal that aborts after `ms` milliseconds, by `abort`, or with its parent. Unlike one of `AbortSignal.timeout` it
+ * can be cancelled, and must be: until then the timer holds the request, through the `node:domain` of the Functions Framework.
  *
  * @param createReason makes the signal's reason after `ms`
  */
-export function createTimeout(ms: number, createReason: () => Error, parent?: AbortSignal): Timeout {
+export function createTimeout(ms: number, createReason: () => Error, parent?: AbortSignal) {
   const controller = new AbortController();
   const abort = (reason: Error) => controller.abort(reason);
-  const abortWithParent = () => abort(parent?.reason as Error);
   const timer = setTimeout(() => abort(createReason()), ms);
-  parent?.addEventListener('abort', abortWithParent);
-  if (parent?.aborted === true) abortWithParent();
-  const cancel = () => {
-    clearTimeout(timer);
-    parent?.removeEventListener('abort', abortWithParent);
-  };
-  return { signal: controller.signal, abort, cancel };
+  const signal = parent === undefined ? controller.signal : AbortSignal.any([controller.signal, parent]);
+  return { signal, abort, cancel: () => clearTimeout(timer) };
 }

@@ -25,16 +25,14 @@ export interface RequestLogEntry {
 }
 
 export function logRequest({ error, ...entry }: RequestLogEntry): void {
-  const outcome = error === undefined ? {} : { error_code: error.code, reason: redact(error.message) };
-  const severity = entry.status >= 500 ? 'ERROR' : entry.status >= 400 ? 'NOTICE' : 'INFO';
-  const cause = entry.status >= 500 && error !== undefined ? { stack: formatStack(error) } : {};
+  const { operation, status } = entry;
   write({
-    severity,
-    message: `${entry.operation} answered ${entry.status}`,
+    severity: status >= 500 ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO',
+    message: `${operation} answered ${status}`,
     event: 'request',
     ...entry,
-    ...outcome,
-    ...cause,
+    ...(error && { error_code: error.code, reason: redact(error.message) }),
+    ...(error && status >= 500 && { stack: formatStack(error) }),
   });
 }
 
@@ -57,34 +55,23 @@ export interface LoggedAttempt {
   creation: { price_list_id: string } | null;
 }
 
-/** Logs the events of a price list under its request's id and its records' ids, never under its key. */
-export interface PriceListLogger {
-  claimed: (attempt: LoggedAttempt) => void;
-  completed: (attempt: LoggedAttempt) => void;
-  failed: (attempt: LoggedAttempt, reason: string) => void;
-  /** @param keyOutcome what the attempt found in place of its own claim */
-  superseded: (attempt: LoggedAttempt, keyOutcome: string) => void;
-}
+export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
 
-export function createPriceListLogger(request_id: string): PriceListLogger {
+/** Logs the events of a price list under its request's id and its records' ids, never under its key. */
+export function createPriceListLogger(request_id: string) {
   const log = (severity: 'INFO' | 'WARNING' | 'ERROR', event: string, attempt: LoggedAttempt, more: object = {}) => {
     const { document_id, products_count, creation } = attempt;
-    write({
-      severity,
-      message: event.replaceAll('_', ' '),
-      event,
-      request_id,
-      document_id,
-      price_list_id: creation?.price_list_id ?? null,
-      products_count,
-      ...more,
-    });
+    const ids = { request_id, document_id, price_list_id: creation?.price_list_id ?? null };
+    write({ severity, message: event.replaceAll('_', ' '), event, ...ids, products_count, ...more });
   };
   return {
-    claimed: (attempt) => log('INFO', 'price_list_claimed', attempt),
-    completed: (attempt) => log('INFO', 'price_list_completed', attempt),
-    failed: (attempt, reason) => log('ERROR', 'price_list_failed', attempt, { reason: redact(reason) }),
-    superseded: (attempt, key_outcome) => log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
+    claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
+    completed: (attempt: LoggedAttempt) => log('INFO', 'price_list_completed', attempt),
+    failed: (attempt: LoggedAttempt, reason: string) =>
+      log('ERROR', 'price_list_failed', attempt, { reason: redact(reason) }),
+    /** @param key_outcome what the attempt found in place of its own claim */
+    superseded: (attempt: LoggedAttempt, key_outcome: string) =>
+      log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
   };
 }
 

@@ -6,7 +6,7 @@ import { createTimeout } from '../clock';
 import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
 import type { BodyParser } from '../json/body-parser';
-import { logRequest } from '../logging';
+import { logRequest, type RequestLogEntry } from '../logging';
 import { identifyApiKey } from './api-key';
 import { applyCors } from './cors';
 import { toErrorResponse } from './error-response';
@@ -79,7 +79,7 @@ interface Exchange {
   response: ServerResponse;
   context: RequestContext;
   /** What the steps add to the log line. */
-  logFields: { key_id?: string; origin?: string };
+  logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
 }
 
 const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;

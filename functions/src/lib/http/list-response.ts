@@ -1,13 +1,10 @@
-/** A record and its identifier. */
-type RecordWithId = readonly [id: string, record: object];
-
 /**
  * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is known last
  * (docs/decisions/0006-count-last.md).
  */
 export const streamRecordMap = (
   name: string,
-  batches: AsyncIterable<readonly RecordWithId[]>,
+  batches: AsyncIterable<readonly (readonly [id: string, record: object])[]>,
 ): AsyncGenerator<string> =>
   streamList(name, '{}', batches, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`);
 

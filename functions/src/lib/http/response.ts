@@ -35,9 +35,8 @@ export async function sendResponse(
   { status, headers = {}, body }: OutgoingResponse,
 ): Promise<void> {
   const chunks = toChunks(typeof body === 'string' ? [body] : body);
-  const [first, second] = [await chunks.next(), await chunks.next()];
-  const bytes = first.value?.length ?? 0;
-  const encoding = bytes >= MIN_COMPRESSION_BYTES ? negotiateEncoding(request) : undefined;
+  const { value: first = Buffer.alloc(0) } = await chunks.next();
+  const encoding = first.length < MIN_COMPRESSION_BYTES ? undefined : negotiateEncoding(request);
 
   const setResponseHeaders = () => {
     response.statusCode = status;
@@ -48,27 +47,19 @@ export async function sendResponse(
   };
 
   const buffered: Buffer[] = [];
-  let bufferedBytes = 0;
-  const encoded =
-    second.done === true
-      ? [compressSync(first.value ?? Buffer.alloc(0), encoding)]
-      : compressStream(prepend([first, second], chunks), encoding);
-  for await (const chunk of encoded) {
+  let bytes = 0;
+  for await (const chunk of encode(first, chunks, encoding)) {
     if (isOver(response)) return;
-    if (response.headersSent) {
-      await writeWithBackpressure(response, chunk);
-      continue;
-    }
     buffered.push(chunk);
-    bufferedBytes += chunk.length;
-    if (bufferedBytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
-    setResponseHeaders();
+    bytes += chunk.length;
+    if (bytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
+    if (!response.headersSent) setResponseHeaders();
     for (const held of buffered.splice(0)) await writeWithBackpressure(response, held);
   }
   if (isOver(response)) return;
   if (!response.headersSent) {
     setResponseHeaders();
-    response.setHeader('Content-Length', bufferedBytes);
+    response.setHeader('Content-Length', bytes);
   }
   // One by one: joined they would need a buffer as large as all of them.
   for (const held of buffered) response.write(held);
@@ -87,6 +78,7 @@ async function writeWithBackpressure(response: ServerResponse, chunk: Buffer): P
   response.off('close', close);
 }
 
+/** Yields buffers of at least {@link STREAM_CHUNK_BYTES}, except for the last. */
 async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer, undefined> {
   let held = '';
   for await (const text of texts) {
@@ -96,15 +88,7 @@ async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): Async
     held = '';
   }
   if (held !== '') yield Buffer.from(held);
-  return undefined;
 }
-
-async function* prepend<T>(begun: IteratorResult<T, undefined>[], rest: AsyncIterable<T>): AsyncGenerator<T> {
-  for (const each of begun) if (each.done !== true) yield each.value;
-  yield* rest;
-}
-
-type Encoding = 'br' | 'gzip';
 
 /** The encoding that the client prefers; of equals Brotli, which is as fast as gzip and a quarter smaller. */
 function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
@@ -119,25 +103,25 @@ function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
 const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 
-/** Compresses a chunk that is a complete response; at this size that is faster than in another thread. */
-function compressSync(chunk: Buffer, encoding: Encoding | undefined): Buffer {
-  switch (encoding) {
-    case undefined:
-      return chunk;
-    case 'gzip':
-      return gzipSync(chunk, GZIP);
-    case 'br':
-      return brotliCompressSync(chunk, BROTLI);
-  }
+const ENCODERS = {
+  gzip: { encodeSync: (chunk: Buffer) => gzipSync(chunk, GZIP), createStream: () => createGzip(GZIP) },
+  br: {
+    encodeSync: (chunk: Buffer) => brotliCompressSync(chunk, BROTLI),
+    createStream: () => createBrotliCompress(BROTLI),
+  },
+};
+
+type Encoding = keyof typeof ENCODERS;
+
+/** A first chunk so small is the complete response; to compress it here is faster than in another thread. */
+function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
+  const encoder = encoding && ENCODERS[encoding];
+  if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];
+  const chunks = prepend(first, rest);
+  return encoder === undefined ? chunks : (Readable.from(chunks).compose(encoder.createStream()) as typeof chunks);
 }
 
-function compressStream(chunks: AsyncIterable<Buffer>, encoding: Encoding | undefined): AsyncIterable<Buffer> {
-  switch (encoding) {
-    case undefined:
-      return chunks;
-    case 'gzip':
-      return Readable.from(chunks).compose(createGzip(GZIP)) as AsyncIterable<Buffer>;
-    case 'br':
-      return Readable.from(chunks).compose(createBrotliCompress(BROTLI)) as AsyncIterable<Buffer>;
-  }
+async function* prepend<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield first;
+  yield* rest;
 }
