@@ -53,7 +53,7 @@ export const getKeyRecord = (db: Database, boqListId: string): Promise<KeyRecord
 
 async function readKeyRecord(db: Database, id: string): Promise<KeyRecord | undefined> {
   const [key] = await db.getAll(db.firestore.collection(collections.priceListIdempotency).doc(id));
-  return key?.exists === true ? parseKeyRecord(key.data()) : undefined;
+  return key.exists ? parseKeyRecord(key.data()) : undefined;
 }
 
 /** A client may send one request id with many requests. */
@@ -75,7 +75,7 @@ async function findBoqListIds(db: Database, id: string): Promise<string[]> {
     requests.doc(id),
     db.firestore.collection(collections.priceListIdempotency).doc(id),
   );
-  const found = [request?.get(fields.request.boqListId), key?.get(fields.key.boqListId)];
+  const found = [request.get(fields.request.boqListId), key.get(fields.key.boqListId)];
   for (const field of [fields.request.priceList, fields.request.expectedForwardCost, fields.request.requestId]) {
     if (found.some((boqListId) => typeof boqListId === 'string')) break;
     for await (const match of stream(db, requests.where(field, '==', id).limit(MAX_MATCHES))) {
@@ -109,7 +109,7 @@ export async function readListProgress(db: Database, kind: ListKind, creation: C
     db.getAll(listDocument(db, kind, creation)),
     entriesCollection(db, kind, creation).count().get(),
   ]);
-  return { status: readText(list?.get('status')), entries: entries.data().count };
+  return { status: readText(list.get('status')), entries: entries.data().count };
 }
 
 /** Streams the stored entries of a list: the product id, and the stored price as it is. */

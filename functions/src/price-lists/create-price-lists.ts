@@ -38,7 +38,8 @@ export async function createPriceLists(
   submission: PriceListSubmission,
   context: WorkflowContext,
 ): Promise<CreationResult> {
-  const loadPayload = memoize(() => preparePayload(submission));
+  let payload: ReturnType<typeof preparePayload> | undefined;
+  const loadPayload = () => (payload ??= preparePayload(submission));
   const claimed = await claimKey(submission, loadPayload, context);
   if (claimed.kind !== 'owned') return toResult(claimed);
 
@@ -113,10 +114,4 @@ function toBlockedError(retryAfterMs: number | null, cause: unknown): ApiError {
   if (retryAfterMs === null) return new ApiError('review_required', 'the key requires review', { cause });
   const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) };
   return new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, headers });
-}
-
-/** Returns the first result of `create`, however often it is called. */
-function memoize<T>(create: () => T): () => T {
-  let created: { value: T } | undefined;
-  return () => (created ??= { value: create() }).value;
 }

@@ -1,4 +1,5 @@
 import {
+  archivedAttemptSchema,
   isPassingCause,
   type ArchivedAttempt,
   type Attempt,
@@ -165,7 +166,7 @@ function createClaimedRecord(
     failure_cause: null,
     progress: null,
     automatic_resumes: 0,
-    history: released === undefined ? [] : [...released.history, archiveAttempt(released)],
+    history: released === undefined ? [] : [...released.history, toArchived(released)],
     actions: released?.actions ?? [],
   };
 }
@@ -178,11 +179,9 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
   return recordAction('resume', { ...record, ...live, automatic_resumes }, event, now);
 }
 
-function archiveAttempt(record: KeyRecord): ArchivedAttempt {
-  const { schema_version, boq_list_id, status, response, history, actions, updated_at, ...attempt } = record;
-  const { progress, automatic_resumes, failure_cause, ...archived } = attempt;
-  return { ...archived, settled_at: updated_at };
-}
+/** A resolved attempt as the history keeps it. */
+const toArchived = (record: KeyRecord): ArchivedAttempt =>
+  archivedAttemptSchema.parse({ ...record, settled_at: record.updated_at });
 
 /** A step that only the owner of the attempt in progress may take; for any other sender the record stays unchanged. */
 function applyAsOwner(

@@ -2,14 +2,6 @@ import type { KeyRecord } from '../lib/schemas/key-record';
 import { applyKeyEvent } from './key-steps';
 import type { WorkflowContext } from './workflow-context';
 
-/** A step on the key was taken without this attempt: it is stale, and changes nothing any more. */
-export class SupersededError extends Error {
-  constructor() {
-    super('another step was taken on the key after the lease of the attempt expired');
-    this.name = 'SupersededError';
-  }
-}
-
 /** The part of a lease that passes between two renewals. What is left covers the longest commit and clocks that differ. */
 const RENEWAL_FRACTION = 2 / 5;
 
@@ -43,7 +35,7 @@ export class Lease {
     this.#progress.entries_written += entries;
   }
 
-  /** @throws SupersededError, or the error of the renewal, which the retry around it handles */
+  /** @throws Error if another step was taken on the key, or the error of the renewal, which the retry around it handles */
   async keep(signal: AbortSignal): Promise<void> {
     const { clock, leaseMs } = this.context;
     // A renewal that took long may leave a lease that is due again.
@@ -66,7 +58,9 @@ export class Lease {
       progress: { ...this.#progress, measured_at: now },
     } as const;
     const outcome = await applyKeyEvent(db, this.attempt.boq_list_id, event, now, signal);
-    if (outcome.kind !== 'owned') throw new SupersededError();
+    if (outcome.kind !== 'owned') {
+      throw new Error('another step was taken on the key after the lease of the attempt expired');
+    }
     this.#expiresAt = outcome.record.lease_expires_at;
   }
 }

@@ -310,7 +310,7 @@ class Schedule {
     const record = this.#history.now(key);
     assert.notEqual(record?.status, 'processing', 'the sweep leaves no attempt whose lease expired');
     if (record?.status !== 'requires_review') return undefined;
-    const db = { ...process.db, getAll: this.#db.getAll.bind(this.#db) };
+    const db = { ...process.db, getAll: this.#db.getAll.bind(this.#db) } as typeof process.db;
     const { kind } = await loadStoredPayload(db, record);
     const isSwept = kind === 'valid' && isPassingCause(record.failure_cause);
     assert(!isSwept, 'the sweep makes everything ready that failed for a cause that passes');

@@ -5,29 +5,20 @@ import { runOutsideDomain } from './node-domain';
  * The gRPC connection for queries and batches of entries, which are nearly all calls. The Firestore SDK costs most of their
  * time, and its loading most of a cold start: see docs/decisions/0009-past-the-library.md.
  */
-export interface GrpcConnection {
-  client: Client;
-  /** `projects/<project>/databases/(default)` */
-  databasePath: string;
-  /** Prefix of the names of all documents, without the slash. */
-  documentsPath: string;
-  /** @param routing the request parameter by which Google routes the call */
-  createMetadata: (routing: string) => Metadata;
-}
 
 /** Timeouts of one try of a call, in ms; after it the try fails with DEADLINE_EXCEEDED. */
-export interface CallTimeouts {
+export const CALL_TIMEOUTS_MS = {
   /** Read of known documents. */
-  read: number;
-  commit: number;
+  read: 10_000,
+  commit: 20_000,
   /**
    * Query, from its start to its last document; it then continues after that. Longer than a dead connection is noticed in,
    * and so short that a function of 120 s has time for another try.
    */
-  query: number;
-}
+  query: 45_000,
+};
 
-export const CALL_TIMEOUTS_MS: CallTimeouts = { read: 10_000, commit: 20_000, query: 45_000 };
+export type CallTimeouts = typeof CALL_TIMEOUTS_MS;
 
 /**
  * Options of both channels, this one and that of the Firestore SDK. A connection that stays silent for 30 s of a call is
@@ -47,6 +38,8 @@ export const callOptions = (timeoutMs: number): CallOptions => ({ deadline: Date
 /** Serializer of messages that are encoded, or decoded, elsewhere. */
 export const identity = (message: Buffer): Buffer => message;
 
+export type GrpcConnection = Awaited<ReturnType<typeof openConnection>>;
+
 let connection: Promise<GrpcConnection> | undefined;
 
 /** Returns the connection of the process; opens it again if that failed. */
@@ -61,26 +54,25 @@ export function getConnection(): Promise<GrpcConnection> {
 const FIRESTORE_ADDRESS = 'firestore.googleapis.com:443';
 
 /** Connects like the Firestore SDK: to FIRESTORE_EMULATOR_HOST if that is set, else with the default credentials. */
-async function openConnection(): Promise<GrpcConnection> {
+async function openConnection() {
   const emulator = process.env['FIRESTORE_EMULATOR_HOST'];
+  /** `projects/<project>/databases/(default)` */
   const databasePath = `projects/${await resolveProjectId()}/databases/(default)`;
   const client =
     emulator === undefined
-      ? new Client(FIRESTORE_ADDRESS, await createCredentials(), CHANNEL_OPTIONS)
+      ? // The libraries behind it take a while to load.
+        new Client(FIRESTORE_ADDRESS, (await import('./credentials')).createDefaultCredentials(), CHANNEL_OPTIONS)
       : new Client(emulator, credentials.createInsecure(), CHANNEL_OPTIONS);
-  return {
-    client,
-    databasePath,
-    documentsPath: `${databasePath}/documents`,
-    createMetadata: (routing) => {
-      const metadata = new Metadata();
-      metadata.set('google-cloud-resource-prefix', databasePath);
-      metadata.set('x-goog-request-params', routing);
-      // Without it an emulator applies the security rules, which deny every client.
-      if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
-      return metadata;
-    },
+  /** @param routing the request parameter by which Google routes the call */
+  const createMetadata = (routing: string) => {
+    const metadata = new Metadata();
+    metadata.set('google-cloud-resource-prefix', databasePath);
+    metadata.set('x-goog-request-params', routing);
+    // Without it an emulator applies the security rules, which deny every client.
+    if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
+    return metadata;
   };
+  return { client, databasePath, documentsPath: `${databasePath}/documents`, createMetadata };
 }
 
 /** Returns the project of the environment, which a deployed function has, or else the one that the Firestore SDK finds. */
@@ -89,10 +81,4 @@ async function resolveProjectId(): Promise<string> {
   if (named !== undefined) return named;
   const { v1 } = await import('firebase-admin/firestore');
   return new v1.FirestoreClient().getProjectId();
-}
-
-/** Loaded only where there is no emulator: the libraries behind it take a while to load. */
-async function createCredentials() {
-  const { createDefaultCredentials } = await import('./credentials');
-  return createDefaultCredentials();
 }

@@ -11,19 +11,12 @@ import { commitNumberDocuments, type NumberDocuments } from './bulk-commit';
 import { CALL_TIMEOUTS_MS, CHANNEL_OPTIONS, type CallTimeouts } from './connection';
 import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './node-domain';
+import { abortable } from './retry';
 import type { CallContext } from '../call-context';
+import { createTimeout } from '../clock';
 
 /** The database of one request: its calls are counted, and each is one try. */
-export interface Database extends CallContext {
-  /** The client of the process. */
-  readonly firestore: Firestore;
-  /** Reads documents, in the order of the arguments. */
-  getAll(...documents: DocumentReference[]): Promise<DocumentSnapshot[]>;
-  /** Commits the added writes: all of them, or none if a precondition fails. */
-  commit(addWrites: (writes: CommitWrites) => void): Promise<void>;
-  /** Replaces documents of one number each: all of them, or none. */
-  commitNumberDocuments(documents: NumberDocuments): Promise<void>;
-}
+export type Database = ReturnType<typeof createDatabase>;
 
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
 
@@ -36,21 +29,26 @@ export function getDatabase(context: CallContext): Database {
 }
 
 /** Adds the methods of a database to the context of a request, which counts their calls. */
-export function createDatabase(
-  firestore: Firestore,
-  context: CallContext,
-  timeouts: CallTimeouts = CALL_TIMEOUTS_MS,
-): Database {
-  const database: Omit<Database, keyof CallContext> = {
+export function createDatabase(firestore: Firestore, context: CallContext, timeouts: CallTimeouts = CALL_TIMEOUTS_MS) {
+  return Object.assign(context, {
+    /** The client of the process. */
     firestore,
-    getAll(...documents) {
+
+    /**
+     * Reads documents, in the order of the arguments. The SDK tries a read without a response up to 15 times, each for the
+     * whole timeout; what is left of them after one timeout ends by itself and, as reads, changes nothing.
+     */
+    async getAll<T extends DocumentReference[]>(...documents: T) {
       context.callCount += 1;
-      return withTimeout(
-        timeouts.read,
-        runOutsideDomain(() => firestore.getAll(...documents)),
-      );
+      const createError = () =>
+        Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${timeouts.read} ms`), { code: 4 });
+      const { signal, cancel } = createTimeout(timeouts.read, createError);
+      const read = () => runOutsideDomain(() => firestore.getAll(...documents));
+      return (await abortable(signal, read).finally(cancel)) as { [Index in keyof T]: DocumentSnapshot };
     },
-    commit(addWrites) {
+
+    /** Commits the added writes: all of them, or none if a precondition fails. */
+    commit(addWrites: (writes: CommitWrites) => void): Promise<void> {
       context.callCount += 1;
       // A transaction without reads is a single commit. The SDK would retry `WriteBatch.commit` for up to ten minutes, even
       // after the request has ended.
@@ -60,12 +58,13 @@ export function createDatabase(
       };
       return runOutsideDomain(() => firestore.runTransaction(update, { maxAttempts: 1 }));
     },
-    commitNumberDocuments(documents) {
+
+    /** Replaces documents of one number each: all of them, or none. */
+    commitNumberDocuments(documents: NumberDocuments): Promise<void> {
       context.callCount += 1;
       return commitNumberDocuments(documents, timeouts.commit);
     },
-  };
-  return Object.assign(context, database);
+  });
 }
 
 /**
@@ -93,19 +92,4 @@ export function configureClient(
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
   firestore.settings({ clientConfig: { interfaces }, ...channelOptions, ...authentication });
   return firestore;
-}
-
-/**
- * Rejects after the timeout. The SDK tries a read without a response up to 15 times, each for the whole timeout; the
- * remaining tries end by themselves and, as reads, change nothing.
- */
-async function withTimeout<T>(timeoutMs: number, call: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const error = Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${timeoutMs} ms`), { code: 4 });
-  const timer = setTimeout(() => reject(error), timeoutMs);
-  try {
-    return await Promise.race([call, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -23,9 +23,7 @@ const CONFLICT_CODES = new Set<unknown>([
   9, // FAILED_PRECONDITION
 ]);
 
-const OVERLOAD_CODES = new Set<unknown>([
-  8, // RESOURCE_EXHAUSTED
-]);
+const OVERLOAD_CODES = new Set<unknown>([8]); // RESOURCE_EXHAUSTED
 
 const INITIAL_DELAY_MS = 250;
 /** After an overload, when a soon retry would add to it. */
@@ -110,7 +108,7 @@ const hasCode = (codes: ReadonlySet<unknown>, error: unknown): boolean =>
   error instanceof Error && 'code' in error && codes.has(error.code);
 
 /** Rejects when the signal aborts first, without undoing the call. */
-async function abortable<T>(signal: AbortSignal, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function abortable<T>(signal: AbortSignal, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);

@@ -41,7 +41,7 @@ const attemptSchema = z.object({
 });
 
 /** A released attempt, kept for the audit when its key is claimed again. */
-const archivedAttemptSchema = attemptSchema.extend({ settled_at: time, failure: text.nullable() });
+export const archivedAttemptSchema = attemptSchema.extend({ settled_at: time, failure: text.nullable() });
 
 /** What an operator, or the sweep, did to a key. */
 const operatorActionSchema = z.object({
