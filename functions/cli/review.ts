@@ -1,6 +1,6 @@
 import { parseText } from '../src/lib/json/body-parser';
 import type { Database } from '../src/lib/firestore/database';
-import { toEntryColumns, type ListKind } from '../src/lib/repositories/price-lists';
+import { toEntries, type Entries, type ListKind } from '../src/lib/repositories/price-lists';
 import { retry } from '../src/lib/firestore/retry';
 import {
   createPriceListParser,
@@ -12,13 +12,7 @@ import type { KeyOutcome, OperatorDecision, ResumeLimit } from '../src/price-lis
 import { applyKeyEvent } from '../src/price-lists/key-steps';
 import { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
-import {
-  completeAttempt,
-  failAttempt,
-  retryUnderLease,
-  writePendingEntries,
-  type PendingEntries,
-} from '../src/price-lists/run-attempt';
+import { completeAttempt, failAttempt, retryUnderLease, writePendingEntries } from '../src/price-lists/run-attempt';
 import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { quote } from './escape';
 import { getKeyRecord, readPayloadChunks, streamStoredEntries } from './stored-records';
@@ -159,7 +153,7 @@ function describeOutcome(outcome: Exclude<KeyOutcome, { kind: 'completed' }>): s
   }
 }
 
-const countEntries = ({ expected_forward_cost, price_list }: PendingEntries): number =>
+const countEntries = ({ expected_forward_cost, price_list }: Entries): number =>
   expected_forward_cost.ids.length + price_list.ids.length;
 
 /** Entries that are read between two looks at the lease. */
@@ -171,9 +165,10 @@ async function findPendingEntries(
   creation: Creation,
   products: ProductColumns,
   keepLease: () => Promise<void>,
-): Promise<PendingEntries> {
+): Promise<Entries> {
+  const entries = toEntries(products);
   const findIn = async (kind: ListKind) => {
-    const { ids, prices } = toEntryColumns(kind, products);
+    const { ids, prices } = entries[kind];
     const stored = new Map<string, unknown>();
     for await (const [id, price] of streamStoredEntries(db, kind, creation)) {
       stored.set(id, price);

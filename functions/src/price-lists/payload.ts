@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import { createGzip, gunzip } from 'node:zlib';
 import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 
 /**
@@ -59,31 +59,13 @@ export function computeFingerprint({ info, products }: PriceListSubmission): str
 
 /** The payload as it is stored: canonical JSON, gzip, in chunks of at most {@link MAX_CHUNK_BYTES}. */
 export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
-  const chunks: Buffer[] = [];
-  let buffered: Buffer[] = [];
-  let bytes = 0;
-  const flushChunk = () => {
-    chunks.push(Buffer.concat(buffered));
-    buffered = [];
-    bytes = 0;
-  };
   const text = Readable.from(canonicalJsonChunks(submission), { objectMode: false });
-  await pipeline(text, createGzip(), async (packed) => {
-    for await (const part of packed as AsyncIterable<Buffer>) {
-      if (bytes + part.length > MAX_CHUNK_BYTES) flushChunk();
-      buffered.push(part);
-      bytes += part.length;
-    }
-  });
-  flushChunk();
-  return chunks;
+  const gzip = text.compose(createGzip()) as Readable;
+  const packed = Buffer.concat(await gzip.toArray());
+  const starts = Array.from({ length: Math.ceil(packed.length / MAX_CHUNK_BYTES) }, (_, i) => i * MAX_CHUNK_BYTES);
+  return starts.map((start) => packed.subarray(start, start + MAX_CHUNK_BYTES));
 }
 
 /** Returns the canonical JSON of a stored payload. @throws Error if a chunk is missing or damaged */
-export async function decompressChunks(chunks: readonly Buffer[]): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  await pipeline(Readable.from(chunks), createGunzip(), async (unpacked) => {
-    for await (const part of unpacked as AsyncIterable<Buffer>) parts.push(part);
-  });
-  return Buffer.concat(parts);
-}
+export const decompressChunks = (chunks: readonly Buffer[]): Promise<Buffer> =>
+  promisify(gunzip)(Buffer.concat(chunks));

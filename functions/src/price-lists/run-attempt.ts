@@ -1,9 +1,9 @@
 import { StoppedError } from '../lib/errors';
 import {
-  toEntryColumns,
+  setPayloadChunk,
+  toEntries,
   writeEntryBatch,
-  writePayloadChunk,
-  type EntryColumns,
+  type Entries,
   type ListKind,
   type PayloadChunk,
 } from '../lib/repositories/price-lists';
@@ -20,9 +20,6 @@ import { withReserveTime, type WorkflowContext } from './workflow-context';
 
 /** What is left of an attempt after its claim, for the request that claimed it and for a resume. */
 
-/** Entries that each list lacks. */
-export type PendingEntries = Record<ListKind, EntryColumns>;
-
 /** Carries a claimed attempt to its end. @param rest chunks of the payload that are not stored yet */
 export async function runAttempt(
   { info, products }: PriceListSubmission,
@@ -35,13 +32,13 @@ export async function runAttempt(
   const chunks = rest.map((data, i) => ({ document_id, index: payload_chunks - rest.length + i, data }));
   // Without a market nothing follows the payload, so its last chunk goes with the completion.
   const lastChunk = creation === null ? chunks.pop() : undefined;
-  for (const chunk of chunks) await retryUnderLease(lease, () => writePayloadChunk(context.db, chunk), context);
+  const { db } = context;
+  for (const chunk of chunks) {
+    const write = () => db.commit((writes) => setPayloadChunk(db, writes, chunk));
+    await retryUnderLease(lease, write, context);
+  }
   if (creation !== null) {
-    const pending = {
-      expected_forward_cost: toEntryColumns('expected_forward_cost', products),
-      price_list: toEntryColumns('price_list', products),
-    };
-    await writePendingEntries(pending, creation, lease, context);
+    await writePendingEntries(toEntries(products), creation, lease, context);
   }
   return completeAttempt(info, lease, context, lastChunk);
 }
@@ -68,7 +65,7 @@ export const retryUnderLease = <T>(
  * current batch, so that no call is under way when the attempt is failed.
  */
 export async function writePendingEntries(
-  pending: PendingEntries,
+  pending: Entries,
   creation: Creation,
   lease: Lease,
   context: WorkflowContext,

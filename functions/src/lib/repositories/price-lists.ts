@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
+import type { CollectionReference, DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
 import type { PriceListInfo, ProductColumns } from '../schemas/add-price-lists';
 import { parseKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import type { ListDocument, ListStatus, PriceListDocument } from '../schemas/responses';
@@ -21,12 +21,7 @@ export const keyDocumentId = (boqListId: string): string =>
   createHash('sha256').update(boqListId, 'utf8').digest('hex');
 
 /** A key record as it was read. */
-export interface KeySnapshot {
-  reference: DocumentReference;
-  record: KeyRecord | undefined;
-  /** When the record was last written; undefined if there is none. */
-  version: Timestamp | undefined;
-}
+export type KeySnapshot = ReturnType<typeof toKeySnapshot>;
 
 export async function readKey(db: Database, boqListId: string): Promise<KeySnapshot> {
   const [key] = await db.getAll(keyDocument(db, boqListId));
@@ -38,7 +33,7 @@ export async function readKeyAndMarket(db: Database, { boq_list_id, market_id }:
   if (!isDocumentId(market_id)) return { key: await readKey(db, boq_list_id), market: null };
   const reference = db.firestore.collection(collections.markets).doc(market_id);
   const [key, market] = await db.getAll(keyDocument(db, boq_list_id), reference);
-  return { key: toKeySnapshot(key), market: market?.exists === true ? toMarket(market.data() ?? {}) : null };
+  return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
 /**
@@ -104,11 +99,6 @@ export interface PayloadChunk {
   data: Buffer;
 }
 
-/** Writes a chunk that did not fit the claim's commit. */
-export function writePayloadChunk(db: Database, chunk: PayloadChunk): Promise<void> {
-  return db.commit((writes) => setPayloadChunk(db, writes, chunk));
-}
-
 /** Chunks are read in the order of their ids; four digits are enough for the largest request. */
 export function setPayloadChunk(db: Database, writes: CommitWrites, { document_id, index, data }: PayloadChunk): void {
   const chunks = requestDocument(db, document_id).collection(subcollections.payload);
@@ -145,16 +135,18 @@ export interface EntryColumns {
   prices: Float64Array;
 }
 
-/** Returns the entries of a list of these products, in an order that spreads each batch over the collection. */
-export function toEntryColumns(kind: ListKind, products: ProductColumns): EntryColumns {
-  const unordered = products[LIST_DEFINITIONS[kind].priceField];
-  const ids: string[] = [];
-  const prices = new Float64Array(unordered.length);
-  getHashOrder(products.ids).forEach((index, i) => {
-    ids.push(products.ids[index] ?? '');
-    prices[i] = unordered[index] ?? NaN;
-  });
-  return { ids, prices };
+/** Entries of both lists. */
+export type Entries = Record<ListKind, EntryColumns>;
+
+/** Returns the entries of both lists, in an order that spreads each batch over the collection. */
+export function toEntries(products: ProductColumns): Entries {
+  const order = getHashOrder(products.ids);
+  const ids = Array.from(order, (index) => products.ids[index] ?? '');
+  const toColumns = (kind: ListKind) => {
+    const prices = products[LIST_DEFINITIONS[kind].priceField];
+    return { ids, prices: new Float64Array(ids.length).map((_, i) => prices[order[i] ?? 0] ?? NaN) };
+  };
+  return { expected_forward_cost: toColumns('expected_forward_cost'), price_list: toColumns('price_list') };
 }
 
 /** Writes one batch of a list's entries, at most 500 (docs/api.md#limits), in one commit. */
@@ -168,11 +160,12 @@ export function writeEntryBatch(
   return db.commitNumberDocuments({ collection, field: LIST_DEFINITIONS[kind].storedPriceField, ids, values: prices });
 }
 
-function toKeySnapshot(document: DocumentSnapshot | undefined): KeySnapshot {
-  if (document === undefined) throw new Error('Firestore returned fewer documents than were requested');
-  const record = document.exists ? parseKeyRecord(document.data()) : undefined;
-  return { reference: document.ref, record, version: document.updateTime };
-}
+const toKeySnapshot = (document: DocumentSnapshot) => ({
+  reference: document.ref,
+  record: document.exists ? parseKeyRecord(document.data()) : undefined,
+  /** When the record was last written; undefined if there is none. */
+  version: document.updateTime,
+});
 
 function toRequestRecord(info: PriceListInfo, requestId: string | null, attempt: Attempt): object {
   const { products_count, fingerprint, market_id, creation, claimed_at, payload_chunks } = attempt;
