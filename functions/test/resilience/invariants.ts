@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import type { DocumentData, Firestore, QueryDocumentSnapshot, QuerySnapshot } from 'firebase-admin/firestore';
+import type { DocumentData, Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { keyRecordSchema, type KeyRecord, type ArchivedAttempt } from '../../src/lib/schemas/key-record';
 import { computeFingerprint, canonicalJsonChunks, decompressChunks } from '../../src/price-lists/payload';
+import { readAllDocuments } from '../support/firestore';
 import { toProductEntries } from '../support/submissions';
 
 /** What must hold of the database at any moment, after any fault (docs/reliability.md). Read through the real SDK. */
@@ -24,38 +25,36 @@ export async function checkInvariants(
   submitted: readonly PriceListSubmission[],
 ): Promise<Map<string, KeyRecord>> {
   const submissions = new Map(submitted.map((submission) => [computeFingerprint(submission), submission]));
-  const stored = await Promise.all([
-    db.collection('price_list_idempotency').get(),
-    db.collection('price_list_requests').get(),
-    db.collection('expected_forward_costs').get(),
-    db.collection('price_lists').get(),
-    db.collectionGroup('products').get(),
-    db.collectionGroup('payload').get(),
-  ]);
-  const [keys, requests, costs, prices] = stored;
-  const documents = byCollection(stored.flatMap(({ docs }) => docs));
+  const documents = byCollection(await readAllDocuments(db));
+  const getAll = (collection: string) => [...(documents.get(collection) ?? [])];
 
-  const records = keys.docs.map((document) => {
-    const record = keyRecordSchema.parse(document.data());
-    assert.equal(document.id, keyDocumentId(record.boq_list_id), 'a key is stored under its own hash');
+  const records = getAll('price_list_idempotency').map(([id, document]) => {
+    const record = keyRecordSchema.parse(document);
+    assert.equal(id, keyDocumentId(record.boq_list_id), 'a key is stored under its own hash');
     return record;
   });
   const attempts = records.flatMap((record) => [record, ...record.history]);
   const creations = attempts.flatMap(({ creation }) => creation ?? []);
-  const sameIds = ({ docs }: QuerySnapshot, ids: string[], what: string) =>
-    assert.deepEqual(docs.map(({ id }) => id).sort(), ids.sort(), what);
-  sameIds(
-    requests,
+  const assertIds = (collection: string, ids: string[], what: string) =>
+    assert.deepEqual(
+      getAll(collection)
+        .map(([id]) => id)
+        .sort(),
+      ids.sort(),
+      what,
+    );
+  assertIds(
+    'price_list_requests',
     attempts.map((a) => a.document_id),
     'one request record for each accepted attempt',
   );
-  sameIds(
-    costs,
+  assertIds(
+    'expected_forward_costs',
     creations.map((c) => c.expected_forward_cost_id),
     'one cost list for each attempt with a market',
   );
-  sameIds(
-    prices,
+  assertIds(
+    'price_lists',
     creations.map((c) => c.price_list_id),
     'one price list for each attempt with a market',
   );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../local/firestore';
-import { useFirestoreEmulator } from '../support/firestore';
+import { skipSdkTimers, useFirestoreEmulator } from '../support/firestore';
 import { createMemoryChannel } from './memory-channel';
 import { InvariantViolation, runSchedule } from './schedule';
 
@@ -28,6 +28,7 @@ export async function simulate(
 ): Promise<SimulationSummary> {
   const embedded = await startFirestore();
   useFirestoreEmulator(embedded.address, PROJECT);
+  skipSdkTimers();
   const channel = { 'grpc.channelFactoryOverride': () => createMemoryChannel(embedded) };
   const db = new Firestore({ projectId: PROJECT, ...channel });
   const answered = new Map<string, number>();

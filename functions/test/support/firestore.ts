@@ -1,7 +1,31 @@
+import type { DocumentData, Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import { Query } from '@google-cloud/firestore';
+import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
+import { ResourcePath } from '@google-cloud/firestore/build/src/path';
+import { QueryOptions } from '@google-cloud/firestore/build/src/reference/query-options';
+
 /** Has the service's code and Google's libraries, in this process, use a Firestore that asks for no credentials. */
 export function useFirestoreEmulator(address: string, project: string): void {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   process.env['GCLOUD_PROJECT'] = project;
   // As with Firebase's emulator: the Firestore SDK does not look for credentials that are not needed.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
+}
+
+/**
+ * Takes a millisecond off every read: before each, the SDK waits for a timer of 0 ms, which Node rounds up to one. The hook
+ * is the SDK's own, for tests.
+ */
+export function skipSdkTimers(): void {
+  setTimeoutHandler((run, ms) => (ms === 0 ? setImmediate(run) : setTimeout(run, ms)));
+}
+
+/** Reads all documents of a database in one query, as the SDK does to delete a database; its public API has none for that. */
+export async function readAllDocuments(db: Firestore): Promise<QueryDocumentSnapshot[]> {
+  const PrivateQuery = Query as unknown as new (
+    db: Firestore,
+    options: QueryOptions<DocumentData, DocumentData>,
+  ) => Query;
+  const { docs } = await new PrivateQuery(db, QueryOptions.forKindlessAllDescendants(ResourcePath.EMPTY, '')).get();
+  return docs;
 }

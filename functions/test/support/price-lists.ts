@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import type { DocumentData, Firestore } from 'firebase-admin/firestore';
+import { readAllDocuments } from './firestore';
 
 /** Response of add price lists on success, as far as tests read it. */
 export interface AddPriceListsBody {
@@ -11,19 +12,10 @@ export interface AddPriceListsBody {
   price_list: { id: string; status: string } | null;
 }
 
-const COLLECTIONS = [
-  'price_list_requests',
-  'payload',
-  'expected_forward_costs',
-  'price_lists',
-  'products',
-  'price_list_idempotency',
-];
-
 /** Every record that add price lists may have written, by its path. */
 export async function readAllRecords(db: Firestore): Promise<Record<string, DocumentData>> {
-  const found = await Promise.all(COLLECTIONS.map((name) => db.collectionGroup(name).get()));
-  return Object.fromEntries(found.flatMap(({ docs }) => docs.map((each) => [each.ref.path, each.data()])));
+  const written = (await readAllDocuments(db)).filter(({ ref }) => ref.path.split('/', 1)[0] !== 'markets');
+  return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));
 }
 
 /** The paths of {@link readAllRecords} records, each with its ids, but the first, shown as `*`: which kinds there are, and how many. */

@@ -14,7 +14,7 @@ import {
 } from '../../../local/firestore';
 import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
-import { useFirestoreEmulator } from './firestore';
+import { skipSdkTimers, useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
@@ -74,6 +74,7 @@ export const readDeclaredIndexes = () => JSON.parse(readFileSync('firestore.inde
 export async function startTestService(indexes = readDeclaredIndexes()): Promise<TestService> {
   const firestore = await startFirestore({ indexes });
   useFirestoreEmulator(firestore.address, PROJECT);
+  skipSdkTimers();
 
   const log: LogLine[] = [];
   const leaks = createLogLeakDetector();
