@@ -1,4 +1,5 @@
 const { channel } = require('node:diagnostics_channel');
+const { sep } = require('node:path');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
 
@@ -31,6 +32,26 @@ function spanRealms(global) {
 
 spanRealms(globalThis);
 
+const PACKAGES = `${sep}node_modules${sep}`;
+
+/**
+ * Has Jest look up only the frames of this repository in source maps. The Firestore SDK takes a stack for every call, and
+ * Jest would take longer over it than the SDK over the call.
+ */
+function formatStacksFaster() {
+  const { prepareStackTrace } = Error;
+  const formatFrame = (frame) => {
+    const file = frame.getFileName() ?? 'node:';
+    return file.startsWith('node:') || file.includes(PACKAGES)
+      ? `\n    at ${frame}`
+      : prepareStackTrace({ name: 'Error' }, [frame]).slice('Error: '.length);
+  };
+  Error.prepareStackTrace = (error, frames) => {
+    const title = `${error.name || 'Error'}: ${error.message ?? ''}`;
+    return title + frames.map(formatFrame).join('');
+  };
+}
+
 /** The service subscribes to it for the life of its process, which here is the life of a test file. */
 const requests = channel('http.server.request.start');
 
@@ -42,6 +63,7 @@ module.exports = class SharedPackagesEnvironment extends NodeEnvironment {
   async setup() {
     await super.setup();
     spanRealms(this.global);
+    formatStacksFaster();
     // Packages read the environment variables of the process, so tests have to set the same.
     this.#variables = { ...process.env };
     this.global.process.env = process.env;

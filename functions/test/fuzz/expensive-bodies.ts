@@ -92,6 +92,8 @@ export function writeBody(recipe: BodyRecipe): Buffer {
   return body.take();
 }
 
+const MIN_WRITE_LENGTH = 65_536;
+
 /** A text that is filled up to its size. */
 class BodyText {
   readonly #bytes: Buffer;
@@ -101,15 +103,42 @@ class BodyText {
     this.#bytes = Buffer.allocUnsafe(bytes);
   }
 
-  /** Writes items, separated by commas, between the start and the end. */
+  /** Writes items, separated by commas, between the start and the end. Items of which the first two are alike all are. */
   fill(start: string, item: (n: number) => string, end: string): void {
     this.#write(start);
-    for (let n = 0; ; n += 1) {
-      const text = (n === 0 ? '' : ',') + item(n);
-      if (this.#length + Buffer.byteLength(text) + end.length > this.#bytes.length) break;
-      this.#write(text);
-    }
+    if (item(0) === item(1)) this.#repeat(item(0), this.#left - end.length);
+    else this.#join(item, this.#left - end.length);
     this.#write(end);
+  }
+
+  #repeat(text: string, limit: number): void {
+    const separated = `,${text}`;
+    const bytes = Buffer.byteLength(separated);
+    const count = Math.floor((limit + 1) / bytes);
+    if (count === 0) return;
+    this.#write(text);
+    const end = this.#length + (count - 1) * bytes;
+    this.#bytes.fill(separated, this.#length, end);
+    this.#length = end;
+  }
+
+  /** A write takes long, so that it is given many items at once. */
+  #join(item: (n: number) => string, limit: number): void {
+    let joined = '';
+    for (let n = 0, left = limit; ; n += 1) {
+      const text = (n === 0 ? '' : ',') + item(n);
+      left -= Buffer.byteLength(text);
+      if (left < 0) break;
+      joined += text;
+      if (joined.length < MIN_WRITE_LENGTH) continue;
+      this.#write(joined);
+      joined = '';
+    }
+    this.#write(joined);
+  }
+
+  get #left(): number {
+    return this.#bytes.length - this.#length;
   }
 
   take(): Buffer {

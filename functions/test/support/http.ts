@@ -54,7 +54,7 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
   const { statusCode: status = 0, headers } = response;
   const bytes = Buffer.concat(chunks);
   const text = decodeBody(bytes, headers['content-encoding']).toString('utf8');
-  return { status, headers, bytes, text, json: isJson(text) ? (JSON.parse(text) as unknown) : undefined };
+  return { status, headers, bytes, text, json: parseJson(text) };
 }
 
 function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
@@ -70,11 +70,11 @@ function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
   }
 }
 
-function isJson(text: string): boolean {
+/** @returns undefined for a text that is not JSON */
+function parseJson(text: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }
