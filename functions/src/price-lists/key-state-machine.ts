@@ -70,55 +70,61 @@ export type KeyOutcome =
   /** The next submission may claim the key. */
   | { kind: 'available' };
 
-export interface Transition {
-  /** The record after the event; the identical object if the event has no effect. */
-  record: KeyRecord | undefined;
-  outcome: KeyOutcome;
-}
-
 export const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
 /** The owner after a lease expired. No owner token is empty. */
 const NO_OWNER = '';
 
-/** Applies an event at a time. Total: every event has an outcome in every state. */
-export function transition(given: KeyRecord | undefined, event: KeyEvent, now: number): Transition {
+/**
+ * Applies an event at a time. Total: every event has an outcome in every state.
+ *
+ * @returns the record after the event, the identical object if the event has no effect
+ */
+export function transition(given: KeyRecord | undefined, event: KeyEvent, now: number) {
+  const record = applyEvent(given, event, now);
+  return { record, outcome: getOutcome(record, getCaller(event), now) };
+}
+
+function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
   const record = given === undefined ? undefined : expireLease(given, now);
   switch (event.kind) {
     case 'submitted': {
-      const outcome = getOutcome(record, event.attempt, now);
-      if (outcome.kind !== 'available') return { record, outcome };
-      const claimed = createClaimedRecord(record, event, now);
-      return { record: claimed, outcome: getOutcome(claimed, event.attempt, now) };
+      const isAvailable = getOutcome(record, event.attempt, now).kind === 'available';
+      return isAvailable ? createClaimedRecord(record, event, now) : record;
     }
-    case 'renewed': {
+    case 'renewed':
       // An expired lease is the owner's to renew as long as no other step was taken on the key.
-      if (!isOwnedBy(given, event.attempt)) return { record, outcome: getOutcome(record, event.attempt, now) };
-      const renewed = { ...given, lease_expires_at: event.leaseExpiresAt, progress: event.progress };
-      return { record: renewed, outcome: { kind: 'owned', record: renewed } };
-    }
-    case 'completed': {
-      const { attempt, response } = event;
-      return applyAsOwner(record, attempt, now, (live) => ({ ...live, status: 'completed', response }));
-    }
+      if (!isOwnedBy(given, event.attempt)) return record;
+      return { ...given, lease_expires_at: event.leaseExpiresAt, progress: event.progress };
+    case 'completed':
+      if (!isOwnedBy(record, event.attempt)) return record;
+      return { ...record, status: 'completed', response: event.response, updated_at: now };
     case 'failed': {
-      const { attempt, reason, cause } = event;
-      const failed = { status: 'requires_review', failure: reason, failure_cause: cause } as const;
-      return applyAsOwner(record, attempt, now, (live) => ({ ...live, ...failed }));
+      if (!isOwnedBy(record, event.attempt)) return record;
+      const failure = { failure: event.reason, failure_cause: event.cause };
+      return { ...record, status: 'requires_review', ...failure, updated_at: now };
     }
     case 'inspected':
-      return { record, outcome: getOutcome(record, event.by, now) };
-    case 'resumed': {
-      const { owner } = event;
-      if (!isResumable(record, event)) return { record, outcome: getOutcome(record, { owner }, now) };
-      const resumed = createResumedRecord(record, event, now);
-      return { record: resumed, outcome: getOutcome(resumed, { owner }, now) };
-    }
-    case 'released': {
-      if (!isInReview(record, event)) return { record, outcome: getOutcome(record, {}, now) };
-      const released = recordAction('release', { ...record, status: 'released' }, event, now);
-      return { record: released, outcome: getOutcome(released, {}, now) };
-    }
+      return record;
+    case 'resumed':
+      return isResumable(record, event) ? createResumedRecord(record, event, now) : record;
+    case 'released':
+      return isInReview(record, event)
+        ? recordAction('release', { ...record, status: 'released' }, event, now)
+        : record;
+  }
+}
+
+function getCaller(event: KeyEvent): KeyCaller {
+  switch (event.kind) {
+    case 'inspected':
+      return event.by;
+    case 'resumed':
+      return { owner: event.owner };
+    case 'released':
+      return {};
+    default:
+      return event.attempt;
   }
 }
 
@@ -182,17 +188,6 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
 /** A resolved attempt as the history keeps it. */
 const toArchived = (record: KeyRecord): ArchivedAttempt =>
   archivedAttemptSchema.parse({ ...record, settled_at: record.updated_at });
-
-/** A step that only the owner of the attempt in progress may take; for any other sender the record stays unchanged. */
-function applyAsOwner(
-  record: KeyRecord | undefined,
-  attempt: Attempt,
-  now: number,
-  step: (live: KeyRecord) => KeyRecord,
-): Transition {
-  const next = isOwnedBy(record, attempt) ? { ...step(record), updated_at: now } : record;
-  return { record: next, outcome: getOutcome(next, attempt, now) };
-}
 
 const recordAction = (
   action: OperatorAction['action'],

@@ -1,10 +1,12 @@
 import type { Database, CommitWrites } from '../lib/firestore/database';
 import {
-  commitKey,
   readKey,
   readKeyAndMarket,
-  setClaimedDocuments,
+  setKey,
+  setListDocuments,
+  setListStatuses,
   setPayloadChunk,
+  setRequestRecord,
   type KeySnapshot,
   type PayloadChunk,
 } from '../lib/repositories/price-lists';
@@ -60,8 +62,12 @@ export async function commitClaim(
   const completes = creation === null && inlineChunkCount === chunks.length;
   const response = completes ? createSuccessResponse(attempt, info, now) : null;
   return commitTransition(db, key, { kind: 'submitted', info, attempt, response }, now, signal, (writes) => {
-    const lists = creation && createListDocuments(attempt, creation, info, 'processing', now);
-    setClaimedDocuments(db, writes, { info, requestId, attempt, lists, chunks: chunks.slice(0, inlineChunkCount) });
+    const { document_id } = attempt;
+    setRequestRecord(db, writes, attempt, info, requestId);
+    for (const [index, data] of chunks.slice(0, inlineChunkCount).entries())
+      setPayloadChunk(db, writes, { document_id, index, data });
+    if (creation === null) return;
+    setListDocuments(db, writes, creation, createListDocuments(attempt, creation, info, 'processing', now));
   });
 }
 
@@ -93,7 +99,11 @@ async function commitTransition(
   // The workflow no longer waits for a try whose signal aborted, and may have acted on a later read.
   signal.throwIfAborted();
   const listStatus = key.record?.status === 'processing' ? LIST_STATUSES[record.status] : null;
-  await commitKey(db, key, record, listStatus, (writes) => addExtraWrites(writes, record));
+  await db.commit((writes) => {
+    setKey(writes, key, record);
+    if (listStatus !== null) setListStatuses(db, writes, record, listStatus);
+    addExtraWrites(writes, record);
+  });
   return outcome;
 }
 

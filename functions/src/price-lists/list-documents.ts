@@ -30,16 +30,13 @@ export function createSuccessResponse(
 ): string {
   const { creation, market_id, products_count, document_id } = attempt;
   const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
-  if (creation === null) {
-    return json({ ...stored, market: null, expected_forward_cost: null, price_list: null });
-  }
+  const toText = (response: AddPriceListsResponse) => JSON.stringify(response);
+  if (creation === null) return toText({ ...stored, market: null, expected_forward_cost: null, price_list: null });
   const { expectedForwardCost, priceList } = createListDocuments(attempt, creation, info, 'ready', completed_at);
-  return json({
+  return toText({
     ...stored,
     market: { id: market_id, name: creation.market_name, iso: creation.market_iso },
     expected_forward_cost: { id: creation.expected_forward_cost_id, ...expectedForwardCost },
     price_list: { id: creation.price_list_id, ...priceList },
   });
 }
-
-const json = (response: AddPriceListsResponse): string => JSON.stringify(response);

@@ -19,9 +19,9 @@ export type RecordBatches<T> = AsyncGenerator<readonly T[]>;
 /** Reads the orders of a team within a date range. */
 export function readOrders(context: CallContext, request: OrdersByTeamRequest): RecordBatches<IdentifiedRecord<Order>> {
   const field = fields.order;
-  const status: FieldFilter[] = request.status === 'ALL' ? [] : [[field.status, '==', request.status]];
+  const status = request.status === 'ALL' ? null : request.status;
   const query = {
-    ...teamDateRangeQuery(collections.orders, field, request, status),
+    ...createTeamDateRangeQuery(collections.orders, field, request, status),
     fields: [field.customerId, field.customerName, field.invoice, field.market, field.team],
   };
   return streamRecords(context, query, ({ id, fields }) => [
@@ -44,24 +44,17 @@ export function readSupplyOrders(
   request: SupplyOrdersInvoicesRequest,
 ): RecordBatches<SupplyOrder> {
   const field = fields.supplyOrder;
-  const status: FieldFilter[] = request.status === null ? [] : [[field.status, '==', request.status]];
-  const query = {
-    ...teamDateRangeQuery(collections.supplyOrders, field, request, status),
-    fields: [field.invoices],
-  };
-  return streamRecords(context, query, ({ id, fields }) => ({
+  const query = createTeamDateRangeQuery(collections.supplyOrders, field, request, request.status);
+  return streamRecords(context, { ...query, fields: [field.invoices] }, ({ id, fields }) => ({
     id,
     invoices: readInvoices(getPath(fields, field.invoices)),
   }));
 }
 
-export function readWarehouses(context: CallContext): RecordBatches<IdentifiedRecord<NamedRecord>> {
-  return readNamedRecords(context, collections.warehouses, fields.warehouse);
-}
+export const readWarehouses = (context: CallContext) =>
+  readNamedRecords(context, collections.warehouses, fields.warehouse);
 
-export function readTeams(context: CallContext): RecordBatches<IdentifiedRecord<NamedRecord>> {
-  return readNamedRecords(context, collections.teams, fields.team);
-}
+export const readTeams = (context: CallContext) => readNamedRecords(context, collections.teams, fields.team);
 
 export function readMarkets(context: CallContext): RecordBatches<IdentifiedRecord<Market>> {
   const { name, country, currency } = fields.market;
@@ -76,10 +69,7 @@ export function toMarket(market: StoredFields): Market {
 
 type StoredFields = Readonly<Record<string, unknown>>;
 
-interface NamedRecordFields {
-  name: string;
-  country: string;
-}
+type NamedRecordFields = Readonly<Record<'name' | 'country', string>>;
 
 const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordFields): NamedRecord => ({
   name: readText(getPath(stored, name)),
@@ -95,25 +85,19 @@ function readNamedRecords(
   return streamRecords(context, query, ({ id, fields }) => [id, toNamedRecord(fields, field)]);
 }
 
-interface TeamDateRange {
-  team_id: string;
-  start_date: number;
-  end_date: number;
-}
-
-/** Ordered by creation time, so that one index serves the range and the order. */
-function teamDateRangeQuery(
+/** Ordered by creation time, so that one index serves the range and the order. @param status null for any */
+function createTeamDateRangeQuery(
   collection: string,
-  field: { team: string; createdAt: string },
-  { team_id, start_date, end_date }: TeamDateRange,
-  extraFilters: readonly FieldFilter[],
+  field: Readonly<Record<'team' | 'createdAt' | 'status', string>>,
+  { team_id, start_date, end_date }: Pick<OrdersByTeamRequest, 'team_id' | 'start_date' | 'end_date'>,
+  status: string | number | null,
 ) {
   const where: FieldFilter[] = [
     [field.team, '==', team_id],
     [field.createdAt, '>=', start_date],
     [field.createdAt, '<', end_date],
-    ...extraFilters,
   ];
+  if (status !== null) where.push([field.status, '==', status]);
   return { collection, where, orderBy: field.createdAt };
 }
 

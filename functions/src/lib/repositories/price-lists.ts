@@ -36,32 +36,14 @@ export async function readKeyAndMarket(db: Database, { boq_list_id, market_id }:
   return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/**
- * Writes a key record in one commit with the status of its lists, if that changes, and further writes.
- *
- * @throws gRPC error; ALREADY_EXISTS or FAILED_PRECONDITION if the record changed since `key` was read
- */
-export function commitKey(
-  db: Database,
-  key: KeySnapshot,
-  record: KeyRecord,
-  listStatus: ListStatus | null,
-  addExtraWrites: (writes: CommitWrites) => void,
-): Promise<void> {
-  return db.commit((writes) => {
-    if (key.version === undefined) writes.create(key.reference, record);
-    else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });
-    if (listStatus !== null) setListStatuses(db, writes, record, listStatus);
-    addExtraWrites(writes);
-  });
+/** Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key` was read. */
+export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord): void {
+  if (key.version === undefined) writes.create(key.reference, record);
+  else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });
 }
 
-function setListStatuses(
-  db: Database,
-  writes: CommitWrites,
-  { creation, updated_at }: KeyRecord,
-  status: ListStatus,
-): void {
+export function setListStatuses(db: Database, writes: CommitWrites, record: KeyRecord, status: ListStatus): void {
+  const { creation, updated_at } = record;
   if (creation === null) return;
   const lists = [listDocument(db, 'expected_forward_cost', creation), listDocument(db, 'price_list', creation)];
   if (status === 'ready') lists.forEach((list) => writes.update(list, { status, updated_at }));
@@ -69,27 +51,36 @@ function setListStatuses(
   else lists.forEach((list) => writes.set(list, { status, updated_at }, { merge: true }));
 }
 
-/** What a claim writes besides the key record. */
-export interface ClaimedDocuments {
-  info: PriceListInfo;
-  requestId: string | null;
-  attempt: Attempt;
-  lists: { expectedForwardCost: ListDocument; priceList: PriceListDocument } | null;
-  /** The first chunks of the payload. */
-  chunks: readonly Buffer[];
-}
-
-export function setClaimedDocuments(
+export function setListDocuments(
   db: Database,
   writes: CommitWrites,
-  { info, requestId, attempt, lists, chunks }: ClaimedDocuments,
+  creation: Creation,
+  lists: { expectedForwardCost: ListDocument; priceList: PriceListDocument },
 ): void {
-  const { document_id, creation } = attempt;
-  writes.set(requestDocument(db, document_id), toRequestRecord(info, requestId, attempt));
-  chunks.forEach((data, index) => setPayloadChunk(db, writes, { document_id, index, data }));
-  if (creation === null || lists === null) return;
   writes.set(listDocument(db, 'expected_forward_cost', creation), lists.expectedForwardCost);
   writes.set(listDocument(db, 'price_list', creation), lists.priceList);
+}
+
+export function setRequestRecord(
+  db: Database,
+  writes: CommitWrites,
+  { document_id, products_count, fingerprint, market_id, creation, claimed_at, payload_chunks }: Attempt,
+  info: PriceListInfo,
+  requestId: string | null,
+): void {
+  writes.set(requestDocument(db, document_id), {
+    schema_version: 1,
+    info,
+    request_id: requestId,
+    products_count,
+    fingerprint,
+    market_id,
+    expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
+    price_list_id: creation?.price_list_id ?? null,
+    created_at: claimed_at,
+    payload_encoding: 'gzip',
+    payload_chunks,
+  });
 }
 
 /** One chunk of an accepted payload. */
@@ -166,23 +157,6 @@ const toKeySnapshot = (document: DocumentSnapshot) => ({
   /** When the record was last written; undefined if there is none. */
   version: document.updateTime,
 });
-
-function toRequestRecord(info: PriceListInfo, requestId: string | null, attempt: Attempt): object {
-  const { products_count, fingerprint, market_id, creation, claimed_at, payload_chunks } = attempt;
-  return {
-    schema_version: 1,
-    info,
-    request_id: requestId,
-    products_count,
-    fingerprint,
-    market_id,
-    expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
-    price_list_id: creation?.price_list_id ?? null,
-    created_at: claimed_at,
-    payload_encoding: 'gzip',
-    payload_chunks,
-  };
-}
 
 const keyDocument = ({ firestore }: Database, boqListId: string) =>
   firestore.collection(collections.priceListIdempotency).doc(keyDocumentId(boqListId));
