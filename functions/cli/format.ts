@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import type { Attempt, FailureCause, KeyRecord } from '../src/lib/schemas/key-record';
+import type { ListKind } from '../src/lib/repositories/price-lists';
+import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { escapeControls, escapeJsonControls, quote } from './escape';
 import { readListProgress, type ListProgress } from './stored-records';
@@ -9,55 +10,24 @@ import type { SweepResult } from './sweep';
 /** What an operator sees of a key: its facts for programs, and as text. */
 
 /** What `list` shows of a key. Times are Unix milliseconds. */
-export interface KeySummary {
-  boq_list_id: string;
-  status: KeyRecord['status'];
-  market_id: string;
-  products_count: number;
-  /** Progress of both lists; null if no market matched. */
-  expected_forward_cost: ListProgress | null;
-  price_list: ListProgress | null;
-  claimed_at: number;
-  since: number;
-  lease_expires_at: number;
-  failure: string | null;
-  failure_cause: FailureCause | null;
-}
+export type KeySummary = Awaited<ReturnType<typeof getKeySummary>>;
 
 /** What `show` shows of a key. */
-export interface KeyDetails extends KeySummary {
-  document_id: string;
-  expected_forward_cost_id: string | null;
-  price_list_id: string | null;
-  fingerprint: string;
-  payload:
-    | { usable: true; bytes: number; name: string; date: string; currency_iso: string }
-    | { usable: false; reason: string };
-  response: string | null;
-  automatic_resumes: number;
-  history: readonly Attempt[];
-  actions: KeyRecord['actions'];
-}
+export type KeyDetails = Awaited<ReturnType<typeof getKeyDetails>>;
 
-export async function getKeySummary(record: KeyRecord, { db }: WorkflowContext): Promise<KeySummary> {
+export async function getKeySummary(record: KeyRecord, { db }: WorkflowContext) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
-  const [expected_forward_cost, price_list] =
-    creation === null
-      ? [null, null]
-      : await Promise.all([
-          readListProgress(db, 'expected_forward_cost', creation),
-          readListProgress(db, 'price_list', creation),
-        ]);
+  const readProgress = (kind: ListKind) => (creation === null ? null : readListProgress(db, kind, creation));
+  const [expected_forward_cost, price_list] = await Promise.all([
+    readProgress('expected_forward_cost'),
+    readProgress('price_list'),
+  ]);
   const attempt = { boq_list_id, status, market_id, products_count, expected_forward_cost, price_list };
   return { ...attempt, claimed_at, since, lease_expires_at, failure, failure_cause };
 }
 
-export async function getKeyDetails(
-  record: KeyRecord,
-  payload: StoredPayload,
-  context: WorkflowContext,
-): Promise<KeyDetails> {
+export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, context: WorkflowContext) {
   const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
   return {
     ...(await getKeySummary(record, context)),
@@ -73,10 +43,10 @@ export async function getKeyDetails(
   };
 }
 
-function summarizePayload(payload: StoredPayload): KeyDetails['payload'] {
-  if (payload.kind === 'invalid') return { usable: false, reason: payload.reason };
+function summarizePayload(payload: StoredPayload) {
+  if (payload.kind === 'invalid') return { usable: false as const, reason: payload.reason };
   const { name, date, currency_iso } = payload.submission.info;
-  return { usable: true, bytes: payload.text.length, name, date, currency_iso };
+  return { usable: true as const, bytes: payload.text.length, name, date, currency_iso };
 }
 
 /** Whether the owner of an attempt may still be at work. */

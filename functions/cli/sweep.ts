@@ -36,7 +36,7 @@ const MIN_PAUSE_MS = 1_000;
 export class Sweeper {
   /** Attempts at work here, by `document_id`. */
   readonly #running = new Map<string, Promise<void>>();
-  /** Found by the last look with --watch, and not started yet. */
+  /** Found by the last look, and not started yet. */
   #waiting: KeyRecord[] = [];
   /** Attempts whose stored payload is invalid, and why: it is not read again. */
   readonly #invalid = new Map<string, string>();
@@ -52,13 +52,10 @@ export class Sweeper {
   /** Resumes what can be resumed now. @returns the paths of key records that cannot be read */
   async sweepOnce(): Promise<string[]> {
     const { due, unreadable } = await this.#readDue();
-    const queue = [...due];
-    const work = async () => {
-      for (let record = queue.shift(); record !== undefined; record = queue.shift()) {
-        if (!this.context.signal.aborted) await this.#sweepKey(record);
-      }
-    };
-    await Promise.all(Array.from({ length: this.options.concurrency }, work));
+    this.#waiting = due;
+    this.#startWaiting();
+    // Each that ends starts the next.
+    while (this.#running.size > 0) await Promise.all(this.#running.values());
     return unreadable;
   }
 
