@@ -30,14 +30,7 @@ export interface StoredMap {
 }
 
 /** Where a query continues after an error. */
-export interface QueryCursor {
-  /** Full name of the last document. */
-  name: string;
-  /** Its value of the field of the order, encoded. */
-  orderByValue: Uint8Array | undefined;
-  /** Time of the read, encoded. */
-  readTime: Uint8Array;
-}
+export type QueryCursor = ReturnType<typeof decodeCursor>;
 
 const { CompositeFilter, Direction, FieldFilter: Filter } = Request.StructuredQuery;
 
@@ -82,8 +75,13 @@ export function decodeDocument(response: Buffer, parentLength: number): StoredDo
   return { id: (document.name ?? '').slice(parentLength), fields: toStoredMap(document) };
 }
 
-/** Decodes the cursor of a response that has a document. @throws Error for bytes that are no such message */
-export function decodeCursor(response: Buffer, orderBy: string | undefined): QueryCursor {
+/**
+ * Decodes the cursor of a response that has a document: its full name, its value of the field of the order and the time of
+ * the read, both encoded.
+ *
+ * @throws Error for bytes that are no such message
+ */
+export function decodeCursor(response: Buffer, orderBy: string | undefined) {
   const { document, readTime } = Position.RunQueryResponse.decode(response);
   const { name, fields } = document ?? {};
   return { name: name ?? '', orderByValue: orderBy === undefined ? undefined : fields?.[orderBy], readTime };

@@ -81,7 +81,7 @@ function startCall({ client, documentsPath, createMetadata }: GrpcConnection, re
 async function* readBatches(call: ClientReadableStream<Buffer>): AsyncGenerator<readonly Buffer[]> {
   let messages: Buffer[] = [];
   let bytes = 0;
-  const end: { reached: boolean; error?: Error } = { reached: false };
+  const end: { reached: boolean; error?: Error | undefined } = { reached: false };
   let notify: () => void = () => undefined;
   const append = (message: Buffer) => {
     bytes += message.length;
@@ -90,16 +90,13 @@ async function* readBatches(call: ClientReadableStream<Buffer>): AsyncGenerator<
     notify();
   };
   runOutsideDomain(() => call.on('data', append));
-  call.on('end', () => {
+  const onEnd = (error?: Error) => {
     end.reached = true;
+    end.error ??= error;
     notify();
-  });
-  // Stays until the end: without a listener, the error of a cancelled call would end the process.
-  call.on('error', (error) => {
-    end.reached = true;
-    end.error = error;
-    notify();
-  });
+  };
+  // Stay until the end: without a listener, the error of a cancelled call would end the process.
+  call.on('end', onEnd).on('error', onEnd);
   while (!end.reached) {
     if (!call.isPaused()) await new Promise<void>((resolve) => (notify = resolve));
     const batch = messages;

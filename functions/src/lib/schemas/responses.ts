@@ -55,24 +55,21 @@ export const supplyOrderSchema = z
   .meta({ id: 'SupplyOrder' });
 export type SupplyOrder = z.output<typeof supplyOrderSchema>;
 
-export const ordersByTeamResponseSchema = z
-  .object({ orders: z.record(idField, orderSchema), count: countField })
-  .meta({ id: 'OrdersByTeamResponse' });
-export const warehousesResponseSchema = z
-  .object({ warehouses: z.record(idField, warehouseSchema), count: countField })
-  .meta({ id: 'WarehousesResponse' });
-export const marketsResponseSchema = z
-  .object({ markets: z.record(idField, marketSchema), count: countField })
-  .meta({ id: 'MarketsResponse' });
-export const teamsResponseSchema = z
-  .object({ teams: z.record(idField, teamSchema), count: countField })
-  .meta({ id: 'TeamsResponse' });
-export const supplyOrdersInvoicesResponseSchema = z
-  .object({
-    supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
-    count: countField,
-  })
-  .meta({ id: 'SupplyOrdersInvoicesResponse' });
+const createListResponse = (id: string, list: z.ZodRawShape) => z.object({ ...list, count: countField }).meta({ id });
+
+export const ordersByTeamResponseSchema = createListResponse('OrdersByTeamResponse', {
+  orders: z.record(idField, orderSchema),
+});
+export const warehousesResponseSchema = createListResponse('WarehousesResponse', {
+  warehouses: z.record(idField, warehouseSchema),
+});
+export const marketsResponseSchema = createListResponse('MarketsResponse', {
+  markets: z.record(idField, marketSchema),
+});
+export const teamsResponseSchema = createListResponse('TeamsResponse', { teams: z.record(idField, teamSchema) });
+export const supplyOrdersInvoicesResponseSchema = createListResponse('SupplyOrdersInvoicesResponse', {
+  supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
+});
 
 const listStatusSchema = z
   .enum(['processing', 'ready', 'failed'])
