@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runPriceLists } from '../../cli/main';
-import { bundleEnvironment, bundleProgram } from '../resilience/bundle';
+import { bundleEnvironment, bundleProgram, replaceOptions } from '../resilience/bundle';
+import { TEST_BATCH } from '../resilience/calls';
 
 /** The command, in this process or in one of its own as an operator runs it. */
 
@@ -40,14 +41,15 @@ export async function runCommand(...args: string[]): Promise<CommandOutput> {
   return { code, out, err };
 }
 
-/** Bundles the command, so that it starts fast. */
+/** Bundles the command, so that it starts fast, with batches of {@link TEST_BATCH}. */
 export async function buildCommand(): Promise<CommandProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   const program = join(folder, 'price-lists.cjs');
-  await bundleProgram('functions/cli/price-lists.ts', program);
+  await bundleProgram('functions/cli/price-lists.ts', program, replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
+  const env = { ...bundleEnvironment(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
   const start = (...args: string[]): RunningCommand => {
     const child = spawn(process.execPath, [program, ...args], {
-      env: bundleEnvironment(),
+      env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';

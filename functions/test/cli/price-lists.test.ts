@@ -1,4 +1,5 @@
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { readListEntries, type AddPriceListsBody } from '../support/price-lists';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
@@ -9,7 +10,9 @@ import { buildCommand, runCommand as run, type CommandProgram } from './command'
 
 jest.setTimeout(120_000);
 
-const BODY = createPriceListBody(1_203, { boq_list_id: 'BOQ "7"' });
+/** Three batches a list, the last of which is not full. */
+const PRODUCTS = 2 * TEST_BATCH + 3;
+const BODY = createPriceListBody(PRODUCTS, { boq_list_id: 'BOQ "7"' });
 const KEY = BODY.info.boq_list_id;
 
 const NOTHING = 'No key requires review.\nNo attempt is in progress.\n';
@@ -22,6 +25,7 @@ let service: TestService;
 let command: CommandProgram;
 beforeAll(async () => {
   service = await startTestService();
+  useTestBatches();
   command = await buildCommand();
 });
 beforeEach(async () => {
@@ -81,7 +85,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect(await run('list')).toMatchObject({ code: 0, out: containing('requires_review since') });
   const { out } = await run('list', '--json');
   expect(JSON.parse(out)).toMatchObject([
-    { boq_list_id: KEY, status: 'requires_review', market_id: 'market-1', products_count: 1_203 },
+    { boq_list_id: KEY, status: 'requires_review', market_id: 'market-1', products_count: PRODUCTS },
   ]);
 
   const shown = JSON.parse((await run('show', KEY, '--json')).out) as { payload: object; failure: string };
@@ -133,7 +137,7 @@ test('release leaves the lists failed, another payload claims the key, and the h
   const record = (await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get()).data();
   expect(record).toMatchObject({
     status: 'completed',
-    history: [{ products_count: 1_203 }],
+    history: [{ products_count: PRODUCTS }],
     actions: [{ action: 'release', by: 'ada', reason: 'wrong prices' }],
   });
   const statuses = (await service.db.collection('price_lists').get()).docs.map((list) => String(list.get('status')));

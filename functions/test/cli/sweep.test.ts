@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
@@ -14,6 +15,7 @@ let service: TestService;
 let command: CommandProgram;
 beforeAll(async () => {
   service = await startTestService();
+  useTestBatches();
   command = await buildCommand();
 });
 beforeEach(async () => {
@@ -27,7 +29,8 @@ afterAll(async () => {
   await service.close();
 });
 
-const createBody = (key: string) => createPriceListBody(1_203, { boq_list_id: key });
+/** Three batches a list, the last of which is not full. */
+const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { boq_list_id: key });
 
 const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 

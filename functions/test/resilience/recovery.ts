@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { LEASE_DURATION_MS, MAX_ENTRIES_PER_COMMIT } from '../../src/lib/runtime-options';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { sendRequest } from '../support/http';
@@ -21,7 +22,7 @@ import { bundleEnvironment, bundleProgram, replaceOptions } from './bundle';
 export interface RecoveryOptions {
   products: number;
   runs: number;
-  /** Runs at the same time, each with a key and processes of its own. */
+  /** Runs at the same time, each with a key and a killed process of its own. */
   concurrency: number;
   /** Between two looks of the sweep, as its option has it. */
   watch: string;
@@ -29,6 +30,8 @@ export interface RecoveryOptions {
   pollMs: number;
   /** Replaces the lease of the service and of the sweep. */
   leaseMs?: number;
+  /** Replaces how many entries a commit of theirs holds. */
+  batch?: number;
   /** Uniform in [0, 1), like Math.random. */
   random: () => number;
 }
@@ -47,7 +50,6 @@ export interface RecoveryRun {
   recoveryMs: number;
 }
 
-const BATCH = 500;
 const PROJECT = 'demo-recovery';
 const API_KEY = 'recovery-key';
 const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
@@ -63,7 +65,8 @@ export async function measureRecovery(
   onRun: (run: RecoveryRun) => void = () => undefined,
 ): Promise<RecoveryRun[]> {
   const folder = mkdtempSync(join(tmpdir(), 'recovery-'));
-  const replaced = options.leaseMs === undefined ? undefined : replaceOptions({ LEASE_DURATION_MS: options.leaseMs });
+  const { leaseMs = LEASE_DURATION_MS, batch = MAX_ENTRIES_PER_COMMIT } = options;
+  const replaced = replaceOptions({ LEASE_DURATION_MS: leaseMs, MAX_ENTRIES_PER_COMMIT: batch });
   await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'), replaced);
   await bundleProgram('functions/cli/price-lists.ts', join(folder, 'price-lists.cjs'), replaced);
   const firestore = await startFirestore();
@@ -97,23 +100,30 @@ async function measureInWaves(
   for (let first = 0; first < options.runs; first += options.concurrency) {
     stage.firestore.clear();
     await stage.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' });
+    const standby = await stage.startService();
     const count = Math.min(options.concurrency, options.runs - first);
     const wave = Array.from({ length: count }, async (_, i) => {
-      const run = await recoverOnce(`recovery-${first + i + 1}`, stage, options);
+      const run = await recoverOnce(`recovery-${first + i + 1}`, standby.port, stage, options);
       onRun(run);
       runs.push(run);
     });
     await Promise.all(wave);
+    standby.process.kill('SIGKILL');
   }
   return runs;
 }
 
-async function recoverOnce(boqListId: string, stage: Stage, options: RecoveryOptions): Promise<RecoveryRun> {
-  const { products, pollMs, random } = options;
-  const [victim, standby] = await Promise.all([stage.startService(), stage.startService()]);
+async function recoverOnce(
+  boqListId: string,
+  standbyPort: number,
+  stage: Stage,
+  options: RecoveryOptions,
+): Promise<RecoveryRun> {
+  const { products, batch = MAX_ENTRIES_PER_COMMIT, pollMs, random } = options;
+  const victim = await stage.startService();
   const body = createPriceListBody(products, { boq_list_id: boqListId });
   const request = { method: 'POST', headers: HEADERS, body: JSON.stringify(body) };
-  const commits = 2 * Math.ceil(products / BATCH);
+  const commits = 2 * Math.ceil(products / batch);
   const killedAfter = Math.max(1, Math.round(commits * (0.1 + 0.8 * random())));
 
   const reached = watchCommits(stage, boqListId, killedAfter);
@@ -126,9 +136,8 @@ async function recoverOnce(boqListId: string, stage: Stage, options: RecoveryOpt
   const killedAt = Date.now();
   await lost;
   const killed = await getKeyRecord(stage.db, boqListId);
-  await waitForReplay(standby.port, request, pollMs);
+  await waitForReplay(standbyPort, request, pollMs);
   const replayedAt = Date.now();
-  standby.process.kill('SIGKILL');
   await assertReady(stage.db, boqListId, body);
   const completed = await getKeyRecord(stage.db, boqListId);
   return {
