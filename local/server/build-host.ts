@@ -51,7 +51,7 @@ export async function createThreadHost(options: BuildHostOptions, onCrash: () =>
       packageRoot: program,
       isTerminal: process.stdout.isTTY,
     };
-    const thread = new Worker(program, { workerData, execArgv: [] });
+    const thread = new Worker(program, { workerData });
     thread.on('error', (error) => {
       console.error(error);
       if (thread === isServing) onCrash();
