@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 import { respond, startStub } from './stub-service';
 
 /** The programs in docs/examples do what docs/integration-guide.md says, against the service and against a stub of it. */
@@ -25,8 +25,28 @@ const WITHOUT_FETCH = 'data:text/javascript,delete globalThis.fetch';
 const programs = {
   curl: ['bash', ['docs/examples/add-price-list.sh']],
   TypeScript: [process.execPath, ['--import', WITHOUT_FETCH, 'docs/examples/add-price-list.mts']],
-  Python: ['python3', ['docs/examples/add-price-list.py']],
+  // `-S`: without installed packages.
+  Python: ['python3', ['-S', 'docs/examples/add-price-list.py']],
 } as const;
+
+/** The same programs, which do not wait: how they sleep is replaced by nothing. */
+const withoutDelays: Record<keyof typeof programs, readonly string[]> = {
+  curl: ['-c', 'sleep() { :; }; . "$0"', ...programs.curl[1]],
+  TypeScript: [
+    '--import',
+    `data:text/javascript,import timers from 'node:timers/promises'; import { syncBuiltinESMExports } from 'node:module';
+      timers.setTimeout = async () => {}; syncBuiltinESMExports();`,
+    ...programs.TypeScript[1],
+  ],
+  Python: [
+    '-Sc',
+    "import runpy, sys, time; time.sleep = lambda _: None; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')",
+    ...programs.Python[1].slice(1),
+  ],
+};
+
+/** Spares each process but the first the compilation of the program. */
+const compileCache = temporaryFolder();
 
 describe.each(Object.entries(programs))('the program for %s', (name, [program, script]) => {
   const needed = name === 'curl' ? ['bash', 'curl', 'awk'] : [program];
@@ -37,10 +57,16 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
   const testedInParallel = missing.length === 0 ? test.concurrent : test.skip;
   const because = missing.length === 0 ? '' : ` (skipped: ${missing.join(', ')} is not on this machine)`;
 
-  const run = (BASE_URL: string | undefined, args: readonly string[] = [PAYLOAD], variables: NodeJS.ProcessEnv = {}) =>
+  const run = (
+    BASE_URL: string | undefined,
+    args: readonly string[] = [PAYLOAD],
+    variables: NodeJS.ProcessEnv = {},
+    command: readonly string[] = script,
+  ) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const env = { ...process.env, BASE_URL, API_KEY: KEY, PYTHONDONTWRITEBYTECODE: '1', ...variables };
-      execFile(program, [...script, ...args], { env }, (error, stdout, stderr) =>
+      const python = { PYTHONDONTWRITEBYTECODE: '1' };
+      const env = { ...process.env, BASE_URL, API_KEY: KEY, NODE_COMPILE_CACHE: compileCache, ...python, ...variables };
+      execFile(program, [...command, ...args], { env }, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
       );
     });
@@ -56,34 +82,39 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     expect((await run(baseUrl)).stdout).toBe(first.stdout);
   });
 
-  const transient: [string, RequestListener, RegExp][] = [
-    ['a lost connection', (_, response) => response.destroy(), /no response: /],
-    ['408', respond(408, '{"error":"Request timeout"}'), /408/],
-    ['429', respond(429, 'Rate exceeded.'), /429/],
-    ['503', respond(503, '<html>Service Unavailable</html>'), /503/],
+  /** Each transient error, how the program names it, and after how many seconds it tries again. */
+  const transient: [RequestListener, RegExp, number][] = [
+    [(_, response) => response.destroy(), /no response: /, 1],
+    [respond(408, '{"error":"Request timeout"}'), /408/, 2],
+    [respond(429, 'Rate exceeded.'), /429/, 4],
+    [respond(503, '<html>Service Unavailable</html>'), /503/, 8],
     [
-      '409 with Retry-After',
       respond(409, '{"error":"Request is already being processed or requires review"}', { 'Retry-After': '0' }),
       /409/,
+      0,
     ],
-    ['500 Internal error', respond(500, '{"error":"Internal error"}'), /500 Internal error/],
-    ['500 of a front end', respond(500, '<html>error</html>'), /500, but not with a response of the service/],
-    ['200 of a front end', respond(200, '<html>Sign in</html>'), /200, but not with a response of the service/],
-    ['half a response', respond(200, '{"success":', { 'Content-Length': '80', Connection: 'close' }), /no response: /],
+    [respond(500, '{"error":"Internal error"}'), /500 Internal error/, 30],
+    [respond(500, '<html>error</html>'), /500, but not with a response of the service/, 30],
+    [respond(200, '<html>Sign in</html>'), /200, but not with a response of the service/, 30],
+    [respond(200, '{"success":', { 'Content-Length': '80', Connection: 'close' }), /no response: /, 30],
   ];
 
-  // The cases of a test run side by side: most of their time is the delay before a retry.
-  tested(`sends the same bytes again after a transient error, and says why${because}`, async () => {
-    await Promise.all(
-      transient.map(async ([error, first, reason]) => {
-        const stub = await startStub([first, respond(200, '{"success":true}')]);
-        const { code, stdout, stderr } = await run(stub.url);
-        stub.close();
-        expect([error, code, stdout.trim()]).toEqual([error, 0, '{"success":true}']);
-        // Jest compares large buffers byte by byte, which takes seconds.
-        expect(stub.bodies.map((body) => body.equals(payload))).toEqual([true, true]);
-        expect(stderr).toMatch(new RegExp(`^try 1: ${reason.source}.*; next try in [01] s\\n$`, 's'));
-      }),
+  tested(`sends the same bytes again after each transient error, and says why${because}`, async () => {
+    const stub = await startStub([...transient.map(([response]) => response), respond(200, '{"success":true}')]);
+    const command = withoutDelays[name as keyof typeof programs];
+    const { code, stdout, stderr } = await run(stub.url, [PAYLOAD], {}, command);
+    stub.close();
+    expect([code, stdout.trim()]).toEqual([0, '{"success":true}']);
+    // Jest compares large buffers byte by byte, which takes seconds.
+    expect(stub.bodies.map((body) => body.equals(payload))).toEqual(Array(transient.length + 1).fill(true));
+    const tries = stderr.split(/^(?=try )/m);
+    expect(tries).toEqual(
+      transient.map(
+        ([, reason, delay], i) =>
+          expect.stringMatching(
+            new RegExp(`^try ${i + 1}: ${reason.source}.*; next try in ${delay} s\\n$`, 's'),
+          ) as string,
+      ),
     );
   });
 
