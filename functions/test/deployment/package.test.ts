@@ -89,6 +89,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
     db = new Firestore({ projectId: PROJECT });
     folder = await installDeployPackage();
+    await promisify(execFile)('npm', ['run', 'gcp-build'], { cwd: folder });
     const place = { name: 'Nairobi', country_iso: 'ken' };
     await Promise.all([
       db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'ken', currency_iso: 'kes' }),
@@ -134,23 +135,42 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     expect(existsSync(join(folder, 'node_modules', name, 'package.json'))).toBe(installed);
   });
 
-  test.each(operationNames)(
-    '%s accepts both API keys of a rotation, rejects any other, and logs one line per request',
-    async (name) => {
-      served = await startDeployedFunction(folder, name, emulated());
-      const { port } = served;
+  /** Has a process say which modules it takes from the compile cache. */
+  const DEBUG_CACHE = { NODE_DEBUG_NATIVE: 'compile_cache' };
+
+  /** The modules of the package that a process has taken from the compile cache. */
+  function listCachedModules({ output }: DeployedFunction): string[] {
+    const prefix = `V8 code cache for CommonJS ${folder}/`;
+    const accepted = output.filter((line) => line.includes(prefix) && line.includes(' was accepted'));
+    return accepted.map((line) => line.slice(line.indexOf(prefix) + prefix.length, line.indexOf(' was accepted')));
+  }
+
+  describe.each(operationNames)('%s', (name) => {
+    let started: DeployedFunction;
+    beforeAll(async () => {
+      started = await startDeployedFunction(folder, name, { ...emulated(), ...DEBUG_CACHE });
+    });
+    afterAll(() => started.stop());
+
+    test('accepts both API keys of a rotation, rejects any other, and logs one line per request', async () => {
+      const { port } = started;
       const responses = [await call(name, port, 'new-key'), await call(name, port, 'old-key')];
       expect(responses.map(({ status }) => status)).toEqual([200, 200]);
       for (const response of responses) assertResponse({ operation: name, method: operations[name].method }, response);
       if (name in expectedOf) expect(responses[0]?.json).toEqual(expectedOf[name]);
       expect(responses[1]?.text).toBe(responses[0]?.text);
       expect((await call(name, port, 'wrong')).status).toBe(401);
-      const requests = await served.requestLines(3);
+      const requests = await started.requestLines(3);
       expect(requests.map(({ operation, status }) => [operation, status])).toEqual(
         [200, 200, 401].map((s) => [name, s]),
       );
-    },
-  );
+    });
+
+    test('takes every module that it loads from the compile cache that gcp-build makes', async () => {
+      const imported = await listStaticImports(`${name}.cjs`);
+      expect(listCachedModules(started)).toEqual(expect.arrayContaining(imported));
+    });
+  });
 
   test('a process that is told to stop ends by itself', async () => {
     served = await startDeployedFunction(folder, 'getTeams', emulated());
@@ -159,40 +179,21 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
   });
 
   describe('the compile cache that gcp-build makes', () => {
-    let made: string;
-
-    beforeAll(async () => {
-      await promisify(execFile)('npm', ['run', 'gcp-build'], { cwd: folder });
-      [made = ''] = await readdir(join(folder, '.compile-cache'));
-    }, 300_000);
-
-    afterAll(async () => {
-      await rm(join(folder, '.compile-cache'), { recursive: true });
-    });
-
-    /** The modules of the package that a process has taken from the cache until its first response. */
-    async function readCachedModules(name: OperationName, env: Record<string, string> = {}): Promise<string[]> {
-      const debug = { NODE_DEBUG_NATIVE: 'compile_cache' };
-      const started = (served = await startDeployedFunction(folder, name, { ...emulated(), ...debug, ...env }));
-      expect((await call(name, started.port, 'new-key')).status).toBe(200);
-      const prefix = `V8 code cache for CommonJS ${folder}/`;
-      const accepted = started.output.filter((line) => line.includes(prefix) && line.includes(' was accepted'));
-      return accepted.map((line) => line.slice(line.indexOf(prefix) + prefix.length, line.indexOf(' was accepted')));
+    async function readCachedModules(env: Record<string, string> = {}): Promise<string[]> {
+      served = await startDeployedFunction(folder, 'getTeams', { ...emulated(), ...DEBUG_CACHE, ...env });
+      expect((await call('getTeams', served.port, 'new-key')).status).toBe(200);
+      return listCachedModules(served);
     }
 
-    test.each(operationNames)('has every module that %s loads', async (name) => {
-      const cached = await readCachedModules(name);
-      expect(cached).toEqual(expect.arrayContaining(await listStaticImports(`${name}.cjs`)));
-    });
-
     test('is used on another processor and by another user, whose caches Node names differently', async () => {
+      const [made = ''] = await readdir(join(folder, '.compile-cache'));
       const elsewhere = `${process.version}-${process.arch}-00000000-65534`;
       await rename(join(folder, '.compile-cache', made), join(folder, '.compile-cache', elsewhere));
-      expect(await readCachedModules('getTeams')).toContain('getTeams.cjs');
+      expect(await readCachedModules()).toContain('getTeams.cjs');
     });
 
     test('is not needed: without a folder to link it from, modules are compiled from source', async () => {
-      expect(await readCachedModules('getTeams', { TMPDIR: join(folder, 'read-only') })).toEqual([]);
+      expect(await readCachedModules({ TMPDIR: join(folder, 'read-only') })).toEqual([]);
     });
   });
 
