@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -44,36 +45,45 @@ interface Outcome {
   value?: unknown;
   error?: { name: string; message: string; status?: number; body?: unknown; requestId?: string; cause?: string };
   retries: Retry[];
-  stderr: string;
 }
 
-/** Runs a program in the folder, in a process without `fetch`, which stops waiting for the headers after 300 s. */
-async function runProgram({
-  url = baseUrl,
-  apiKey = KEY,
-  options = {},
-  logRetries = false,
-  code,
-}: Program): Promise<Outcome> {
+/** Imports programs by their path, without `fetch`, which stops waiting for the headers after 300 s. */
+const RUNNER = `delete globalThis.fetch;
+  process.on('message', async (file) => process.send((await import(file)).outcome));`;
+
+/** The process that runs programs, one after the other. */
+let runner: ChildProcess | undefined;
+afterAll(() => runner?.kill());
+
+function writeProgram({ url = baseUrl, apiKey = KEY, options = {}, logRetries = false, code }: Program): string {
   const file = join(folder, `program-${Math.random()}.mjs`);
   writeFileSync(
     file,
     `import { createClient } from 'organisation-data-client';
-    delete globalThis.fetch;
     const retries = [];
     const options = ${JSON.stringify(options)};
     if (!${String(logRetries)}) options.onRetry = (retry) => retries.push(retry);
-    const outcome = { retries };
+    export const outcome = { retries };
     try {
       const client = createClient(${JSON.stringify(url)}, ${JSON.stringify(apiKey)}, options);
       outcome.value = await (${code});
     } catch (error) {
       outcome.error = { ...error, name: error.name, message: error.message, cause: error.cause?.name };
-    }
-    console.log(JSON.stringify(outcome));`,
+    }`,
   );
-  const { stdout, stderr } = await run(process.execPath, [file]);
-  return { ...(JSON.parse(stdout) as Outcome), stderr };
+  return file;
+}
+
+/** Runs a program in the folder. */
+async function runProgram(program: Program): Promise<Outcome> {
+  const file = writeProgram(program);
+  if (runner === undefined) {
+    writeFileSync(join(folder, 'runner.mjs'), RUNNER);
+    runner = spawn(process.execPath, [join(folder, 'runner.mjs')], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  }
+  runner.send(file);
+  const [outcome] = (await once(runner, 'message')) as [Outcome];
+  return outcome;
 }
 
 const ONE_PRODUCT = {
@@ -112,6 +122,7 @@ describe('the package', () => {
       noEmit: true,
       skipLibCheck: true,
       target: ts.ScriptTarget.ES2022,
+      lib: ['lib.es2022.d.ts'],
       module: ts.ModuleKind.NodeNext,
       moduleResolution: ts.ModuleResolutionKind.NodeNext,
       typeRoots: [resolve('node_modules/@types')],
@@ -208,7 +219,8 @@ describe('against a stub', () => {
 
   test('writes each retry to stderr unless told otherwise', async () => {
     const stub = await startStub([respond(503, '', { 'Retry-After': '0' }), respond(200, TEAMS)]);
-    const { stderr } = await runProgram({ url: stub.url, logRetries: true, code: 'client.getTeams()' });
+    const program = writeProgram({ url: stub.url, logRetries: true, code: 'client.getTeams()' });
+    const { stderr } = await run(process.execPath, [program]);
     stub.close();
     expect(stderr).toContain('getTeams: 503 ; retry 1 in 0 s');
   });
