@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { cruise } from 'dependency-cruiser';
+import { cruise, format } from 'dependency-cruiser';
 
 /**
  * Checks who imports whom, and the picture of it in docs/architecture.md.
@@ -27,24 +27,14 @@ const ROOMS = [
 ];
 
 const { imports, coldStart } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs');
-const reports = [
-  await cruise(FOLDERS, {
-    ...imports.options,
-    validate: true,
-    ruleSet: { forbidden: imports.forbidden },
-    outputType: 'err-long',
-  }),
-  await cruise(['functions/src'], {
-    ...coldStart.options,
-    validate: true,
-    ruleSet: { forbidden: coldStart.forbidden },
-    outputType: 'err-long',
-  }),
-];
+const cruiseBy = ({ options, forbidden }, folders) =>
+  cruise(folders, { ...options, validate: true, ruleSet: { forbidden } });
+const cruised = [await cruiseBy(imports, FOLDERS), await cruiseBy(coldStart, ['functions/src'])];
+const reports = await Promise.all(cruised.map(({ output }) => format(output, { outputType: 'err-long' })));
 for (const { output, exitCode } of reports) if (exitCode > 0) console.error(output);
 
 const page = await readFile(PAGE, 'utf8');
-const drawn = page.replace(PICTURE, await drawRooms());
+const drawn = page.replace(PICTURE, drawRooms(cruised[0].output.modules));
 if (process.argv.includes('--write')) await writeFile(PAGE, drawn);
 else if (drawn !== page) console.error(`The picture in ${PAGE} is out of date: npm run layers -- --write`);
 
@@ -52,10 +42,9 @@ process.exitCode =
   reports.some(({ exitCode }) => exitCode > 0) || (drawn !== page && !process.argv.includes('--write')) ? 1 : 0;
 
 /** The imports between rooms; those of `lib` are left out, since every room has them. */
-async function drawRooms() {
-  const { output } = await cruise(['functions/src', 'functions/cli'], imports.options);
+function drawRooms(modules) {
   const arrows = new Set();
-  for (const { source, dependencies } of output.modules) {
+  for (const { source, dependencies } of modules) {
     for (const { resolved } of dependencies) {
       const [from, to] = [roomOf(source), roomOf(resolved)];
       if (from !== undefined && to !== undefined && from !== to && to !== 'lib') arrows.add(`  ${from} --> ${to}\n`);
