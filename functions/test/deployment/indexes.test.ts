@@ -15,7 +15,8 @@ import { Indexes, type IndexDefinitions } from '../../../local/firestore/indexes
 import type { Filter, Requests } from '../../../local/firestore/schema';
 import type { MapValue, Value } from '../../../local/firestore/values';
 import { operationNames, operations, type OperationName } from '../support/operations';
-import { readDeclaredIndexes, startTestService, type TestService } from '../support/service';
+import { readDeclaredIndexes } from '../support/declared-indexes';
+import { startTestService, type TestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /**

@@ -4,7 +4,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
 import { openRequest, sendRequest } from '../support/http';
 import { operations, type OperationName } from '../support/operations';
-import { readDeclaredIndexes } from '../support/service';
+import { readDeclaredIndexes } from '../support/declared-indexes';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';

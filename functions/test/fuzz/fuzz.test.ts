@@ -3,7 +3,7 @@ import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore
 import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
 import { sendRequest } from '../support/http';
 import { operationNames, operations, type OperationName } from '../support/operations';
-import { readDeclaredIndexes } from '../support/service';
+import { readDeclaredIndexes } from '../support/declared-indexes';
 import { fuzz } from './fuzz';
 import { FUZZ_KEY } from './requests';
 

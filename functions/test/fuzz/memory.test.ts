@@ -4,7 +4,7 @@ import { createRandom } from '../../../local/sample/random';
 import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction } from '../deployment/deployed';
 import { sendRequest } from '../support/http';
 import { operations, type PostOperationName } from '../support/operations';
-import { readDeclaredIndexes } from '../support/service';
+import { readDeclaredIndexes } from '../support/declared-indexes';
 import { mutateRecipe, randomRecipe, writeBody, type BodyRecipe } from './expensive-bodies';
 
 /**

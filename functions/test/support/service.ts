@@ -1,17 +1,11 @@
-import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
 import { UNPATCHED_CONSOLE } from '../../../node_modules/firebase-functions/lib/logger/common';
-import {
-  startFirestore,
-  type EmbeddedFirestore,
-  type EndedCall,
-  type IndexDefinitions,
-  type Requests,
-} from '../../../local/firestore';
+import { startFirestore, type EmbeddedFirestore, type EndedCall, type Requests } from '../../../local/firestore';
+import { readDeclaredIndexes } from './declared-indexes';
 import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
 import { skipSdkTimers, useFirestoreEmulator } from './firestore';
@@ -66,9 +60,6 @@ export interface TestService {
 }
 
 export type LogLine = Record<string, unknown>;
-
-/** The indexes that are deployed. */
-export const readDeclaredIndexes = () => JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
 
 /** Starts the service in this process, at free ports. One to a test file. */
 export async function startTestService(indexes = readDeclaredIndexes()): Promise<TestService> {
