@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { KeyRecord } from '../src/lib/schemas/key-record';
+import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
 
 /** The commands of `npm run price-lists` and their options. */
 
@@ -92,7 +92,7 @@ function assertKeys(command: Command, keys: readonly string[]): void {
   }
 }
 
-const STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
+const STATUSES = keyRecordSchema.shape.status.options;
 
 /** @throws UsageError */
 export function parseStatuses(given: string[] | undefined): KeyRecord['status'][] | undefined {

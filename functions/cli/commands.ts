@@ -18,7 +18,7 @@ import {
 } from './format';
 import { describeInvalidPayload, loadStoredPayload, release, requireKeyRecord, resume } from './review';
 import { Sweeper } from './sweep';
-import { CommandError, ProgressBar, type Terminal } from './terminal';
+import { CommandError, describeError, ProgressBar, type Terminal } from './terminal';
 
 /** What a command works with. */
 export interface CommandContext extends WorkflowContext {
@@ -102,10 +102,7 @@ async function resumeKeys(keys: readonly string[], values: Options, context: Com
       } catch (error) {
         if (keys.length === 1 || context.signal.aborted) throw error;
         failures += 1;
-        context.terminal.printError(
-          `${quote(getKey(item))}: ${error instanceof Error ? error.message : String(error)}\n`,
-          1,
-        );
+        context.terminal.printError(`${quote(getKey(item))}: ${describeError(error)}\n`, 1);
       }
     }
     return results;
@@ -197,10 +194,7 @@ async function sweep(values: Options, context: CommandContext): Promise<number> 
   }
   await sweeper.watch(intervalMs, (error) => {
     if (context.signal.aborted) return;
-    context.terminal.printError(
-      `The keys could not be read: ${error instanceof Error ? error.message : String(error)}\n`,
-      1,
-    );
+    context.terminal.printError(`The keys could not be read: ${describeError(error)}\n`, 1);
   });
   return 0;
 }

@@ -8,7 +8,7 @@ import { LEASE_DURATION_MS } from '../src/lib/runtime-options';
 import { HELP, parseCommand, UsageError, type Options } from './arguments';
 import { runCommand, type CommandContext } from './commands';
 import { CLI_TIMEOUTS_MS, createClient } from './stored-records';
-import { CommandError, Terminal, type Streams } from './terminal';
+import { CommandError, describeError, Terminal, type Streams } from './terminal';
 
 /**
  * Runs one command of an operator.
@@ -48,7 +48,7 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
   } catch (error) {
     if (error instanceof UsageError) return terminal.printError(`${error.message}\n\n${HELP}`, 2);
     if (error instanceof CommandError) return terminal.printError(`${error.message}\n`, 1);
-    return terminal.printError(`Failed: ${error instanceof Error ? error.message : String(error)}\n`, 1);
+    return terminal.printError(`Failed: ${describeError(error)}\n`, 1);
   }
 }
 

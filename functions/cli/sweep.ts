@@ -5,6 +5,7 @@ import { retry } from '../src/lib/firestore/retry';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { listKeyRecords } from './stored-records';
 import { InvalidPayloadError, resume } from './review';
+import { describeError } from './terminal';
 
 /**
  * The sweep: resumes, without an operator, attempts whose lease expired or that failed for a cause that passes. Every
@@ -116,7 +117,7 @@ export class Sweeper {
       this.#tell(record, 'resumed', null);
     } catch (error) {
       if (!(error instanceof InvalidPayloadError)) {
-        this.#tell(record, 'deferred', error instanceof Error ? error.message : String(error));
+        this.#tell(record, 'deferred', describeError(error));
         return;
       }
       this.#invalid.set(record.document_id, error.message);

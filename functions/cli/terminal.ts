@@ -4,6 +4,8 @@ import { escapeControls } from './escape';
 /** A failed command, in words for the operator. */
 export class CommandError extends Error {}
 
+export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** The streams of a command. */
 export interface Streams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
