@@ -1,6 +1,5 @@
 /** Calls of one request to Firestore, and the signal that ends them. */
 export interface CallContext {
-  /** Calls that it has made. */
   callCount: number;
   /** Documents that its queries have brought. */
   documentCount: number;

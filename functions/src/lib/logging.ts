@@ -6,7 +6,6 @@ import type { ApiError } from './errors';
  * never among the parameters, so they cannot be logged. See docs/operations.md#log-entries.
  */
 
-/** One line per request. */
 export interface RequestLogEntry {
   operation: string;
   request_id: string;

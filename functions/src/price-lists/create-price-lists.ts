@@ -72,7 +72,7 @@ async function claimKey(
   context: WorkflowContext,
 ): Promise<KeyOutcome> {
   const { info, products } = submission;
-  const { db, clock, leaseMs, requestId } = context;
+  const { db, clock } = context;
   const attemptDraft = {
     owner: context.newToken(),
     fingerprint: computeFingerprint(submission),
@@ -81,9 +81,9 @@ async function claimKey(
     document_id: newDocumentId(db),
   };
   const listIds = { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) };
-  const request: ClaimRequest = { info, requestId, attemptDraft, listIds, leaseMs, loadPayload };
+  const request = { info, attemptDraft, listIds, loadPayload };
   try {
-    return await retry((signal) => commitClaim(db, request, clock.now(), signal), context);
+    return await retry((signal) => commitClaim(context, request, signal), context);
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
     const inspectKey = (signal: AbortSignal) =>

@@ -42,7 +42,6 @@ export type KeyEvent =
   /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'released' } & OperatorDecision);
 
-/** A decision on the attempt with this `document_id`. */
 export interface OperatorDecision {
   document_id: string;
   by: string;
@@ -63,7 +62,6 @@ export type KeyOutcome =
   | { kind: 'completed'; response: string; isOwn: boolean }
   /** The sender's own attempt failed. */
   | { kind: 'failed' }
-  /** Another payload holds the key. */
   | { kind: 'payload_mismatch' }
   /** Another attempt is in progress (`retryAfterMs`: its estimated rest), or the key requires review (null). */
   | { kind: 'blocked'; retryAfterMs: number | null }
@@ -185,7 +183,6 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
   return recordAction('resume', { ...record, ...live, automatic_resumes }, event, now);
 }
 
-/** A resolved attempt as the history keeps it. */
 const toArchived = (record: KeyRecord): ArchivedAttempt =>
   archivedAttemptSchema.parse({ ...record, settled_at: record.updated_at });
 

@@ -16,6 +16,7 @@ import type { ListStatus } from '../lib/schemas/responses';
 import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
 import { transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
 import { createListDocuments, createSuccessResponse } from './list-documents';
+import type { WorkflowContext } from './workflow-context';
 
 /**
  * The steps of a key. Each reads the key record, applies an event, and commits what follows in one commit, on the
@@ -25,27 +26,23 @@ import { createListDocuments, createSuccessResponse } from './list-documents';
  * the owner token what an earlier try wrote.
  */
 
-/** Claim of a submission on its key. */
 export interface ClaimRequest {
   info: PriceListInfo;
-  requestId: string | null;
   /** The attempt without what its market, its payload and the time of the claim decide. */
   attemptDraft: Omit<Attempt, 'creation' | 'payload_chunks' | 'claimed_at' | 'lease_expires_at'>;
   /** Ids of the lists, used if a market matches. */
   listIds: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
-  leaseMs: number;
   /** The payload in chunks, and how many of them, from the first, fit the claim. Called only if the key is available. */
   loadPayload: () => Promise<{ chunks: readonly Buffer[]; inlineChunkCount: number }>;
 }
 
 /** Claims the key if it is available; one commit holds the key record, the request record, its payload and both lists. */
 export async function commitClaim(
-  db: Database,
-  request: ClaimRequest,
-  now: number,
+  { db, clock, leaseMs, requestId }: WorkflowContext,
+  { info, attemptDraft, listIds, loadPayload }: ClaimRequest,
   signal: AbortSignal,
 ): Promise<KeyOutcome> {
-  const { info, requestId, attemptDraft, listIds, leaseMs, loadPayload } = request;
+  const now = clock.now();
   const { key, market } = await readKeyAndMarket(db, info);
   const inspected = await commitTransition(db, key, { kind: 'inspected', by: attemptDraft }, now, signal);
   if (inspected.kind !== 'available') return inspected;

@@ -30,7 +30,6 @@ export class Lease {
     this.#progress = { entries_written: 0, entries_total: entries, started_at: this.context.clock.now() };
   }
 
-  /** Counts written entries. */
   advance(entries: number): void {
     this.#progress.entries_written += entries;
   }

@@ -35,7 +35,6 @@ export function* canonicalJsonChunks({ info, products }: PriceListSubmission): G
 const canonicalInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
   JSON.stringify({ boq_list_id, currency_iso, date, market_id, name });
 
-/** Products that are fingerprinted at a time. */
 const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**

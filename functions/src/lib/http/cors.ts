@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 
-/** Seconds for which a browser may cache the response to a preflight. */
 const PREFLIGHT_MAX_AGE_S = 3600;
 
 /**

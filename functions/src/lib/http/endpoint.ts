@@ -62,7 +62,6 @@ interface RequestBody<Body> {
   createParser: () => BodyParser<Body>;
 }
 
-/** A Cloud Function with its {@link OperationInfo}. */
 export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };
 
 interface Endpoint<Body> extends OperationInfo<Body> {
@@ -73,7 +72,6 @@ interface Endpoint<Body> extends OperationInfo<Body> {
   handler: (context: RequestContext, body: Body) => Promise<HandlerResult> | HandlerResult;
 }
 
-/** A request in the pipeline. */
 interface Exchange {
   request: RequestWithRawBody;
   response: ServerResponse;

@@ -16,7 +16,6 @@ export type IdentifiedRecord<T> = readonly [id: string, record: T];
 /** Batches of records as they arrive. */
 export type RecordBatches<T> = AsyncGenerator<readonly T[]>;
 
-/** Reads the orders of a team within a date range. */
 export function readOrders(context: CallContext, request: OrdersByTeamRequest): RecordBatches<IdentifiedRecord<Order>> {
   const field = fields.order;
   const status = request.status === 'ALL' ? null : request.status;
@@ -62,7 +61,6 @@ export function readMarkets(context: CallContext): RecordBatches<IdentifiedRecor
   return streamRecords(context, query, ({ id, fields }) => [id, toMarket(fields)]);
 }
 
-/** Converts the stored fields of a market. */
 export function toMarket(market: StoredFields): Market {
   return { ...toNamedRecord(market, fields.market), currency_iso: readCode(getPath(market, fields.market.currency)) };
 }

@@ -83,7 +83,6 @@ export function setRequestRecord(
   });
 }
 
-/** One chunk of an accepted payload. */
 export interface PayloadChunk {
   document_id: string;
   index: number;
@@ -126,7 +125,6 @@ export interface EntryColumns {
   prices: Float64Array;
 }
 
-/** Entries of both lists. */
 export type Entries = Record<ListKind, EntryColumns>;
 
 /** Returns the entries of both lists, in an order that spreads each batch over the collection. */

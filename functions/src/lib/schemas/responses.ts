@@ -126,11 +126,9 @@ const fieldErrorSchema = z
   })
   .meta({ id: 'FieldError' });
 
-/** The simple error shape. */
 export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'ErrorResponse' });
 export type ErrorResponse = z.output<typeof errorResponseSchema>;
 
-/** The validation error shape. */
 export const validationErrorResponseSchema = z
   .object({
     success: z.literal(false),
@@ -140,6 +138,5 @@ export const validationErrorResponseSchema = z
   .meta({ id: 'ValidationErrorResponse' });
 export type ValidationErrorResponse = z.output<typeof validationErrorResponseSchema>;
 
-/** The schema of an error's response body. */
 export const getErrorResponseSchema = (errorCode: ErrorCode) =>
   errorCode === 'validation_failed' ? validationErrorResponseSchema : errorResponseSchema;
