@@ -32,6 +32,9 @@ function spanRealms(global) {
 
 spanRealms(globalThis);
 
+// Set by jest.config.mjs for this process. Programs that tests start have caches of their own, or none.
+delete process.env.NODE_COMPILE_CACHE;
+
 const PACKAGES = `${sep}node_modules${sep}`;
 
 /**
