@@ -1,5 +1,5 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { createJsonParser } from './lib/json/json-parser';
+import { createJsonParser } from './lib/json/body-parser';
 import { streamRecordArray } from './lib/http/list-response';
 import { MAX_READ_BODY_BYTES } from './lib/payload-limits';
 import { readSupplyOrders } from './lib/repositories/organisation';

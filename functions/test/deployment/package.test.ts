@@ -51,16 +51,6 @@ describe('the deploy package', () => {
     },
   );
 
-  test.each(operationNames)(
-    '%s loads the parser of price lists with its code only if it is add price lists',
-    async (name) => {
-      const files = (await listStaticImports(`${name}.cjs`)).map((file) =>
-        readFile(join(DEPLOY_PACKAGE, file), 'utf8'),
-      );
-      expect((await Promise.all(files)).join('').includes('class _TokenizerError')).toBe(name === 'addPriceLists');
-    },
-  );
-
   test('names exact versions, the deploy runtime, and a bundle that knows nothing of the machine that built it', async () => {
     const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
     expect(manifest).toMatchObject({

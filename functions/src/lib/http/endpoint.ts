@@ -59,7 +59,7 @@ interface RequestBody<Body> {
   maxBytes: number;
   /** Milliseconds in which a client must send the body. */
   timeoutMs: number;
-  createParser: () => BodyParser<Body | Promise<Body>>;
+  createParser: () => BodyParser<Body>;
 }
 
 export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };

@@ -39,7 +39,7 @@ interface ReadOptions {
  */
 export async function readBody<Body>(
   request: RequestWithRawBody,
-  parser: BodyParser<Body | Promise<Body>>,
+  parser: BodyParser<Body>,
   options: ReadOptions,
 ): Promise<Body> {
   options.signal.throwIfAborted();
@@ -151,12 +151,12 @@ const BYTE_ORDER_MARK_BYTES = 3;
 
 /** Decodes chunks of bytes for a parser of their text, without a byte order mark. */
 class Utf8Sink<Body = unknown> {
-  readonly #parser: BodyParser<Body | Promise<Body>>;
+  readonly #parser: BodyParser<Body>;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   #isStart = true;
   #skippedBytes = 0;
 
-  constructor(parser: BodyParser<Body | Promise<Body>>) {
+  constructor(parser: BodyParser<Body>) {
     this.#parser = parser;
   }
 
@@ -169,9 +169,9 @@ class Utf8Sink<Body = unknown> {
   }
 
   /** Returns what the parser makes of the complete text. */
-  async parse(): Promise<Body> {
+  parse(): Body {
     try {
-      return await this.#parser.end();
+      return this.#parser.end();
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       const byte = this.#skippedBytes + error.byteOffset;

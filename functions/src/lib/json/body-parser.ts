@@ -1,3 +1,5 @@
+import { findSyntaxError } from './syntax-error';
+
 /** Parses a request body whose text arrives in chunks, cut anywhere. */
 export interface BodyParser<Body> {
   /** @throws PayloadTooLargeError */
@@ -28,4 +30,22 @@ export class JsonSyntaxError extends Error {
 export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
   parser.write(text);
   return parser.end();
+}
+
+/** Collects a small body and parses it at its end. */
+export function createJsonParser<Body>(validate: (value: unknown) => Body): BodyParser<Body> {
+  const texts: string[] = [];
+  return {
+    write: (text) => void texts.push(text),
+    end: () => validate(parseJson(texts.splice(0).join(''))),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const index = findSyntaxError(text) ?? text.length;
+    throw new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), index === text.length);
+  }
 }

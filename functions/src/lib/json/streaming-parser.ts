@@ -1,14 +1,16 @@
-import { Tokenizer, TokenizerError, TokenType, type ParsedTokenInfo } from '@streamparser/json';
 import { PayloadTooLargeError, type PayloadLimit } from '../errors';
-import { JsonSyntaxError, type BodyParser } from './body-parser';
-import { TokenText } from './token-text';
+import { JsonSyntaxError } from './body-parser';
+import { Chunk } from './chunk';
+import { MemberBuffer, type MemberHandler } from './member-buffer';
+import { findSyntaxError } from './syntax-error';
 
-/** Receives the members of an object that is too large for memory, in their order in the text. */
-export interface MemberHandler {
-  /** An object starts. Of several with the same name the last one counts, as with `JSON.parse`. */
-  onObjectStart(): void;
-  onMember(name: string, value: unknown): void;
-}
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 
 export interface StreamingJsonOptions {
   /** The member of the outermost object whose members are streamed. */
@@ -17,66 +19,71 @@ export interface StreamingJsonOptions {
   envelopeLimit: PayloadLimit;
   /** For each name, and each value, in the streamed member. */
   memberLimit: PayloadLimit;
-  handler: MemberHandler;
 }
 
-/** What a token may be: one of these, or a name or a value. */
-const NAME = 1;
-const COLON = 2;
-const VALUE = 4;
-const COMMA = 8;
-const CLOSE = 16;
-
-const OPENING_BRACE = 0x7b;
-
-/** What the tokenizer gets before the text: until the end of a first string or number it skips byte order marks. */
-const PREFIX = '""';
+/** Text outside the streamed member. */
+interface EnvelopePart {
+  text: string;
+  byteOffset: number;
+}
 
 /**
  * Parses the JSON of an object with one member, itself an object, that may be too large for memory. Accepts the texts that
- * `JSON.parse` accepts. A library finds the tokens; here their order is checked and values are made of them.
+ * `JSON.parse` accepts, which does the parsing: here the text is only cut at the members' colons, commas and braces.
  *
- * The library's own `TokenParser` takes 250 bytes of memory for an open array, so 256 MiB for a text of 1 MiB.
+ * Members are parsed in batches, as an array of names and values in turn. In an object, V8 of Node 24 may confuse escaped
+ * names (https://github.com/nodejs/node/issues/63785): a price would be stored for another product.
  */
-export class StreamingJsonParser implements BodyParser<unknown> {
-  readonly #options: StreamingJsonOptions | undefined;
-  readonly #tokenizer = new Tokenizer();
-  /** What may come next. */
-  #expected = VALUE;
-  /** Names and values in the open objects and arrays, outermost first. */
-  #parts: unknown[] = [];
-  /** Of each open object or array: where its own parts begin, and the token that closes it. */
-  readonly #starts: number[] = [];
-  readonly #closers: TokenType[] = [];
-  /** Like all offsets here, with the prefix. */
-  #byteLength = PREFIX.length;
-  /** Bytes that do not count as text outside the streamed member. */
-  #streamedBytes = PREFIX.length;
-  /** While the streamed member is open: where it begins, and where the current name or value in it begins. */
-  #streamStart = 0;
-  #memberStart: number | undefined;
-  /** Of the first syntax error. */
-  #errorOffset: number | undefined;
+export class StreamingJsonParser {
+  readonly #options: StreamingJsonOptions;
+  readonly #handler: MemberHandler;
+  #envelope: EnvelopePart[] = [];
+  #envelopeBytes = 0;
+  /** How many objects and arrays are open. */
+  #depth = 0;
+  #inString = false;
+  #isEscaped = false;
+  /** The last string directly in the outermost object since a comma; before a brace, the member's name. */
+  #lastKey = '';
+  /** While the streamed member is open. */
+  #memberBuffer: MemberBuffer | undefined;
+  #byteOffset = 0;
+  #syntaxError: JsonSyntaxError | undefined;
 
-  /** @param options without them, nothing is streamed */
-  constructor(options?: StreamingJsonOptions) {
+  constructor(options: StreamingJsonOptions, handler: MemberHandler) {
     this.#options = options;
-    Object.assign(this.#tokenizer, { bufferedString: new TokenText(), bufferedNumber: new TokenText() });
-    this.#tokenizer.onToken = () => undefined;
-    this.#tokenizer.write(PREFIX);
-    this.#tokenizer.onToken = (token) => this.#onToken(token);
+    this.#handler = handler;
   }
 
   /** @throws PayloadTooLargeError */
   write(text: string): void {
-    const bytes = Buffer.from(text);
-    const start = this.#byteLength;
-    this.#byteLength += bytes.length;
-    if (this.#errorOffset === undefined) this.#tokenize(() => this.#tokenizer.write(bytes));
-    // After an error nothing tells the streamed member from the text outside it: any object may be it.
-    if (this.#errorOffset !== undefined && bytes.includes(OPENING_BRACE, Math.max(0, this.#errorOffset - start)))
-      this.#streamedBytes = Infinity;
-    this.#assertWithinLimits(this.#byteLength);
+    if (this.#syntaxError !== undefined) return;
+    const chunk = new Chunk(text, this.#byteOffset);
+    for (let i = this.#inString ? this.#skipString(chunk, 0, 0) + 1 : 0; i < text.length; i += 1) {
+      const code = text.charCodeAt(i);
+      switch (code) {
+        case QUOTE:
+          if (this.#depth === 1) this.#lastKey = '';
+          i = this.#skipString(chunk, i, i + 1);
+          break;
+        case OPEN_OBJECT:
+        case OPEN_ARRAY:
+          this.#depth += 1;
+          if (this.#depth === 2 && code === OPEN_OBJECT) this.#openObject(chunk, i);
+          break;
+        case COLON:
+        case COMMA:
+          if (this.#depth === 1 && code === COMMA) this.#lastKey = '';
+          if (this.#depth === 2) this.#endToken(chunk, i, code === COLON);
+          break;
+        case CLOSE_OBJECT:
+        case CLOSE_ARRAY:
+          this.#depth -= 1;
+          if (this.#depth === 1) this.#closeObject(chunk, i);
+          break;
+      }
+    }
+    this.#endChunk(chunk);
   }
 
   /**
@@ -84,129 +91,107 @@ export class StreamingJsonParser implements BodyParser<unknown> {
    * @throws JsonSyntaxError
    */
   end(): unknown {
-    if (this.#errorOffset === undefined) this.#tokenize(() => this.#tokenizer.end());
-    if (this.#expected !== 0) this.#errorOffset ??= this.#byteLength;
-    if (this.#errorOffset === undefined) return this.#parts[0];
-    throw new JsonSyntaxError(this.#errorOffset - PREFIX.length, this.#errorOffset === this.#byteLength);
+    if (this.#memberBuffer === undefined && this.#syntaxError === undefined) {
+      try {
+        return JSON.parse(this.#envelope.map(({ text }) => text).join('')) as unknown;
+      } catch {
+        // Located below.
+      }
+    }
+    throw (this.#syntaxError ??= this.#locateSyntaxError(''));
   }
 
-  #tokenize(step: () => void): void {
+  /**
+   * @param start index of the string's opening quote, or 0 in a later chunk
+   * @param from index of the first character to look at
+   * @returns index of the closing quote, or the chunk's length
+   */
+  #skipString(chunk: Chunk, start: number, from: number): number {
+    const { text } = chunk;
+    let i = from;
+    this.#inString = true;
+    while (i < text.length) {
+      if (!this.#isEscaped) i = chunk.nextInString(i);
+      if (!this.#isEscaped && text.charCodeAt(i) === QUOTE) {
+        this.#inString = false;
+        break;
+      }
+      this.#isEscaped = !this.#isEscaped && i < text.length;
+      i += 1;
+    }
+    if (this.#depth === 1) this.#lastKey += text.slice(start, i + 1);
+    return Math.min(i, text.length);
+  }
+
+  #openObject(chunk: Chunk, index: number): void {
+    if (this.#syntaxError !== undefined || !this.#isStreamedMember()) return;
+    this.#addEnvelopePart(chunk, index + 1);
+    const byteOffset = chunk.byteOffsetAt(index + 1);
+    this.#memberBuffer = new MemberBuffer(this.#handler, byteOffset, this.#options.memberLimit);
+  }
+
+  #endToken(chunk: Chunk, index: number, isName: boolean): void {
+    if (this.#memberBuffer === undefined) return;
+    const isJson = this.#memberBuffer.endToken(chunk.takePart(index), isName);
+    if (!isJson) this.#syntaxError = this.#locateSyntaxError(chunk.text.charAt(index));
+    chunk.partStart = index + 1;
+  }
+
+  #closeObject(chunk: Chunk, index: number): void {
+    if (this.#memberBuffer === undefined) return;
+    const isJson = this.#memberBuffer.end(chunk.takePart(index));
+    if (!isJson) this.#syntaxError = this.#locateSyntaxError(chunk.text.charAt(index));
+    this.#memberBuffer = undefined;
+  }
+
+  #endChunk(chunk: Chunk): void {
+    const { length } = chunk.text;
+    if (this.#memberBuffer === undefined) this.#addEnvelopePart(chunk, length);
+    else this.#memberBuffer.append(chunk.takePart(length));
+    this.#byteOffset = chunk.byteOffsetAt(length);
+  }
+
+  #addEnvelopePart(chunk: Chunk, end: number): void {
+    if (this.#syntaxError !== undefined) return;
+    const byteOffset = chunk.byteOffsetAt(chunk.partStart);
+    this.#envelope.push({ byteOffset, text: chunk.takePart(end) });
+    this.#envelopeBytes += chunk.byteOffsetAt(end) - byteOffset;
+    if (this.#envelopeBytes > this.#options.envelopeLimit.bytes)
+      throw new PayloadTooLargeError(this.#options.envelopeLimit);
+  }
+
+  #isStreamedMember(): boolean {
+    if (!this.#lastKey.includes('\\')) return this.#lastKey === `"${this.#options.streamedMember}"`;
     try {
-      step();
-    } catch (error) {
-      const offset = this.#locate(error);
-      this.#assertWithinLimits(offset);
-      this.#errorOffset = offset;
-      if (this.#memberStart !== undefined) this.#streamedBytes = Infinity;
-      this.#memberStart = undefined;
-      this.#parts = [];
+      return JSON.parse(this.#lastKey) === this.#options.streamedMember;
+    } catch {
+      return false;
     }
   }
 
-  /** @returns offset of the first syntax error. @throws any other error */
-  #locate(error: unknown): number {
-    if (error instanceof JsonSyntaxError) return error.byteOffset + PREFIX.length;
-    if (!(error instanceof TokenizerError)) throw error;
-    const [, position, state] = /(?:position "(\d+)"\) in state |state: )([A-Z]+)/.exec(error.message) ?? [];
-    const isExpected = (this.#expected & (state === 'STRING' ? NAME | VALUE : VALUE)) !== 0;
-    if (state === 'START' || isExpected) return Number(position ?? this.#byteLength);
-    // The tokenizer noticed an error within a token that must not even begin.
-    return Reflect.get(this.#tokenizer, 'offset') as number;
+  /**
+   * Locates the first error, which may be before the one that was noticed, and drops all text.
+   *
+   * @param terminator the character at which the members proved not to be JSON, empty at the end of the text
+   */
+  #locateSyntaxError(terminator: string): JsonSyntaxError {
+    const text = this.#envelope.map((part) => part.text).join('');
+    const index = findSyntaxError(text) ?? text.length;
+    const byteOffset =
+      index === text.length && this.#memberBuffer !== undefined
+        ? this.#memberBuffer.locateSyntaxError(terminator)
+        : this.#envelopeByteOffset(index);
+    this.#memberBuffer = undefined;
+    this.#envelope = [];
+    return new JsonSyntaxError(byteOffset, terminator === '' && byteOffset === this.#byteOffset);
   }
 
-  #assertWithinLimits(offset: number): void {
-    if (this.#options === undefined) return;
-    const { envelopeLimit, memberLimit } = this.#options;
-    if (this.#memberStart === undefined) {
-      if (offset - this.#streamedBytes > envelopeLimit.bytes) throw new PayloadTooLargeError(envelopeLimit);
-    } else if (offset - this.#memberStart > memberLimit.bytes) throw new PayloadTooLargeError(memberLimit);
-  }
-
-  #onToken({ token, value, offset }: ParsedTokenInfo): void {
-    switch (token) {
-      case TokenType.LEFT_BRACE:
-      case TokenType.LEFT_BRACKET:
-        this.#expect(VALUE, offset);
-        this.#open(token === TokenType.LEFT_BRACE, offset);
-        break;
-      case TokenType.RIGHT_BRACE:
-      case TokenType.RIGHT_BRACKET:
-        this.#expect(token === this.#closers.at(-1) ? CLOSE : 0, offset);
-        this.#close(token, offset);
-        break;
-      case TokenType.COLON:
-        this.#expect(COLON, offset);
-        this.#endMemberPart(offset);
-        this.#expected = VALUE;
-        break;
-      case TokenType.COMMA:
-        this.#expect(COMMA, offset);
-        this.#endMemberPart(offset);
-        this.#expected = this.#closers.at(-1) === TokenType.RIGHT_BRACE ? NAME : VALUE;
-        break;
-      default:
-        this.#expect(token === TokenType.STRING ? NAME | VALUE : VALUE, offset);
-        this.#parts.push(value);
-        if ((this.#expected & NAME) !== 0) this.#expected = COLON;
-        else this.#endValue();
+  #envelopeByteOffset(index: number): number {
+    let start = 0;
+    for (const { text, byteOffset } of this.#envelope) {
+      if (index < start + text.length) return byteOffset + Buffer.byteLength(text.slice(0, index - start));
+      start += text.length;
     }
+    return this.#byteOffset;
   }
-
-  #expect(role: number, offset: number): void {
-    if ((this.#expected & role) === 0) throw new JsonSyntaxError(offset - PREFIX.length, false);
-  }
-
-  #open(isObject: boolean, offset: number): void {
-    const isMember = this.#starts.length === 1 && this.#closers[0] === TokenType.RIGHT_BRACE;
-    this.#starts.push(this.#parts.length);
-    this.#closers.push(isObject ? TokenType.RIGHT_BRACE : TokenType.RIGHT_BRACKET);
-    this.#expected = (isObject ? NAME : VALUE) | CLOSE;
-    if (isObject && isMember && this.#parts.at(-1) === this.#options?.streamedMember) {
-      this.#assertWithinLimits(offset + 1);
-      this.#memberStart = this.#streamStart = offset + 1;
-      this.#options?.handler.onObjectStart();
-    }
-  }
-
-  #close(token: TokenType, offset: number): void {
-    this.#endMemberPart(offset);
-    if (this.#memberStart !== undefined && this.#starts.length === 2) {
-      this.#streamedBytes += offset - this.#streamStart;
-      this.#memberStart = undefined;
-    }
-    this.#closers.pop();
-    const start = this.#starts.pop() ?? 0;
-    if (token === TokenType.RIGHT_BRACKET) this.#parts.push(this.#parts.splice(start));
-    else this.#parts[start] = toObject(this.#parts, start);
-    this.#endValue();
-  }
-
-  #endValue(): void {
-    this.#expected = this.#starts.length > 0 ? COMMA | CLOSE : 0;
-    if (this.#memberStart === undefined || this.#starts.length !== 2) return;
-    const value = this.#parts.pop();
-    this.#options?.handler.onMember(this.#parts.pop() as string, value);
-  }
-
-  /** At a colon, comma or brace: ends a name or value of the streamed member, if there is one. */
-  #endMemberPart(offset: number): void {
-    if (this.#memberStart === undefined || this.#starts.length !== 2) return;
-    this.#assertWithinLimits(offset);
-    this.#memberStart = offset + 1;
-  }
-}
-
-/** Makes an object of names and values in turn. */
-function toObject(parts: unknown[], start: number): unknown {
-  const object: Record<string, unknown> = {};
-  for (let i = start; i < parts.length; i += 2) {
-    const name = parts[i] as string;
-    const value = parts[i + 1];
-    // Assigned, it would be the prototype.
-    if (name === '__proto__')
-      Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
-    else object[name] = value;
-  }
-  parts.length = start;
-  return object;
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ValidationError, type FieldError } from '../errors';
 import type { BodyParser } from '../json/body-parser';
-import { StreamingJsonParser, type MemberHandler } from '../json/streaming-parser';
+import type { MemberHandler } from '../json/member-buffer';
+import { StreamingJsonParser } from '../json/streaming-parser';
 import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../payload-limits';
 import { expectedError, toFieldErrors, describeReceived, textField } from './requests';
 
@@ -120,7 +121,7 @@ const STREAMING_OPTIONS = {
 /** @returns a parser that returns the submission or throws a {@link ValidationError} with at most 100 field errors */
 export function createPriceListParser(): BodyParser<PriceListSubmission> {
   const validator = new ProductsValidator();
-  const json = new StreamingJsonParser({ ...STREAMING_OPTIONS, handler: validator });
+  const json = new StreamingJsonParser(STREAMING_OPTIONS, validator);
   return { write: (text) => json.write(text), end: () => toSubmission(json.end(), validator) };
 }
 

@@ -7,7 +7,7 @@ import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import type * as functions from '../../../../src/index';
 import { createTimeout } from '../../../../src/lib/clock';
 import { createBodyTimeoutError, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
-import { createJsonParser } from '../../../../src/lib/json/json-parser';
+import { createJsonParser } from '../../../../src/lib/json/body-parser';
 import { MAX_READ_BODY_BYTES } from '../../../../src/lib/payload-limits';
 import { assertResponse } from '../../../support/responses';
 import { sendRequest } from '../../../support/http';

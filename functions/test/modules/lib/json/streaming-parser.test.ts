@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { PayloadTooLargeError } from '../../../../src/lib/errors';
 import { JsonSyntaxError } from '../../../../src/lib/json/body-parser';
 import { StreamingJsonParser } from '../../../../src/lib/json/streaming-parser';
+import { findSyntaxError } from '../../../../src/lib/json/syntax-error';
 import { anyCharacter } from '../../../support/arbitrary-text';
-import { findSyntaxError } from '../../../support/find-syntax-error';
 
 type Member = [name: string, value: unknown];
 
@@ -26,12 +26,9 @@ const options = {
 /** Parses a text that is cut at these places, but for those within a character. @throws JsonSyntaxError */
 function parse(text: string, cuts: readonly number[]): Read {
   let members: Member[] = [];
-  const parser = new StreamingJsonParser({
-    ...options,
-    handler: {
-      onObjectStart: () => (members = []),
-      onMember: (name, value) => void members.push([name, value]),
-    },
+  const parser = new StreamingJsonParser(options, {
+    onObjectStart: () => (members = []),
+    onMember: (name, value) => void members.push([name, value]),
   });
   const places = cuts.map((cut) => cut % (text.length + 1)).filter((cut) => !/[\udc00-\udfff]/.test(text.charAt(cut)));
   const starts = [0, ...places.sort((a, b) => a - b), text.length];
@@ -99,7 +96,7 @@ const scalar = fc.constantFrom<unknown>(
   'é\ufeff𝄞',
 );
 
-/** Names without escapes: with them, what `JSON.parse` says of a whole text is no measure (docs/decisions/0010-read-as-it-arrives.md). */
+/** Names without escapes: with them, what `JSON.parse` says of a whole text is no measure (see LargeJson). */
 const plainName = fc.constantFrom('large', 'large', 'a', '', '__proto__', 'é', '7', 'سوق', '𝄞', 'a\ufeff');
 
 /** JSON as anybody may write it, with white space and with names that come twice. */
@@ -242,27 +239,6 @@ describe('a limit', () => {
     const text = (bytes: number) => `{"large":{"${'x'.repeat(bytes - 2)}":1}}`;
     expect(outcomes(text(MEMBER_BYTES))).toEqual(accepted);
     expect(outcomes(text(MEMBER_BYTES + 1))).toEqual(rejected('product'));
-  });
-
-  test('holds for a text that is not JSON, unless an object follows that may be the large one', () => {
-    const text = (rest: string) => `{"other":x,${rest}`;
-    expect(outcomes(text('\0'.repeat(ENVELOPE_BYTES)))).toEqual(rejected('outside_products'));
-    expect(outcomes(text(' '.repeat(ENVELOPE_BYTES - 11)))).toEqual(Array(3).fill(new JsonSyntaxError(9, false)));
-    const members = text(`"large":{"a":"${'x'.repeat(ENVELOPE_BYTES)}"}}`);
-    expect(outcomes(members)).toEqual(Array(3).fill(new JsonSyntaxError(9, false)));
-    const within = `{"large":{"a":x,"b":"${'x'.repeat(ENVELOPE_BYTES)}"}}`;
-    expect(outcomes(within)).toEqual(Array(3).fill(new JsonSyntaxError(14, false)));
-  });
-
-  test('is exceeded or not before a syntax error, not after it', () => {
-    const value = (bytes: number) => `{"large":{"a":"${'x'.repeat(bytes - 2)}"x`;
-    expect(outcomes(value(MEMBER_BYTES))).toEqual(Array(3).fill(new JsonSyntaxError(14 + MEMBER_BYTES, false)));
-    expect(outcomes(value(MEMBER_BYTES + 1))).toEqual(rejected('product'));
-    const outside = (bytes: number) => `{"é":"${'x'.repeat(bytes - 8)}"x`;
-    expect(outcomes(outside(ENVELOPE_BYTES - 1))).toEqual(
-      Array(3).fill(new JsonSyntaxError(ENVELOPE_BYTES - 1, false)),
-    );
-    expect(outcomes(outside(ENVELOPE_BYTES + 1))).toEqual(rejected('outside_products'));
   });
 
   test('does not hold for all members together', () => {

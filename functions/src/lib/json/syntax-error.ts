@@ -2,10 +2,13 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
 
+const SPACES = /[ \t\n\r]*/y;
+
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | 'comma or end';
 
 /**
- * Finds where a text stops being JSON, by the grammar alone: tests compare the service with it.
+ * Finds where a text stops being JSON. `JSON.parse` tells the position for some errors only. Slower than `JSON.parse`, so
+ * only for a text that it has rejected.
  *
  * @returns index of the first character that no JSON text continues with, the text's length if it ends too early,
  * undefined if it is JSON
@@ -27,7 +30,7 @@ class SyntaxScanner {
   scan(): number | undefined {
     let expected: Expected | undefined = 'value';
     while (expected !== undefined) {
-      while (this.#isAt(' \t\n\r')) this.#index += 1;
+      this.#skipSpaces();
       if (this.#index === this.#text.length) break;
       expected = this.#scanToken(expected);
     }
@@ -116,6 +119,12 @@ class SyntaxScanner {
     const start = this.#index;
     while (this.#skip('0123456789'));
     return this.#index > start;
+  }
+
+  #skipSpaces(): void {
+    SPACES.lastIndex = this.#index;
+    SPACES.test(this.#text);
+    this.#index = SPACES.lastIndex;
   }
 
   #isAt(characters: string): boolean {
