@@ -61,6 +61,7 @@ export default {
     project('product', 'test'),
     project('bench', 'bench'),
   ],
+  testSequencer: '<rootDir>/scripts/jest/sequencer.cjs',
   // Test files wait for processes, disks and timers as much as for processors.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
   // Ends a test that hangs. It says nothing of how fast one should be: machines are busy.

@@ -147,7 +147,6 @@ test('an outage that outlasts the lease ends in 200 if no other step was taken o
 test('an attempt whose lease cannot be renewed writes no entry until it is, or another step ends it', async () => {
   passAtEntries(21 * SECOND, 1, 1);
   let entriesAfterwards = 0;
-  let renewals = 0;
   service.firestore.faults.inject({
     rpc: 'Commit',
     match: isEntries,
@@ -155,15 +154,14 @@ test('an attempt whose lease cannot be renewed writes no entry until it is, or a
     times: Number.MAX_SAFE_INTEGER,
     action: { kind: 'call', run: () => void (entriesAfterwards += 1) },
   });
+  const renewals = { rpc: 'Commit', match: isRenewal } as const;
+  service.firestore.faults.inject({ ...renewals, times: 11, action: { kind: 'error', code: 'INTERNAL' } });
   service.firestore.faults.inject({
-    rpc: 'Commit',
-    match: isRenewal,
-    times: Number.MAX_SAFE_INTEGER,
+    ...renewals,
+    nth: 12,
     action: {
       kind: 'call',
       run: async () => {
-        renewals += 1;
-        if (renewals < 12) throw new Error('no renewal');
         // A later request finds the lease expired.
         shiftMs += LEASE_DURATION_MS;
         const { status, headers } = await submit();
