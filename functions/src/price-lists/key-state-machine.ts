@@ -115,14 +115,17 @@ function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number):
 
 function getCaller(event: KeyEvent): KeyCaller {
   switch (event.kind) {
+    case 'submitted':
+    case 'renewed':
+    case 'completed':
+    case 'failed':
+      return event.attempt;
     case 'inspected':
       return event.by;
     case 'resumed':
       return { owner: event.owner };
     case 'released':
       return {};
-    default:
-      return event.attempt;
   }
 }
 

@@ -40,14 +40,18 @@ const points = ['before', 'after'] as const;
 
 let service: TestService;
 
+/** Replaces the pauses of the service, and those of the client library. */
+function replacePauses(pause: (ms: number, signal?: AbortSignal) => Promise<void>): void {
+  systemClock.sleep = pause;
+  setTimeoutHandler((resume, ms) => void pause(ms).then(resume));
+}
+
 beforeAll(async () => {
   service = await startTestService();
-  const sleep = systemClock.sleep.bind(systemClock);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
   useTestBatches();
-  Object.assign(systemClock, { sleep: (ms: number, signal: AbortSignal) => sleep(ms / COMPRESSION, signal) });
-  setTimeoutHandler((resume, ms) => void setTimeout(ms / COMPRESSION).then(resume));
+  replacePauses((ms, signal) => setTimeout(ms / COMPRESSION, undefined, { signal }));
 });
 
 afterAll(() => service.close());
@@ -135,13 +139,12 @@ let skippedMs = 0;
 /** Shortens pauses much more but counts them whole: minutes of retries take a second, and no lease ends for a slow machine. */
 function countWholePauses(): void {
   const now = () => Date.now() + skippedMs;
-  const pause = async (ms: number, signal?: AbortSignal) => {
+  systemClock.now = now;
+  replacePauses(async (ms, signal) => {
     const until = now() + Math.ceil(ms);
     await setTimeout(ms / COMPRESSION / 10, undefined, { signal });
     skippedMs += Math.max(0, until - now());
-  };
-  Object.assign(systemClock, { now, sleep: pause });
-  setTimeoutHandler((resume, ms) => void pause(ms).then(resume));
+  });
 }
 
 describe('a fault that lasts', () => {
