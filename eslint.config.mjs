@@ -40,7 +40,17 @@ export default tseslint.config(
   },
   {
     files: ['functions/src/**'],
-    rules: { 'max-lines': ['error', 300], 'max-lines-per-function': ['error', 50] },
+    rules: {
+      'max-lines': ['error', 300],
+      'max-lines-per-function': ['error', 50],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "ImportDeclaration[source.value='zod'] > ImportSpecifier[imported.name='z']",
+          message: "Use `import * as z`: `z` brings every language's messages into the bundle.",
+        },
+      ],
+    },
   },
   { files: ['**/*.mjs', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },

@@ -53,6 +53,9 @@ const REPLACED = {
   'firebase-admin/auth': throwing('getAuth'),
   // The SDK loads this client, which administers databases, with the client that it uses.
   './firestore_admin_client': throwing('FirestoreAdminClient'),
+  // An earlier version of the client, and the messages of bundles of documents for browsers.
+  './v1beta1': throwing('FirestoreClient'),
+  '../protos/firestore_v1_proto_api': NO_MESSAGES,
   // Traces go nowhere without an OpenTelemetry SDK, which the service does not have.
   './telemetry/enabled-trace-util':
     "export { DisabledTraceUtil as EnabledTraceUtil } from './telemetry/disabled-trace-util';",
@@ -91,11 +94,24 @@ const leanSdk = {
     }));
     // V8 parses JSON faster than the same object as source.
     onLoad({ filter: /\.json$/ }, async ({ path }) => {
-      const text = JSON.stringify(await json(path));
+      const content = await json(path);
+      const text = JSON.stringify(path.endsWith('/protos/v1.json') ? withoutDescriptors(content) : content);
       return { contents: `module.exports = JSON.parse(${JSON.stringify(text)});` };
     });
   },
 };
+
+/** Definitions of Firestore's messages without those of descriptors and of options for code generators, which none contains. */
+function withoutDescriptors({ nested: { google } }) {
+  const { api: _options, protobuf, ...services } = google.nested;
+  const names = Object.keys(protobuf.nested);
+  const sent = names.filter(
+    (name) => !/Descriptor|Options$|^(Edition|FeatureSet|SourceCodeInfo|GeneratedCodeInfo)/.test(name),
+  );
+  return {
+    nested: { google: { nested: { ...services, protobuf: { ...protobuf, nested: pick(protobuf.nested, sent) } } } },
+  };
+}
 
 /** A module whose exports throw when they are called. */
 function throwing(...names) {
@@ -181,11 +197,23 @@ async function bundle(functions) {
       // As `require`, since Node gives an `import()` of CommonJS another default export than esbuild does.
       const supported = { 'dynamic-import': false };
       const { code } = await transform(text, { format: 'cjs', platform: 'node', target: 'node24', supported });
-      return [path.slice(path.lastIndexOf('/') + 1), code];
+      return [path.slice(path.lastIndexOf('/') + 1), compileModulesEagerly(code)];
     }),
   );
   const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith(`${leanSdk.name}:`));
   return { bundled, inputs };
+}
+
+/**
+ * Has V8 compile the function around each CommonJS module with the file, and so into the compile cache. By default it compiles
+ * a function when it is first called, at every cold start; one in parentheses it expects to be called at once.
+ */
+function compileModulesEagerly(code) {
+  const modules = /(?<=__commonJS\)?\(\{\n {2}"[^"\n]+")(\([^)\n]*\) \{\n.*?^ {2}\})(?=\n\}\);$)/gms;
+  const eager = code.replace(modules, ': (function$1)');
+  if (/__commonJS\)?\(\{\n(?! {2}"[^"\n]+": \(function\()/.test(eager))
+    throw new Error('A CommonJS module is not recognized.');
+  return eager;
 }
 
 /** Prunes the lock file to the manifest's packages, with the manifest's own `dev` marks. */

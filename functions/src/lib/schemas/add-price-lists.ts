@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
 import type { BodyParser } from '../json/body-parser';
 import type { MemberHandler } from '../json/member-buffer';

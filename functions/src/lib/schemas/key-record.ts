@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`; see docs/data-model.md.
