@@ -6,6 +6,9 @@ import { resolve } from 'node:path';
 process.env.NODE_COMPILE_CACHE ??= resolve('functions/.dev/compile-cache');
 module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
+/** No client of a test has credentials; the SDK would look for them on the network. */
+process.env.METADATA_SERVER_DETECTION = 'none';
+
 /** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */
 const roots = [
   'functions/src',

@@ -13,7 +13,7 @@ export type Variant = (typeof variants)[number];
 /** Measured beside them for the processor time of a large read (variants/bytes.ts, variants/sdk-outside-domain.ts). */
 export type Baseline = 'bytes' | 'sdkOutsideDomain';
 
-/** The six functions, as the manifest of a deployment names them. */
+/** The functions that are measured, as the manifest of a deployment names them. */
 export const operations = [
   'getMarkets',
   'getTeams',

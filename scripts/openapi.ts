@@ -18,5 +18,10 @@ void (async () => {
   await installToolPackages('scripts/openapi');
   const generator = 'scripts/openapi/node_modules/openapi-typescript/bin/cli.js';
   await promisify(execFile)(process.execPath, [generator, 'docs/openapi.json', '--output', `${CLIENT}/api.ts`]);
-  console.log(['Written:', 'docs/openapi.json', `${CLIENT}/api.ts`, `${CLIENT}/operations.ts`, ...pages].join('\n  '));
-})();
+  console.log(
+    ['Up to date:', 'docs/openapi.json', `${CLIENT}/api.ts`, `${CLIENT}/operations.ts`, ...pages].join('\n  '),
+  );
+})().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+});

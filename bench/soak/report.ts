@@ -47,7 +47,7 @@ export function renderSoakText({
     ),
     `SIGTERM failed ${stop.failedCreations} creations in progress; the process ${stop.exitCode === null ? 'was killed after 10 s' : `exited with ${stop.exitCode}`}.`,
     `The sweep resumed ${sweep['resumed'] ?? 0} attempts, deferred ${sweep['deferred'] ?? 0}, left ${sweep['left'] ?? 0}. The last key was completed ${seconds(completedMs)} s after the traffic.`,
-    `Memory of the six processes together: ${Math.round(total[0] ?? 0)} MB at first, ${Math.round(Math.max(...total))} MB at most, ${Math.round(total.at(-1) ?? 0)} MB at last.`,
+    `Memory of the functions' processes together: ${Math.round(total[0] ?? 0)} MB at first, ${Math.round(Math.max(...total))} MB at most, ${Math.round(total.at(-1) ?? 0)} MB at last.`,
     `Held after garbage collection, before and after, MB: ${Object.entries(heapMegabytes)
       .map(([name, { before, after }]) => `${name} ${Math.round(before)} and ${Math.round(after)}`)
       .join(', ')}.`,
@@ -117,7 +117,7 @@ export function renderSoakChart({ options, trafficMs, responses, disturbances, m
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${2 * HEIGHT}" font-family="sans-serif">`,
     `<rect width="${WIDTH}" height="${2 * HEIGHT}" fill="#fff"/>`,
     panel(0, `Responses per second, ${options.connections} connections`, rate),
-    panel(HEIGHT, 'Resident memory of the six processes, MB', total),
+    panel(HEIGHT, "Resident memory of the functions' processes, MB", total),
     ...axis,
     '</svg>',
     '',

@@ -36,7 +36,7 @@ import {
 } from './traffic';
 
 /**
- * Mixed traffic against the six functions, each in a process of its own as in production, with `sweep --watch` beside
+ * Mixed traffic against all functions, each in a process of its own as in production, with `sweep --watch` beside
  * them. Firestore hangs for a while, add price lists is stopped by SIGTERM and started again, Firestore is dead for a
  * while. Every response is checked as it comes, and the database at the end: nothing lost, nothing twice, no key left.
  */
@@ -78,7 +78,7 @@ export interface SoakReport {
   sweep: Record<string, number>;
   /** From the end of the traffic until no key was in progress or required review. */
   completedMs: number;
-  /** Resident megabytes of each of the six processes, by milliseconds since the start. */
+  /** Resident megabytes of each function's process, by milliseconds since the start. */
   memory: { at: number; megabytes: Record<OperationName, number> }[];
   /** Megabytes that each process held once its garbage was collected, before the traffic and after it. */
   heapMegabytes: Record<OperationName, { before: number; after: number }>;

@@ -14,7 +14,7 @@ const FIRST_COLUMNS = ['name', 'boq_list_id', 'status'];
 /** A SHA-256 in hex is cut, an id that Firestore makes is not. */
 const MAX_ID_TEXT = 40;
 
-/** What each collection of the service holds. */
+/** What collections hold, in the order of the overview. Any other follows without a text. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   teams: 'Teams',
   markets: 'Markets with their currencies',

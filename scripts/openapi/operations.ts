@@ -46,6 +46,28 @@ const DATE_RANGE =
   '`start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.';
 const NO_PAGINATION = 'No pagination: one response has everything.';
 
+const order = {
+  customer_data: { customer_id: 'cus-113', customer_name: 'Blue Nile Civil Works Ltd' },
+  invoice_id: 'inv-2026-00318',
+  market_id: 'mkt-ken',
+  team_id: 'team-east-africa',
+};
+const malformedOrder = {
+  customer_data: { customer_id: null, customer_name: null },
+  invoice_id: null,
+  market_id: null,
+  team_id: 'team-east-africa',
+};
+const supplyOrder = {
+  id: 'sup-2026-0046',
+  invoices: [
+    {
+      name: 'sup-2026-0046-invoice-1.pdf',
+      url: 'https://documents.example.com/supply-orders/sup-2026-0046/sup-2026-0046-invoice-1.pdf',
+    },
+  ],
+};
+
 const descriptions: Record<OperationName, OperationDescription> = {
   getOrdersByTeam: {
     tag: 'Organisation data',
@@ -60,8 +82,11 @@ const descriptions: Record<OperationName, OperationDescription> = {
       schema: responses.ordersByTeamResponseSchema,
       description: 'The orders, keyed by their identifiers.',
       examples: {
-        found: { summary: 'Two orders, one of them incomplete', value: examples.responses.orders },
-        none: { summary: 'No order matches', value: examples.responses.noOrders },
+        found: {
+          summary: 'Two orders, one of them incomplete',
+          value: { orders: { 'ord-2026-00318': order, 'ord-bad-missing': malformedOrder }, count: 2 },
+        },
+        none: { summary: 'No order matches', value: { orders: {}, count: 0 } },
       },
     },
   },
@@ -73,7 +98,16 @@ const descriptions: Record<OperationName, OperationDescription> = {
       schema: responses.warehousesResponseSchema,
       description: 'The warehouses, keyed by their identifiers.',
       examples: {
-        found: { summary: 'Two warehouses, one of them without a name', value: examples.responses.warehouses },
+        found: {
+          summary: 'Two warehouses, one of them without a name',
+          value: {
+            warehouses: {
+              'wh-nbo-1': { name: 'Nairobi Embakasi', country_iso: 'KEN' },
+              'wh-coo-1': { name: null, country_iso: 'BEN' },
+            },
+            count: 2,
+          },
+        },
       },
     },
   },
@@ -84,7 +118,12 @@ const descriptions: Record<OperationName, OperationDescription> = {
     response: {
       schema: responses.marketsResponseSchema,
       description: 'The markets, keyed by their identifiers.',
-      examples: { found: { summary: 'One market', value: examples.responses.markets } },
+      examples: {
+        found: {
+          summary: 'One market',
+          value: { markets: { 'mkt-ken': { name: 'Kenya', country_iso: 'KEN', currency_iso: 'KES' } }, count: 1 },
+        },
+      },
     },
   },
   getTeams: {
@@ -94,7 +133,12 @@ const descriptions: Record<OperationName, OperationDescription> = {
     response: {
       schema: responses.teamsResponseSchema,
       description: 'The teams, keyed by their identifiers.',
-      examples: { found: { summary: 'One team', value: examples.responses.teams } },
+      examples: {
+        found: {
+          summary: 'One team',
+          value: { teams: { 'team-east-africa': { name: 'East Africa', country_iso: 'KEN' } }, count: 1 },
+        },
+      },
     },
   },
   supplyOrdersInvoices: {
@@ -112,7 +156,10 @@ const descriptions: Record<OperationName, OperationDescription> = {
       schema: responses.supplyOrdersInvoicesResponseSchema,
       description: 'The supply orders, oldest first.',
       examples: {
-        found: { summary: 'Two supply orders, one without invoices', value: examples.responses.supplyOrders },
+        found: {
+          summary: 'Two supply orders, one without invoices',
+          value: { supply_orders: [supplyOrder, { id: 'sup-2026-0047', invoices: [] }], count: 2 },
+        },
       },
     },
   },

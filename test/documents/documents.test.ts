@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
+import { collections } from '../../functions/src/lib/firestore/collections';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 
 /** The documents keep what they promise: links lead somewhere, code is code, and calls get the answers that are shown. */
@@ -35,6 +36,11 @@ test.each(documents)('the links of %s lead to files and headings that exist', (d
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target) && !leadsSomewhere(document, target));
   expect(broken).toEqual([]);
+});
+
+test('docs/data-model.md has a row for each collection of functions/src/lib/firestore/collections.ts', () => {
+  const page = readFileSync('docs/data-model.md', 'utf8');
+  expect(Object.values(collections).filter((name) => !page.includes(`\n| \`${name}\` `))).toEqual([]);
 });
 
 test('every block of code says what language it is in', () => {

@@ -140,7 +140,6 @@ const killGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => pid !== und
 /** A client of a Firestore on this machine. */
 export function createFirestoreClient(address: string): Firestore {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  process.env['METADATA_SERVER_DETECTION'] = 'none';
   return new Firestore({ projectId: PROJECT });
 }
 

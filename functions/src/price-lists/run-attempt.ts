@@ -43,22 +43,19 @@ export async function runAttempt(
   return completeAttempt(info, lease, context, lastChunk);
 }
 
-/**
- * Calls `fn`, and again after a transient error until the signal aborts: an outage costs time, not the attempt. Each try
- * holds the lease when it starts.
- */
+/** Options of retries within an attempt: until the signal aborts, as an outage costs time, not the attempt. */
+const untilAborted = (options: RetryOptions): RetryOptions => ({ ...options, maxElapsedMs: Infinity });
+
+/** Calls `fn`, and again after a transient error until the signal aborts. Each try holds the lease when it starts. */
 export const retryUnderLease = <T>(
   lease: Lease,
   fn: (signal: AbortSignal) => Promise<T>,
   options: RetryOptions,
 ): Promise<T> =>
-  retry(
-    async (signal) => {
-      await lease.keep(signal);
-      return fn(signal);
-    },
-    { ...options, maxElapsedMs: Infinity },
-  );
+  retry(async (signal) => {
+    await lease.keep(signal);
+    return fn(signal);
+  }, untilAborted(options));
 
 /**
  * Writes entries of both lists side by side, each list batch by batch. When one list fails, the other stops after its
@@ -72,8 +69,6 @@ export async function writePendingEntries(
   onWritten: (entries: number) => void = () => undefined,
 ): Promise<void> {
   const pace = new Pace(context.clock);
-  // An outage costs time, not the attempt: its signal ends the retries.
-  const retryOptions = { ...context, maxElapsedMs: Infinity };
   let stopped = false;
   lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
   const write = async (kind: ListKind) => {
@@ -87,7 +82,7 @@ export async function writePendingEntries(
           await lease.keep(signal);
           await writeEntryBatch(context.db, kind, creation, batch);
         };
-        await retry((signal) => pace.call(() => writeBatch(signal), signal), retryOptions);
+        await retry((signal) => pace.call(() => writeBatch(signal), signal), untilAborted(context));
         lease.advance(batch.ids.length);
         onWritten(batch.ids.length);
       }

@@ -24,9 +24,6 @@ export function rawClient(address: string): RawClient {
 /** `projects/*\/databases/*` of a client, which the SDK does not export. */
 export const databaseName = (db: Firestore): string => (db as unknown as { formattedName: string }).formattedName;
 
-// Otherwise the generated client looks for Google's metadata server.
-process.env['METADATA_SERVER_DETECTION'] = 'none';
-
 let projects = 0;
 
 export async function startFirestoreTestServer(options: FirestoreOptions = {}): Promise<FirestoreTestServer> {

@@ -5,10 +5,10 @@ const time = new Date(2026, 10, 21, 9, 5, 7, 42);
 const getTime = () => time;
 const entry = {
   severity: 'NOTICE',
-  message: 'getTeams responded 401',
+  message: 'getTeams answered 401',
   event: 'request',
   status: 401,
-  reason: 'no API key presented',
+  reason: 'no API key in the request',
   count: null,
 };
 
@@ -23,12 +23,12 @@ test('a piped line is JSON with the time in front and every field unchanged', ()
 
 test('a line on a terminal has the time of day, the severity, the message and the fields that have a value', () => {
   expect(formatForTerminal({})).toBe(
-    '09:05:07.042 NOTICE  getTeams responded 401 event=request status=401 reason="no API key presented"',
+    '09:05:07.042 NOTICE  getTeams answered 401 event=request status=401 reason="no API key in the request"',
   );
 });
 
 test('a stack follows on its own lines', () => {
-  expect(formatForTerminal({ stack: '    at a\n    at b' })).toMatch(/presented"\n {4}at a\n {4}at b$/);
+  expect(formatForTerminal({ stack: '    at a\n    at b' })).toMatch(/request"\n {4}at a\n {4}at b$/);
 });
 
 test('control characters of a field do not reach the terminal', () => {

@@ -1,6 +1,6 @@
 /**
- * Names of collections and of the fields in queries. A database with other names needs changes in this file only. All
- * times are integer Unix milliseconds; see docs/data-model.md.
+ * Names of collections and of the fields in queries: for a database with other names, change these and
+ * firestore.indexes.json. All times are integer Unix milliseconds; see docs/data-model.md.
  */
 export const collections = {
   orders: 'orders',

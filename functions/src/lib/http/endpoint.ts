@@ -15,8 +15,8 @@ import { sendResponse, type OutgoingResponse } from './response';
 import { shutdown, stopOnSigterm, type StoppableRequest } from './shutdown';
 
 /**
- * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md and
- * scripts/openapi/document.ts tell it to clients, functions/test/support/common-errors.ts tests it.
+ * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md, docs/architecture.md
+ * and scripts/openapi/document.ts tell it, functions/test/support/common-errors.ts tests it.
  *
  *     request id                         the client's if well-formed, else a new one
  *     preflight     204, 403             only where browsers may call

@@ -23,16 +23,16 @@ export function readOrders(context: CallContext, request: OrdersByTeamRequest): 
     ...createTeamDateRangeQuery(collections.orders, field, request, status),
     fields: [field.customerId, field.customerName, field.invoice, field.market, field.team],
   };
-  return streamRecords(context, query, ({ id, fields }) => [
+  return streamRecords(context, query, ({ id, fields: stored }) => [
     id,
     {
       customer_data: {
-        customer_id: readText(getPath(fields, field.customerId)),
-        customer_name: readText(getPath(fields, field.customerName)),
+        customer_id: readText(getPath(stored, field.customerId)),
+        customer_name: readText(getPath(stored, field.customerName)),
       },
-      invoice_id: readText(getPath(fields, field.invoice)),
-      market_id: readText(getPath(fields, field.market)),
-      team_id: readText(getPath(fields, field.team)),
+      invoice_id: readText(getPath(stored, field.invoice)),
+      market_id: readText(getPath(stored, field.market)),
+      team_id: readText(getPath(stored, field.team)),
     },
   ]);
 }
@@ -44,9 +44,9 @@ export function readSupplyOrders(
 ): RecordBatches<SupplyOrder> {
   const field = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, field, request, request.status);
-  return streamRecords(context, { ...query, fields: [field.invoices] }, ({ id, fields }) => ({
+  return streamRecords(context, { ...query, fields: [field.invoices] }, ({ id, fields: stored }) => ({
     id,
-    invoices: readInvoices(getPath(fields, field.invoices)),
+    invoices: readInvoices(getPath(stored, field.invoices)),
   }));
 }
 
@@ -58,7 +58,7 @@ export const readTeams = (context: CallContext) => readNamedRecords(context, col
 export function readMarkets(context: CallContext): RecordBatches<IdentifiedRecord<Market>> {
   const { name, country, currency } = fields.market;
   const query = { collection: collections.markets, fields: [name, country, currency] };
-  return streamRecords(context, query, ({ id, fields }) => [id, toMarket(fields)]);
+  return streamRecords(context, query, ({ id, fields: stored }) => [id, toMarket(stored)]);
 }
 
 export function toMarket(market: StoredFields): Market {
@@ -80,7 +80,7 @@ function readNamedRecords(
   field: NamedRecordFields,
 ): RecordBatches<IdentifiedRecord<NamedRecord>> {
   const query = { collection, fields: [field.name, field.country] };
-  return streamRecords(context, query, ({ id, fields }) => [id, toNamedRecord(fields, field)]);
+  return streamRecords(context, query, ({ id, fields: stored }) => [id, toNamedRecord(stored, field)]);
 }
 
 /** Ordered by creation time, so that one index serves the range and the order. @param status null for any */
