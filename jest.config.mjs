@@ -67,6 +67,8 @@ export default {
   testSequencer: '<rootDir>/scripts/jest/sequencer.cjs',
   // Test files wait for processes, disks and timers as much as for processors.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  // On a busy machine a worker that has no more to do takes longer to end than Jest's half a second.
+  workerGracefulExitTimeout: 5_000,
   // Ends a test that hangs. It says nothing of how fast one should be: machines are busy.
   testTimeout: 120_000,
 };
