@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { timeRequest, type BenchRequest } from './client';
-import { createOrdersBody, createPriceListPayload, createSupplyOrdersBody, seed, seedMarket } from './data';
+import { createOrdersBody, createPriceListPayload, createSupplyOrdersBody } from './data';
 import { computeRatioStats, computeStats } from './measure';
 import { atMost, type BenchContext } from './metrics';
 import { createFunctionEnv, packages, type BenchDatabase, type Operation } from './stack';
@@ -14,10 +14,9 @@ const POLL_MS = 2;
 /** So few that a list of them adds nothing to a cold start. */
 const TEAMS = 50;
 
-/** Cold starts of each function, interleaved with those of a function that does nothing. Needs an empty database. */
+/** Cold starts of each function, interleaved with those of a function that does nothing. */
 export async function measureColdStarts({ plan, database, add, onProgress }: BenchContext): Promise<void> {
-  await seed(database, TEAMS, []);
-  await seedMarket(database);
+  await database.fill(TEAMS, []);
   for (const operation of plan.coldStartFunctions) {
     const scenario = `cold start of ${operation}`;
     onProgress(scenario);

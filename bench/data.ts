@@ -1,44 +1,53 @@
-import { Firestore, type DocumentData } from '@google-cloud/firestore';
-import { PROJECT_ID, type BenchDatabase } from './stack';
+import type { PlainDocument } from '../local/firestore';
 
 /** The bench's data and request bodies. */
 
+export const PROJECT_ID = 'demo-price-lists';
+
 export const MARKETS = 50;
+
+/** The market of price lists. */
+const PRICE_LIST_MARKET = 'market-0';
 
 export const teamId = (orders: number): string => `team-with-${orders}`;
 
-/** Writes markets, teams, and one team with `size` orders per size. */
-export async function seed(
-  { address }: Pick<BenchDatabase, 'address'>,
-  teams: number,
-  orders: readonly number[],
-): Promise<void> {
-  process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  const firestore = new Firestore({ projectId: PROJECT_ID });
-  await write(firestore, 'markets', MARKETS, marketOf);
-  await write(firestore, 'teams', teams, (i) => ({
-    name: `Team ${i}`,
-    country_iso: 'egy',
-    members: [`user-${i}`, `user-${i + 1}`],
-    created_at: START + i,
-  }));
-  for (const size of orders) await write(firestore, 'orders', size, (i) => orderOf(i, teamId(size)), `${size}-`);
-  await firestore.terminate();
+/** Creates markets, teams, and one team with `size` orders per size. */
+export function createRecords(teams: number, orders: readonly number[]): PlainDocument[] {
+  return [
+    { collection: 'markets', id: PRICE_LIST_MARKET, data: marketOf(0) },
+    ...toRecords('markets', MARKETS, marketOf),
+    ...toRecords('teams', teams, teamOf),
+    ...orders.flatMap((size) => toRecords('orders', size, (i) => orderOf(i, teamId(size)), `${size}-`)),
+  ];
 }
+
+type Data = PlainDocument['data'];
+
+const toRecords = (collection: string, count: number, createData: (i: number) => Data, prefix = ''): PlainDocument[] =>
+  Array.from({ length: count }, (_, i) => {
+    return { collection, id: `${prefix}${collection}-${String(i).padStart(7, '0')}`, data: createData(i) };
+  });
 
 /** The first order's time; each later one is a second younger. */
 const START = Date.UTC(2026, 0, 1);
 const STATUSES = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'];
 
-const marketOf = (i: number): DocumentData => ({
+const marketOf = (i: number): Data => ({
   name: { en: `Market ${i}`, ar: `سوق ${i}`, fr: `Marché ${i}` },
   country_iso: 'EGY',
   currency_iso: 'egp',
   regions: ['north', 'south'],
 });
 
+const teamOf = (i: number): Data => ({
+  name: `Team ${i}`,
+  country_iso: 'egy',
+  members: [`user-${i}`, `user-${i + 1}`],
+  created_at: START + i,
+});
+
 /** About 600 bytes, of which 200 are in a response. */
-const orderOf = (i: number, team_id: string): DocumentData => ({
+const orderOf = (i: number, team_id: string): Data => ({
   team_id,
   market_id: `market-${i % MARKETS}`,
   invoice_id: `invoice-${i}`,
@@ -56,34 +65,6 @@ const orderOf = (i: number, team_id: string): DocumentData => ({
   ],
 });
 
-async function write(
-  firestore: Firestore,
-  collection: string,
-  count: number,
-  record: (i: number) => DocumentData,
-  prefix = '',
-): Promise<void> {
-  let next = 0;
-  const writer = async () => {
-    while (next < count) {
-      const batch = firestore.batch();
-      for (const end = Math.min(count, next + 500); next < end; next += 1) {
-        batch.set(firestore.doc(`${collection}/${prefix}${collection}-${String(next).padStart(7, '0')}`), record(next));
-      }
-      await batch.commit();
-    }
-  };
-  await Promise.all([writer(), writer(), writer(), writer()]);
-}
-
-/** Writes the market of price lists. */
-export async function seedMarket({ address }: BenchDatabase): Promise<void> {
-  process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  const firestore = new Firestore({ projectId: PROJECT_ID });
-  await firestore.doc('markets/market-0').set(marketOf(0));
-  await firestore.terminate();
-}
-
 export const createOrdersBody = (orders: number): Buffer =>
   json({ team_id: teamId(orders), status: 'ALL', start_date: '2026-01-01', end_date: '2027-01-01' });
 
@@ -96,7 +77,7 @@ let lists = 0;
 export function createPriceListPayload(products: number): Buffer {
   lists += 1;
   const info = {
-    market_id: 'market-0',
+    market_id: PRICE_LIST_MARKET,
     boq_list_id: `boq-${lists}`,
     currency_iso: 'EGP',
     date: '06/2026',

@@ -1,7 +1,7 @@
 import { writeOptions } from '../functions/src/lib/runtime-options';
 import { sendHeadersOnly, throughput, type BenchRequest } from './client';
 import { measureColdStarts } from './cold-start';
-import { MARKETS, createOrdersBody, createPriceListPayload, seed, seedMarket } from './data';
+import { MARKETS, createOrdersBody, createPriceListPayload } from './data';
 import {
   computeRatioStats,
   computeStats,
@@ -20,8 +20,7 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   await validation(bench);
   await measureColdStarts(bench);
   bench.onProgress('filling the database');
-  await seed(
-    database,
+  await database.fill(
     plan.teams,
     plan.orders.map(({ size }) => size),
   );
@@ -286,10 +285,7 @@ async function priceLists(
 ): Promise<void> {
   const scenario = `add ${formatCount(products)} products`;
   onProgress(scenario);
-  const resetDatabase = async () => {
-    await database.clear();
-    await seedMarket(database);
-  };
+  const resetDatabase = () => database.fill(0, []);
   if (rounds > 0) {
     await withFunctions(variants, 'addPriceLists', database, async (side) => {
       const measured = await measureInterleaved(side, rounds, async ({ port }) => {
@@ -347,8 +343,7 @@ async function largestBodies({ database, add, onProgress }: BenchContext): Promi
   const memory: `${number}GiB` = writeOptions.memory;
   const scenario = `${concurrency} lists of 32 MB at once`;
   onProgress(scenario);
-  await database.clear();
-  await seedMarket(database);
+  await database.fill(0, []);
   await withFunctions(['service'], 'addPriceLists', database, async ({ service: { port, pid } }) => {
     const bodies = Array.from({ length: concurrency }, () => createPriceListPayload(380_000));
     const responses = await Promise.all(bodies.map((body) => requestOk(port, post(body))));

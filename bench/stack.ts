@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
+import { PROJECT_ID } from './data';
 
 /** The processes of the bench: one embedded Firestore, and one Node process per measured function. */
 
@@ -24,7 +25,6 @@ export const operations = [
 ] as const;
 export type Operation = (typeof operations)[number];
 
-export const PROJECT_ID = 'demo-price-lists';
 export const BENCH_API_KEY = 'bench-key';
 
 /** In node_modules, from where the variants resolve the packages that are not bundled. */
@@ -100,29 +100,35 @@ export async function runValidationBenchmark(products: number, runs: number): Pr
   return times;
 }
 
+/** Asks the database for other data. */
+export interface FillRequest {
+  teams: number;
+  orders: readonly number[];
+}
+
 /** The embedded Firestore of a bench. */
 export interface BenchDatabase {
   address: string;
   /** RPCs received so far. */
   calls: () => Promise<number>;
-  /** Drops all data. */
-  clear: () => Promise<void>;
+  /** Has {@link createRecords} in place of all data. */
+  fill: (teams: number, orders: readonly number[]) => Promise<void>;
   stop: () => Promise<void>;
 }
 
 export async function startDatabase(): Promise<BenchDatabase> {
   const child = fork('scripts/run.mjs', ['bench/firestore.ts'], { execArgv: ['--max-old-space-size=12000'] });
   const [{ address }] = (await once(child, 'message')) as [{ address: string }];
-  const ask = async (what: string): Promise<number> => {
-    child.send(what);
+  const ask = async (message: FillRequest | 'counts'): Promise<number> => {
+    child.send(message);
     const [{ calls }] = (await once(child, 'message')) as [{ calls: number }];
     return calls;
   };
   return {
     address,
     calls: () => ask('counts'),
-    clear: async () => {
-      await ask('clear');
+    fill: async (teams, orders) => {
+      await ask({ teams, orders });
     },
     stop: () => stop(child),
   };

@@ -5,9 +5,9 @@ import { startFirestore, type IndexDefinitions } from '../../local/firestore';
 import { Indexes } from '../../local/firestore/indexes';
 import { getFieldsSize, getNameSize, type MapValue } from '../../local/firestore/values';
 import type { BenchRequest } from '../client';
-import { createOrdersBody, createPriceListPayload, createSupplyOrdersBody, seed } from '../data';
+import { createOrdersBody, createPriceListPayload, createRecords, createSupplyOrdersBody, PROJECT_ID } from '../data';
 import { requestOk } from '../measure';
-import { operations, PROJECT_ID, startFunction, type FunctionProcess, type Operation } from '../stack';
+import { operations, startFunction, type FunctionProcess, type Operation } from '../stack';
 import type { CountedCall } from './model';
 
 /** Counts what calls of the built service use, on an embedded Firestore that sees every document. */
@@ -32,7 +32,7 @@ export async function countCalls(
   const functions = new Map<Operation, FunctionProcess>();
   const calls: CountedCall[] = [];
   try {
-    await seed({ address: firestore.address }, 1_000, orderSizes);
+    await firestore.addIfEmpty(PROJECT_ID, createRecords(1_000, orderSizes));
     await seedPlaces(firestore.address);
     const pass = { kind: 'delay', ms: 0 } as const;
     firestore.faults.inject({
