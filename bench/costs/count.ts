@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Firestore } from '@google-cloud/firestore';
 import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
-import { startFirestore, type IndexDefinitions } from '../../local/firestore';
+import { startFirestore, type IndexDefinitions, type PlainDocument } from '../../local/firestore';
 import { Indexes } from '../../local/firestore/indexes';
 import { getFieldsSize, getNameSize, type MapValue } from '../../local/firestore/values';
 import type { BenchRequest } from '../client';
@@ -32,8 +31,7 @@ export async function countCalls(
   const functions = new Map<Operation, FunctionProcess>();
   const calls: CountedCall[] = [];
   try {
-    await firestore.addIfEmpty(PROJECT_ID, createRecords(1_000, orderSizes));
-    await seedPlaces(firestore.address);
+    await firestore.addIfEmpty(PROJECT_ID, [...createRecords(1_000, orderSizes), ...PLACES]);
     const pass = { kind: 'delay', ms: 0 } as const;
     firestore.faults.inject({
       rpc: 'Commit',
@@ -149,13 +147,14 @@ export function measureStorage(documents: ReadonlyMap<string, MapValue>, definit
   return storage;
 }
 
-async function seedPlaces(address: string): Promise<void> {
-  process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  const firestore = new Firestore({ projectId: PROJECT_ID });
-  const batch = firestore.batch();
-  const place = { name: 'Somewhere', country_iso: 'KEN' };
-  for (let i = 0; i < 50; i += 1) batch.set(firestore.doc(`warehouses/warehouse-${i}`), place);
-  await batch.commit();
-  await firestore.doc('markets/market-0').set({ name: { en: 'Market' }, country_iso: 'EGY', currency_iso: 'EGP' });
-  await firestore.terminate();
-}
+/** The warehouses, and in place of the bench's a market of the least fields. */
+const PLACES: readonly PlainDocument[] = [
+  ...Array.from({ length: 50 }, (_, i) => {
+    return { collection: 'warehouses', id: `warehouse-${i}`, data: { name: 'Somewhere', country_iso: 'KEN' } };
+  }),
+  {
+    collection: 'markets',
+    id: 'market-0',
+    data: { name: { en: 'Market' }, country_iso: 'EGY', currency_iso: 'EGP' },
+  },
+];

@@ -1,4 +1,5 @@
 import { FieldPath, type DocumentSnapshot } from '@google-cloud/firestore';
+import { SAMPLE_COLLECTIONS } from '../sample/records';
 import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
 import { html, type Content, type Html } from './html';
 import { DATA_ROOT, toDataUrl } from './urls';
@@ -14,13 +15,9 @@ const FIRST_COLUMNS = ['name', 'boq_list_id', 'status'];
 /** A SHA-256 in hex is cut, an id that Firestore makes is not. */
 const MAX_ID_TEXT = 40;
 
-/** What collections hold, in the order of the overview. Any other follows without a text. */
+/** What each collection of the service holds. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  teams: 'Teams',
-  markets: 'Markets with their currencies',
-  warehouses: 'Warehouses',
-  orders: 'Orders of the teams',
-  supply_orders: 'Supply orders with their invoices',
+  ...SAMPLE_COLLECTIONS,
   price_lists: 'Price lists: status, and an entry per product',
   expected_forward_costs: 'Expected forward costs: status, and an entry per product',
   price_list_requests: 'Accepted requests with their payloads',

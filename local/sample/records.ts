@@ -1,8 +1,17 @@
 import { createRandom, type Random } from './random';
 
+/** The collections of the sample data, and what each holds. */
+export const SAMPLE_COLLECTIONS = {
+  teams: 'Teams',
+  markets: 'Markets with their currencies',
+  warehouses: 'Warehouses',
+  orders: 'Orders of the teams',
+  supply_orders: 'Supply orders with their invoices',
+};
+
 /** One document of the sample data. All times are integer Unix milliseconds. */
 export interface SampleRecord {
-  collection: 'orders' | 'warehouses' | 'markets' | 'teams' | 'supply_orders';
+  collection: keyof typeof SAMPLE_COLLECTIONS;
   id: string;
   data: Record<string, unknown>;
 }

@@ -48,6 +48,12 @@ test('the examples of requests are valid', () => {
   }
 });
 
+test('the examples of responses are what their schemas say, and nothing else', () => {
+  for (const { response } of getOperations()) {
+    for (const { value } of Object.values(response.examples)) expect(response.schema.parse(value)).toEqual(value);
+  }
+});
+
 /** For each rule of product identifiers, some that keep it and some that break it. */
 const identifiers = [
   ...['a', 'cement-50kg', 'a b', 'ä', '😀', '__', '___', '_a_', '__a', 'a__', '...', 'constructor', '0', '-'],

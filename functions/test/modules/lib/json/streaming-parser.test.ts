@@ -96,7 +96,7 @@ const scalar = fc.constantFrom<unknown>(
   'é\ufeff𝄞',
 );
 
-/** Names without escapes: with them, what `JSON.parse` says of a whole text is no measure (see LargeJson). */
+/** Names without escapes: with them, what `JSON.parse` says of a whole text is no measure (docs/decisions/0010-read-as-it-arrives.md). */
 const plainName = fc.constantFrom('large', 'large', 'a', '', '__proto__', 'é', '7', 'سوق', '𝄞', 'a\ufeff');
 
 /** JSON as anybody may write it, with white space and with names that come twice. */
@@ -239,6 +239,14 @@ describe('a limit', () => {
     const text = (bytes: number) => `{"large":{"${'x'.repeat(bytes - 2)}":1}}`;
     expect(outcomes(text(MEMBER_BYTES))).toEqual(accepted);
     expect(outcomes(text(MEMBER_BYTES + 1))).toEqual(rejected('product'));
+  });
+
+  test('holds for a text that is not JSON', () => {
+    const text = (rest: string) => `{"other":x,${rest}`;
+    expect(outcomes(text('\0'.repeat(ENVELOPE_BYTES)))).toEqual(rejected('outside_products'));
+    expect(outcomes(text(' '.repeat(ENVELOPE_BYTES - 11)))).toEqual(Array(3).fill(new JsonSyntaxError(9, false)));
+    const within = `{"large":{"a":x,"b":"${'x'.repeat(ENVELOPE_BYTES)}"}}`;
+    expect(outcomes(within)).toEqual(rejected('product'));
   });
 
   test('does not hold for all members together', () => {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { createJsonParser, JsonSyntaxError, parseText } from '../../../../src/lib/json/body-parser';
 import { findSyntaxError } from '../../../../src/lib/json/syntax-error';
 
 /** A control character is nowhere allowed in JSON, neither in a string nor between tokens. */
@@ -30,7 +31,7 @@ test('finds the end of a text that is a part of JSON', () => {
 });
 
 test('finds an error exactly in the texts that JSON.parse rejects', () => {
-  const characters = fc.constantFrom(...Array.from('{}[]:,"\\ \n019-+.eEtrufalsn\u0001é'));
+  const characters = fc.constantFrom(...Array.from('{}[]:,"\\ \n019-+.eEtrufalsn\u0001é\ufeff'));
   fc.assert(
     fc.property(fc.string({ unit: characters, maxLength: 8 }), (text) => {
       expect(findSyntaxError(text) === undefined).toBe(isJson(text));
@@ -68,8 +69,24 @@ test.each([
   [String.raw`"\u12g4"`, 5],
   ['NaN', 0],
   ['{"a":1}}', 7],
+  // The error is within a token that must not begin.
+  ['{"a" "b\\x"}', 5],
+  ['[1 "b', 3],
+  ['{tru}', 1],
+  ['[0 -]', 3],
+  ['1 tru', 2],
+  ['\ufeff1', 0],
+  ['{\ufeff"a":1}', 1],
+  ['[[\ufeff1]]', 2],
 ])('%j stops being JSON at %d', (text, index) => {
   expect(findSyntaxError(text)).toBe(index);
+});
+
+test('a small body is rejected with the place of its error', () => {
+  const parse = (text: string) => parseText(createJsonParser(String), text);
+  expect(() => parse('{"é":1,}')).toThrow(new JsonSyntaxError(8, false));
+  expect(() => parse('{"é":1')).toThrow(new JsonSyntaxError(7, true));
+  expect(parse('"é"')).toBe('é');
 });
 
 test('a million open arrays need no stack', () => {
