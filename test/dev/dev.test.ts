@@ -130,7 +130,9 @@ describe('npm run dev', () => {
   });
 
   test('log lines are JSON with a time, and Ctrl-C stops everything', async () => {
-    await call(local.address('getTeams'), { headers: { ...headers, 'x-request-id': 'logged-once' } });
+    // One save may be two builds, and the first of them, which fails late, may have ended the wait of the test before.
+    const request = { headers: { ...headers, 'x-request-id': 'logged-once' } };
+    await waitFor(async () => (await call(local.address('getTeams'), request)).status === 200);
     await waitFor(() => local.output.stdout.includes('logged-once'));
     const lines = local.output.stdout.split('\n').filter((line) => line.includes('logged-once'));
     expect(lines).toHaveLength(1);
