@@ -52,8 +52,8 @@ export class Shutdown {
   async stop(clock: Clock): Promise<void> {
     const startedAt = clock.now();
     this.#isStopping = true;
-    logInstanceStopping(this.#requests.size);
     for (const server of this.#servers) server.close();
+    logInstanceStopping(this.#requests.size);
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
 
     const reason = new StoppedError('the instance is stopping');
