@@ -46,14 +46,10 @@ export async function readBody<Body>(
   assertJsonContentType(getContentType(request));
   const sink = new Utf8Sink(parser);
   const { rawBody } = request;
-  if (rawBody === undefined) {
-    await pipeBody(request, sink, options);
-  } else {
-    if (rawBody.length > options.maxBytes) throw payloadTooLarge(options);
-    sink.write(rawBody);
-    sink.end();
-  }
-  return sink.parse();
+  if (rawBody === undefined) return pipeBody(request, sink, options);
+  if (rawBody.length > options.maxBytes) throw payloadTooLarge(options);
+  sink.write(rawBody);
+  return sink.end();
 }
 
 const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
@@ -91,15 +87,15 @@ function getContentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
 }
 
 /**
- * Streams the body to its end. After an error the request's stream is left flowing and not destroyed, because its socket
+ * Streams the body to its end and returns the parsed value. After an error the request's stream is left flowing and not destroyed, because its socket
  * still has to carry the response.
  */
-async function pipeBody(request: IncomingMessage, sink: Utf8Sink, options: ReadOptions): Promise<void> {
+async function pipeBody<Body>(request: IncomingMessage, sink: Utf8Sink<Body>, options: ReadOptions): Promise<Body> {
   const gunzip = getContentEncoding(request) === 'gzip' ? createGunzip() : undefined;
   const { maxBytes, signal } = options;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(options);
 
-  const { promise: completed, resolve, reject } = Promise.withResolvers<undefined>();
+  const { promise: completed, resolve, reject } = Promise.withResolvers<Body>();
   const onLimit = () => reject(payloadTooLarge(options));
   const onAbort = () => reject(signal.reason as Error);
   const onClientGone = () => reject(invalidBody('The body ended before it was complete'));
@@ -122,12 +118,9 @@ async function pipeBody(request: IncomingMessage, sink: Utf8Sink, options: ReadO
   };
   const source = gunzip === undefined ? request : request.pipe(gunzip);
   source.on('data', (bytes: Buffer) => rejectErrors(() => sink.write(bytes)));
-  source.on('end', () => {
-    rejectErrors(() => sink.end());
-    resolve(undefined);
-  });
+  source.on('end', () => rejectErrors(() => resolve(sink.end())));
   try {
-    await completed;
+    return await completed;
   } finally {
     signal.removeEventListener('abort', onAbort);
     gunzip?.destroy();
@@ -146,57 +139,62 @@ function limitBytes(maxBytes: number, onLimit: () => void): (chunk: Buffer) => v
   };
 }
 
-const BYTE_ORDER_MARK = '\ufeff';
-const BYTE_ORDER_MARK_BYTES = 3;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+
+/** Bytes that are decoded at a time, however small the chunks are in which a client sends them. */
+const MIN_DECODED_BYTES = 64 * 1024;
 
 /** Decodes chunks of bytes for a parser of their text, without a byte order mark. */
-class Utf8Sink<Body = unknown> {
+class Utf8Sink<Body> {
   readonly #parser: BodyParser<Body>;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  #isStart = true;
-  #skippedBytes = 0;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #skippedBytes: number | undefined;
 
   constructor(parser: BodyParser<Body>) {
     this.#parser = parser;
   }
 
   write(bytes: Buffer): void {
-    this.#decode(bytes);
-  }
-
-  end(): void {
-    this.#decode();
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+    if (this.#heldBytes >= MIN_DECODED_BYTES) this.#decode(true);
   }
 
   /** Returns what the parser makes of the complete text. */
-  parse(): Body {
+  end(): Body {
+    this.#decode(false);
+    return this.#parse(() => this.#parser.end());
+  }
+
+  #decode(stream: boolean): void {
+    const bytes = Buffer.concat(this.#held);
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#skippedBytes ??= bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+      ? BYTE_ORDER_MARK.length
+      : 0;
+    let text: string;
     try {
-      return this.#parser.end();
+      text = this.#decoder.decode(bytes, { stream });
+    } catch {
+      throw invalidBody('Expected UTF-8, received other bytes');
+    }
+    this.#parse(() => this.#parser.write(text));
+  }
+
+  #parse<T>(step: () => T): T {
+    try {
+      return step();
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
-      const byte = this.#skippedBytes + error.byteOffset;
+      const byte = (this.#skippedBytes ?? 0) + error.byteOffset;
       throw invalidBody(
         error.isAtEnd
           ? `Expected JSON, received text that ends too early, at byte ${byte}`
           : `Expected JSON, received other text at byte ${byte}`,
       );
     }
-  }
-
-  #decode(bytes?: Buffer): void {
-    let text: string;
-    try {
-      text = this.#decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch {
-      throw invalidBody('Expected UTF-8, received other bytes');
-    }
-    if (this.#isStart && text !== '') {
-      this.#isStart = false;
-      if (text.startsWith(BYTE_ORDER_MARK)) {
-        this.#skippedBytes = BYTE_ORDER_MARK_BYTES;
-        text = text.slice(1);
-      }
-    }
-    this.#parser.write(text);
   }
 }

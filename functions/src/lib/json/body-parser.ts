@@ -1,8 +1,8 @@
-import { findSyntaxError } from './syntax-error';
+import { findSyntaxError } from './scanner';
 
 /** Parses a request body whose text arrives in chunks, cut anywhere. */
 export interface BodyParser<Body> {
-  /** @throws PayloadTooLargeError */
+  /** @throws JsonSyntaxError, PayloadTooLargeError */
   write(text: string): void;
   /**
    * @returns the body, after its last chunk

@@ -1,16 +1,16 @@
 import { PayloadTooLargeError, type PayloadLimit } from '../errors';
 import { JsonSyntaxError } from './body-parser';
-import { Chunk } from './chunk';
-import { MemberBuffer, type MemberHandler } from './member-buffer';
-import { findSyntaxError } from './syntax-error';
+import { JsonScanner } from './scanner';
 
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
+/** A member, up to its comma, whose value may be an object without others, and without braces and escapes in its strings. */
+const PLAIN_MEMBER = /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{[^{}\\]*\})[ \t\n\r]*,/y;
+
+/** Receives the members of an object that is too large for memory, in their order in the text. */
+export interface MemberHandler {
+  /** An object starts. Of several with the same name the last one counts, as with `JSON.parse`. */
+  onObjectStart(): void;
+  onMember(name: string, value: unknown): void;
+}
 
 export interface StreamingJsonOptions {
   /** The member of the outermost object whose members are streamed. */
@@ -21,177 +21,158 @@ export interface StreamingJsonOptions {
   memberLimit: PayloadLimit;
 }
 
-/** Text outside the streamed member. */
-interface EnvelopePart {
-  text: string;
-  byteOffset: number;
-}
-
 /**
  * Parses the JSON of an object with one member, itself an object, that may be too large for memory. Accepts the texts that
  * `JSON.parse` accepts, which does the parsing: here the text is only cut at the members' colons, commas and braces.
  *
- * Members are parsed in batches, as an array of names and values in turn. In an object, V8 of Node 24 may confuse escaped
- * names (https://github.com/nodejs/node/issues/63785): a price would be stored for another product.
+ * Each name is parsed as a value. As a name, V8 of Node 24 may take it for another one
+ * (https://github.com/nodejs/node/issues/63785): a price would be stored for another product.
  */
 export class StreamingJsonParser {
   readonly #options: StreamingJsonOptions;
   readonly #handler: MemberHandler;
-  #envelope: EnvelopePart[] = [];
-  #envelopeBytes = 0;
-  /** How many objects and arrays are open. */
-  #depth = 0;
-  #inString = false;
-  #isEscaped = false;
-  /** The last string directly in the outermost object since a comma; before a brace, the member's name. */
-  #lastKey = '';
-  /** While the streamed member is open. */
-  #memberBuffer: MemberBuffer | undefined;
+  readonly #scanner = new JsonScanner();
+  /** What has arrived since the last part. */
+  #text = '';
+  /** Bytes of the text before it. */
   #byteOffset = 0;
-  #syntaxError: JsonSyntaxError | undefined;
+  /** Where in it the next token is looked for. */
+  #index = 0;
+  /** Where in it the current part begins: of the envelope, or a member's name or value. */
+  #partStart = 0;
+  /** The text outside the streamed member. */
+  #envelope = '';
+  #envelopeBytes = 0;
+  /** The last name in the outermost object, as it is written. */
+  #envelopeName = '';
+  #isStreaming = false;
+  #memberName: string | undefined;
 
   constructor(options: StreamingJsonOptions, handler: MemberHandler) {
     this.#options = options;
     this.#handler = handler;
   }
 
-  /** @throws PayloadTooLargeError */
+  /**
+   * A token is read again with each chunk until it is complete, so chunks should not be much smaller than tokens may be.
+   *
+   * @throws JsonSyntaxError, PayloadTooLargeError
+   */
   write(text: string): void {
-    if (this.#syntaxError !== undefined) return;
-    const chunk = new Chunk(text, this.#byteOffset);
-    for (let i = this.#inString ? this.#skipString(chunk, 0, 0) + 1 : 0; i < text.length; i += 1) {
-      const code = text.charCodeAt(i);
-      switch (code) {
-        case QUOTE:
-          if (this.#depth === 1) this.#lastKey = '';
-          i = this.#skipString(chunk, i, i + 1);
-          break;
-        case OPEN_OBJECT:
-        case OPEN_ARRAY:
-          this.#depth += 1;
-          if (this.#depth === 2 && code === OPEN_OBJECT) this.#openObject(chunk, i);
-          break;
-        case COLON:
-        case COMMA:
-          if (this.#depth === 1 && code === COMMA) this.#lastKey = '';
-          if (this.#depth === 2) this.#endToken(chunk, i, code === COLON);
-          break;
-        case CLOSE_OBJECT:
-        case CLOSE_ARRAY:
-          this.#depth -= 1;
-          if (this.#depth === 1) this.#closeObject(chunk, i);
-          break;
-      }
-    }
-    this.#endChunk(chunk);
+    this.#text += text;
+    this.#scan(false);
   }
 
   /**
    * @returns the value, with the streamed member empty
-   * @throws JsonSyntaxError
+   * @throws JsonSyntaxError, PayloadTooLargeError
    */
   end(): unknown {
-    if (this.#memberBuffer === undefined && this.#syntaxError === undefined) {
-      try {
-        return JSON.parse(this.#envelope.map(({ text }) => text).join('')) as unknown;
-      } catch {
-        // Located below.
-      }
+    this.#scan(true);
+    return JSON.parse(this.#envelope) as unknown;
+  }
+
+  #scan(isLast: boolean): void {
+    for (;;) {
+      while (this.#readPlainMember());
+      const end = this.#scanner.next(this.#text, this.#index, isLast);
+      if (end === undefined) break;
+      this.#index = end;
+      if (this.#isStreaming) this.#readMemberToken();
+      else this.#readEnvelopeToken();
     }
-    throw (this.#syntaxError ??= this.#locateSyntaxError(''));
+    const { errorIndex } = this.#scanner;
+    const isAtEnd = errorIndex === this.#text.length;
+    if (!this.#isStreaming) this.#takeEnvelopePart(this.#index);
+    this.#dropParts(errorIndex);
+    const { envelopeLimit, memberLimit } = this.#options;
+    if (this.#isStreaming) assertSize(this.#text, memberLimit);
+    else assertSize(this.#text, envelopeLimit, this.#envelopeBytes);
+    if (errorIndex !== undefined) throw new JsonSyntaxError(this.#byteOffset + Buffer.byteLength(this.#text), isAtEnd);
   }
 
-  /**
-   * @param start index of the string's opening quote, or 0 in a later chunk
-   * @param from index of the first character to look at
-   * @returns index of the closing quote, or the chunk's length
-   */
-  #skipString(chunk: Chunk, start: number, from: number): number {
-    const { text } = chunk;
-    let i = from;
-    this.#inString = true;
-    while (i < text.length) {
-      if (!this.#isEscaped) i = chunk.nextInString(i);
-      if (!this.#isEscaped && text.charCodeAt(i) === QUOTE) {
-        this.#inString = false;
-        break;
-      }
-      this.#isEscaped = !this.#isEscaped && i < text.length;
-      i += 1;
-    }
-    if (this.#depth === 1) this.#lastKey += text.slice(start, i + 1);
-    return Math.min(i, text.length);
-  }
-
-  #openObject(chunk: Chunk, index: number): void {
-    if (this.#syntaxError !== undefined || !this.#isStreamedMember()) return;
-    this.#addEnvelopePart(chunk, index + 1);
-    const byteOffset = chunk.byteOffsetAt(index + 1);
-    this.#memberBuffer = new MemberBuffer(this.#handler, byteOffset, this.#options.memberLimit);
-  }
-
-  #endToken(chunk: Chunk, index: number, isName: boolean): void {
-    if (this.#memberBuffer === undefined) return;
-    const isJson = this.#memberBuffer.endToken(chunk.takePart(index), isName);
-    if (!isJson) this.#syntaxError = this.#locateSyntaxError(chunk.text.charAt(index));
-    chunk.partStart = index + 1;
-  }
-
-  #closeObject(chunk: Chunk, index: number): void {
-    if (this.#memberBuffer === undefined) return;
-    const isJson = this.#memberBuffer.end(chunk.takePart(index));
-    if (!isJson) this.#syntaxError = this.#locateSyntaxError(chunk.text.charAt(index));
-    this.#memberBuffer = undefined;
-  }
-
-  #endChunk(chunk: Chunk): void {
-    const { length } = chunk.text;
-    if (this.#memberBuffer === undefined) this.#addEnvelopePart(chunk, length);
-    else this.#memberBuffer.append(chunk.takePart(length));
-    this.#byteOffset = chunk.byteOffsetAt(length);
-  }
-
-  #addEnvelopePart(chunk: Chunk, end: number): void {
-    if (this.#syntaxError !== undefined) return;
-    const byteOffset = chunk.byteOffsetAt(chunk.partStart);
-    this.#envelope.push({ byteOffset, text: chunk.takePart(end) });
-    this.#envelopeBytes += chunk.byteOffsetAt(end) - byteOffset;
-    if (this.#envelopeBytes > this.#options.envelopeLimit.bytes)
-      throw new PayloadTooLargeError(this.#options.envelopeLimit);
+  #readEnvelopeToken(): void {
+    const { depth, expected, tokenStart } = this.#scanner;
+    if (depth === 1 && expected === ':') this.#envelopeName = this.#text.slice(tokenStart, this.#index);
+    if (depth !== 2 || this.#text[tokenStart] !== '{' || !this.#isStreamedMember()) return;
+    this.#takeEnvelopePart(this.#index);
+    this.#isStreaming = true;
+    this.#handler.onObjectStart();
   }
 
   #isStreamedMember(): boolean {
-    if (!this.#lastKey.includes('\\')) return this.#lastKey === `"${this.#options.streamedMember}"`;
+    // As a value: see the class comment.
+    return this.#envelopeName !== '' && JSON.parse(this.#envelopeName) === this.#options.streamedMember;
+  }
+
+  /** Reads nearly every member at once. @returns false if there is none, or one that takes a scanner */
+  #readPlainMember(): boolean {
+    const { depth, expected } = this.#scanner;
+    if (!this.#isStreaming || depth !== 2 || expected !== 'name') return false;
+    PLAIN_MEMBER.lastIndex = this.#index;
+    const [member = '', name = '', value = ''] = PLAIN_MEMBER.exec(this.#text) ?? [];
+    if (member === '' || 3 * member.length > this.#options.memberLimit.bytes) return false;
+    let parsed: unknown;
     try {
-      return JSON.parse(this.#lastKey) === this.#options.streamedMember;
+      parsed = JSON.parse(value);
     } catch {
       return false;
     }
+    this.#handler.onMember(JSON.parse(name) as string, parsed);
+    this.#index += member.length;
+    this.#partStart = this.#index;
+    return true;
   }
 
-  /**
-   * Locates the first error, which may be before the one that was noticed, and drops all text.
-   *
-   * @param terminator the character at which the members proved not to be JSON, empty at the end of the text
-   */
-  #locateSyntaxError(terminator: string): JsonSyntaxError {
-    const text = this.#envelope.map((part) => part.text).join('');
-    const index = findSyntaxError(text) ?? text.length;
-    const byteOffset =
-      index === text.length && this.#memberBuffer !== undefined
-        ? this.#memberBuffer.locateSyntaxError(terminator)
-        : this.#envelopeByteOffset(index);
-    this.#memberBuffer = undefined;
-    this.#envelope = [];
-    return new JsonSyntaxError(byteOffset, terminator === '' && byteOffset === this.#byteOffset);
-  }
-
-  #envelopeByteOffset(index: number): number {
-    let start = 0;
-    for (const { text, byteOffset } of this.#envelope) {
-      if (index < start + text.length) return byteOffset + Buffer.byteLength(text.slice(0, index - start));
-      start += text.length;
+  #readMemberToken(): void {
+    const { depth, tokenStart } = this.#scanner;
+    if (depth > 2) return;
+    if (depth === 1) {
+      this.#endMember(tokenStart);
+      this.#partStart = tokenStart;
+      this.#isStreaming = false;
+      return;
     }
-    return this.#byteOffset;
+    const token = this.#text[tokenStart];
+    if (token === ':') this.#memberName = JSON.parse(this.#takeMemberPart(tokenStart)) as string;
+    if (token === ',') this.#endMember(tokenStart);
   }
+
+  #endMember(end: number): void {
+    const value = this.#takeMemberPart(end);
+    // Undefined in an object without members.
+    if (this.#memberName !== undefined) this.#handler.onMember(this.#memberName, JSON.parse(value) as unknown);
+    this.#memberName = undefined;
+  }
+
+  /** Returns the part up to a separator, which belongs to no part. */
+  #takeMemberPart(separator: number): string {
+    const part = this.#text.slice(this.#partStart, separator);
+    assertSize(part, this.#options.memberLimit);
+    this.#partStart = separator + 1;
+    return part;
+  }
+
+  #takeEnvelopePart(end: number): void {
+    const part = this.#text.slice(this.#partStart, end);
+    this.#envelope += part;
+    this.#envelopeBytes += Buffer.byteLength(part);
+    assertSize('', this.#options.envelopeLimit, this.#envelopeBytes);
+    this.#partStart = end;
+  }
+
+  /** @param end of what is kept */
+  #dropParts(end: number | undefined): void {
+    this.#byteOffset += Buffer.byteLength(this.#text.slice(0, this.#partStart));
+    this.#text = this.#text.slice(this.#partStart, end);
+    this.#index -= this.#partStart;
+    this.#partStart = 0;
+  }
+}
+
+/** @param bytesBefore of the same part */
+function assertSize(text: string, limit: PayloadLimit, bytesBefore = 0): void {
+  // A UTF-16 code unit has at most three bytes of UTF-8, so that hardly any text is counted.
+  if (bytesBefore + 3 * text.length <= limit.bytes) return;
+  if (bytesBefore + Buffer.byteLength(text) > limit.bytes) throw new PayloadTooLargeError(limit);
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
 import type { BodyParser } from '../json/body-parser';
-import type { MemberHandler } from '../json/member-buffer';
-import { StreamingJsonParser } from '../json/streaming-parser';
+
+import { StreamingJsonParser, type MemberHandler } from '../json/streaming-parser';
 import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../payload-limits';
 import { expectedError, toFieldErrors, describeReceived, textField } from './requests';
 

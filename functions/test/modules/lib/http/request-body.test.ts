@@ -330,7 +330,7 @@ describe('with a wrong key', () => {
   });
 
   test('a gzip bomb stays packed', async () => {
-    const bomb = gzipRepeated('\0', 300_000_000);
+    const bomb = gzipRepeated(' ', 300_000_000);
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
     const rejected = await growthDuring(async () => {
       expect((await service.call('addPriceLists', { headers: { ...headers, ...WRONG_KEY }, body: bomb })).status).toBe(

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { PayloadTooLargeError } from '../../../../src/lib/errors';
 import { JsonSyntaxError } from '../../../../src/lib/json/body-parser';
 import { StreamingJsonParser } from '../../../../src/lib/json/streaming-parser';
-import { findSyntaxError } from '../../../../src/lib/json/syntax-error';
+import { findSyntaxError } from '../../../../src/lib/json/scanner';
 import { anyCharacter } from '../../../support/arbitrary-text';
 
 type Member = [name: string, value: unknown];
@@ -241,12 +241,13 @@ describe('a limit', () => {
     expect(outcomes(text(MEMBER_BYTES + 1))).toEqual(rejected('product'));
   });
 
-  test('holds for a text that is not JSON', () => {
-    const text = (rest: string) => `{"other":x,${rest}`;
-    expect(outcomes(text('\0'.repeat(ENVELOPE_BYTES)))).toEqual(rejected('outside_products'));
-    expect(outcomes(text(' '.repeat(ENVELOPE_BYTES - 11)))).toEqual(Array(3).fill(new JsonSyntaxError(9, false)));
-    const within = `{"large":{"a":x,"b":"${'x'.repeat(ENVELOPE_BYTES)}"}}`;
-    expect(outcomes(within)).toEqual(rejected('product'));
+  test('holds up to the first character that is not JSON, and what follows is not kept', () => {
+    const rejectedAt = (byteOffset: number) => accepted.map(() => new JsonSyntaxError(byteOffset, false));
+    const tooLong = 'x'.repeat(ENVELOPE_BYTES);
+    expect(outcomes(`{"other":x,"${tooLong}"`)).toEqual(rejectedAt(9));
+    expect(outcomes(`{"other":"${tooLong}",x`)).toEqual(rejected('outside_products'));
+    expect(outcomes(`{"large":{"a":x,"b":"${tooLong}"}}`)).toEqual(rejectedAt(14));
+    expect(outcomes(`{"large":{"b":"${tooLong}","a":x}}`)).toEqual(rejected('product'));
   });
 
   test('does not hold for all members together', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createJsonParser, JsonSyntaxError, parseText } from '../../../../src/lib/json/body-parser';
-import { findSyntaxError } from '../../../../src/lib/json/syntax-error';
+import { findSyntaxError } from '../../../../src/lib/json/scanner';
 
 /** A control character is nowhere allowed in JSON, neither in a string nor between tokens. */
 const NOT_JSON = '\u0001';
