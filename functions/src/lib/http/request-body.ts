@@ -48,7 +48,8 @@ export async function readBody<Body>(
   const { rawBody } = request;
   if (rawBody === undefined) return pipeBody(request, sink, options);
   if (rawBody.length > options.maxBytes) throw payloadTooLarge(options);
-  sink.write(rawBody);
+  for (let start = 0; start < rawBody.length; start += MIN_DECODED_BYTES)
+    sink.write(rawBody.subarray(start, start + MIN_DECODED_BYTES));
   return sink.end();
 }
 

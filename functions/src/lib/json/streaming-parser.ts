@@ -2,8 +2,9 @@ import { PayloadTooLargeError, type PayloadLimit } from '../errors';
 import { JsonSyntaxError } from './body-parser';
 import { JsonScanner } from './scanner';
 
-/** A member, up to its comma, whose value may be an object without others, and without braces and escapes in its strings. */
-const PLAIN_MEMBER = /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{[^{}\\]*\})[ \t\n\r]*,/y;
+/** A member up to its comma: a name without escapes, and an object without others and without braces in its strings. */
+const PLAIN_MEMBER =
+  /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}"\\]*"[^{}"\\]*")*[^{}"\\]*\})[ \t\n\r]*,/y;
 
 /** Receives the members of an object that is too large for memory, in their order in the text. */
 export interface MemberHandler {
@@ -73,8 +74,9 @@ export class StreamingJsonParser {
   }
 
   #scan(isLast: boolean): void {
+    let mayBePlain = true;
     for (;;) {
-      while (this.#readPlainMember());
+      mayBePlain &&= this.#readPlainMembers();
       const end = this.#scanner.next(this.#text, this.#index, isLast);
       if (end === undefined) break;
       this.#index = end;
@@ -105,22 +107,33 @@ export class StreamingJsonParser {
     return this.#envelopeName !== '' && JSON.parse(this.#envelopeName) === this.#options.streamedMember;
   }
 
-  /** Reads nearly every member at once. @returns false if there is none, or one that takes a scanner */
-  #readPlainMember(): boolean {
+  /**
+   * Reads the next members, nearly all that have arrived, in one call of `JSON.parse`. In a list each is one name and one
+   * value, whatever they hold, since quotation marks and braces come in pairs.
+   *
+   * @returns false if one of them is not JSON
+   */
+  #readPlainMembers(): boolean {
     const { depth, expected } = this.#scanner;
-    if (!this.#isStreaming || depth !== 2 || expected !== 'name') return false;
-    PLAIN_MEMBER.lastIndex = this.#index;
-    const [member = '', name = '', value = ''] = PLAIN_MEMBER.exec(this.#text) ?? [];
-    if (member === '' || 3 * member.length > this.#options.memberLimit.bytes) return false;
-    let parsed: unknown;
+    if (!this.#isStreaming || depth !== 2 || expected !== 'name') return true;
+    const tokens: string[] = [];
+    let end = this.#index;
+    for (;;) {
+      PLAIN_MEMBER.lastIndex = end;
+      const [member = '', name = '', value = ''] = PLAIN_MEMBER.exec(this.#text) ?? [];
+      if (member === '' || 3 * member.length > this.#options.memberLimit.bytes) break;
+      tokens.push(name, value);
+      end += member.length;
+    }
+    let list: unknown[];
     try {
-      parsed = JSON.parse(value);
+      list = JSON.parse(`[${tokens.join()}]`) as unknown[];
     } catch {
       return false;
     }
-    this.#handler.onMember(JSON.parse(name) as string, parsed);
-    this.#index += member.length;
-    this.#partStart = this.#index;
+    for (let i = 0; i < list.length; i += 2) this.#handler.onMember(list[i] as string, list[i + 1]);
+    this.#index = end;
+    this.#partStart = end;
     return true;
   }
 

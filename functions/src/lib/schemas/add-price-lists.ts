@@ -137,17 +137,15 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
   return { info: infoResult.data, products: products.releaseProducts() };
 }
 
-const PRODUCTS_PER_BLOCK = 1024;
-
-/** Validates products one by one and stores them in blocks of fixed size: growing arrays would copy them. */
+/** Validates products one by one as they arrive. */
 class ProductsValidator implements MemberHandler {
-  #blocks: (ProductColumns & { ids: ProductId[] })[] = [];
+  #ids: ProductId[] = [];
+  /** Both prices of each product in turn. */
+  #prices = new Float64Array(2048);
   #errors: FieldError[] = [];
 
   onObjectStart(): void {
-    // Keeps one block: a body may hold `products` many thousand times, of which the last one counts.
-    this.#blocks.length = Math.min(this.#blocks.length, 1);
-    for (const block of this.#blocks) block.ids = [];
+    this.#ids = [];
     this.#errors = [];
   }
 
@@ -159,21 +157,22 @@ class ProductsValidator implements MemberHandler {
     if (prices !== undefined) this.#append(id as ProductId, prices);
   }
 
+  #append(id: ProductId, { price_list_price, expected_forward_cost_price }: ProductPrices): void {
+    const { length } = this.#ids;
+    if (2 * length === this.#prices.length) {
+      const longer = new Float64Array(4 * length);
+      longer.set(this.#prices);
+      this.#prices = longer;
+    }
+    this.#prices[2 * length] = price_list_price;
+    this.#prices[2 * length + 1] = expected_forward_cost_price;
+    this.#ids.push(id);
+  }
+
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
     const prices = productPricesSchema.safeParse(value);
     if (!prices.success) this.#errors.push(...toFieldErrors(prices.error, ['products', truncateId(id)]));
     return prices.data;
-  }
-
-  #append(id: ProductId, prices: ProductPrices): void {
-    let block = this.#blocks.at(-1);
-    if (block === undefined || block.ids.length === PRODUCTS_PER_BLOCK) {
-      block = { ids: [], ...mapPriceColumns(() => new Float64Array(PRODUCTS_PER_BLOCK)) };
-      this.#blocks.push(block);
-    }
-    const i = block.ids.push(id) - 1;
-    block.price_list_price[i] = prices.price_list_price;
-    block.expected_forward_cost_price[i] = prices.expected_forward_cost_price;
   }
 
   /** @param products the parsed member `products`; empty if it was an object, since its members were streamed */
@@ -182,7 +181,7 @@ class ProductsValidator implements MemberHandler {
     if (!isObject(products))
       return reject(`Expected an object of product identifiers to prices, received ${describeReceived(products)}`);
     if (this.#errors.length > 0) return this.#errors;
-    return (this.#blocks[0]?.ids.length ?? 0) === 0 ? reject('Expected at least one product') : [];
+    return this.#ids.length === 0 ? reject('Expected at least one product') : [];
   }
 
   /**
@@ -190,34 +189,19 @@ class ProductsValidator implements MemberHandler {
    * lives as long as the request.
    */
   releaseProducts(): ProductColumns {
-    const blocks = this.#blocks;
-    this.#blocks = [];
-    const sent = ([] as ProductId[]).concat(...blocks.map(({ ids }) => ids));
-    const id = (place: number): string => sent[place] ?? '';
-    const places = new Uint32Array(sent.length).map((_, place) => place);
-    places.sort((a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : a - b));
-
-    const ids = sent.slice();
-    let count = 0;
-    for (const [i, place] of places.entries()) {
-      if (i + 1 < places.length && id(place) === id(places[i + 1] ?? place)) continue;
-      places[count] = place;
-      ids[count] = id(place) as ProductId;
-      count += 1;
-    }
-    ids.length = count;
-    const inOrder = (name: keyof ProductPrices) => (_: number, i: number) => {
-      const place = places[i] ?? 0;
-      return blocks[Math.floor(place / PRODUCTS_PER_BLOCK)]?.[name][place % PRODUCTS_PER_BLOCK] ?? NaN;
-    };
-    return { ids, ...mapPriceColumns((name) => new Float64Array(count).map(inOrder(name))) };
+    const [ids, prices] = [this.#ids, this.#prices];
+    this.#ids = [];
+    this.#prices = new Float64Array();
+    const id = (place: number) => ids[place] ?? ('' as ProductId);
+    const places = new Uint32Array(ids.length)
+      .map((_, place) => place)
+      .sort((a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : a - b))
+      .filter((place, i, sorted) => id(place) !== id(sorted[i + 1] ?? ids.length));
+    const column = (first: number) =>
+      new Float64Array(places.length).map((_, i) => prices[2 * (places[i] ?? 0) + first] ?? NaN);
+    return { ids: Array.from(places, id), price_list_price: column(0), expected_forward_cost_price: column(1) };
   }
 }
-
-const mapPriceColumns = (make: (name: keyof ProductPrices) => Float64Array): Omit<ProductColumns, 'ids'> => ({
-  price_list_price: make('price_list_price'),
-  expected_forward_cost_price: make('expected_forward_cost_price'),
-});
 
 /**
  * Fast path for nearly all products: true only if {@link productPricesSchema} accepts the value and leaves its prices

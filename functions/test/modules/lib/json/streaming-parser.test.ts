@@ -289,6 +289,24 @@ test('every member is returned unchanged and in order, for any name in any notat
     { numRuns: 2000 },
   ));
 
+test.each([
+  '{"b":"},"c":{"d":"}',
+  '{"b":"},"}, 1, {":{"d":"}',
+  '{"b":"}","c":{"d":1}',
+  '{"b":1},"c":{"d":2',
+  '{"b":[1},"c":{"d":2]}',
+  '{"b":1}"c":{"d":2}',
+  '{"b":1}},"c":{{"d":2}',
+  '{"b":"\n"},"c":{"d":2}',
+  '{"b":"\\"},"c":{"d":2}',
+])('members around %j are read as JSON.parse reads them', (part) => {
+  const text = `{"large":{"first":1,"a":${part},"last":{"x":1},"e":{}}}`;
+  for (const places of [[], everyNth(1, text.length)]) {
+    const result = read(text, places);
+    expect(result && whole(result)).toEqual(parsed(text));
+  }
+});
+
 test('a name is not taken for one that was read before it', () => {
   const members = (text: string) => read(`{"large":{${text}}}`, [])?.members;
   expect(members(String.raw`"a":1,"5\\":1`)).toEqual([
