@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
@@ -88,56 +89,44 @@ function getContentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
 }
 
 /**
- * Streams the body to its end and returns the parsed value. After an error the request's stream is left flowing and not destroyed, because its socket
- * still has to carry the response.
+ * Streams the body to its end and returns the parsed value. After an error the request's stream is left flowing and not
+ * destroyed, because its socket still has to carry the response.
  */
 async function pipeBody<Body>(request: IncomingMessage, sink: Utf8Sink<Body>, options: ReadOptions): Promise<Body> {
-  const gunzip = getContentEncoding(request) === 'gzip' ? createGunzip() : undefined;
+  const isGzip = getContentEncoding(request) === 'gzip';
   const { maxBytes, signal } = options;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(options);
 
-  const { promise: completed, resolve, reject } = Promise.withResolvers<Body>();
-  const onLimit = () => reject(payloadTooLarge(options));
-  const onAbort = () => reject(signal.reason as Error);
-  const onClientGone = () => reject(invalidBody('The body ended before it was complete'));
+  const source = request.pipe(isGzip ? createGunzip() : new PassThrough());
+  const onAbort = () => source.destroy(signal.reason as Error);
+  const onClientGone = () => source.destroy(invalidBody('The body ended before it was complete'));
   signal.addEventListener('abort', onAbort);
-  request.on('data', limitBytes(maxBytes, onLimit));
   request.on('error', onClientGone);
   // A complete request closes too, perhaps before its last bytes are inflated.
   request.on('close', () => {
     if (!request.readableEnded) onClientGone();
   });
-  gunzip?.on('data', limitBytes(maxBytes, onLimit));
-  gunzip?.on('error', () => reject(invalidBody('Expected a valid gzip body')));
-
-  const rejectErrors = (step: () => void) => {
-    try {
-      step();
-    } catch (error) {
-      reject(error);
-    }
-  };
-  const source = gunzip === undefined ? request : request.pipe(gunzip);
-  source.on('data', (bytes: Buffer) => rejectErrors(() => sink.write(bytes)));
-  source.on('end', () => rejectErrors(() => resolve(sink.end())));
+  let sentBytes = 0;
+  request.on('data', (bytes: Buffer) => {
+    sentBytes += bytes.length;
+    if (sentBytes > maxBytes) source.destroy(payloadTooLarge(options));
+  });
   try {
-    return await completed;
+    let inflatedBytes = 0;
+    for await (const bytes of source as AsyncIterable<Buffer>) {
+      inflatedBytes += bytes.length;
+      if (inflatedBytes > maxBytes) throw payloadTooLarge(options);
+      sink.write(bytes);
+    }
+    return sink.end();
+  } catch (error) {
+    const isGzipError = isGzip && error instanceof Error && 'errno' in error;
+    throw isGzipError ? invalidBody('Expected a valid gzip body') : error;
   } finally {
     signal.removeEventListener('abort', onAbort);
-    gunzip?.destroy();
-    request.unpipe();
     request.removeAllListeners('data');
     request.resume();
   }
-}
-
-/** Returns a listener that counts the bytes that pass, and calls `onLimit` once they are more than `maxBytes`. */
-function limitBytes(maxBytes: number, onLimit: () => void): (chunk: Buffer) => void {
-  let bytes = 0;
-  return (chunk) => {
-    bytes += chunk.length;
-    if (bytes > maxBytes) onLimit();
-  };
 }
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
