@@ -158,15 +158,11 @@ class ProductsValidator implements MemberHandler {
   }
 
   #append(id: ProductId, { price_list_price, expected_forward_cost_price }: ProductPrices): void {
-    const { length } = this.#ids;
-    if (2 * length === this.#prices.length) {
-      const longer = new Float64Array(4 * length);
-      longer.set(this.#prices);
-      this.#prices = longer;
-    }
-    this.#prices[2 * length] = price_list_price;
-    this.#prices[2 * length + 1] = expected_forward_cost_price;
-    this.#ids.push(id);
+    const { buffer, byteLength, length } = this.#prices;
+    const index = 2 * (this.#ids.push(id) - 1);
+    if (index === length) this.#prices = new Float64Array(buffer.transfer(2 * byteLength));
+    this.#prices[index] = price_list_price;
+    this.#prices[index + 1] = expected_forward_cost_price;
   }
 
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
