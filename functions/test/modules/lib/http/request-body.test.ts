@@ -310,6 +310,23 @@ describe('add price lists', () => {
     assertTooLarge(await service.call('addPriceLists', request), 64 * 1024, 'product');
   });
 
+  test('rejects other text than JSON before the rest of the body arrives', async () => {
+    const headers = { ...JSON_TYPE, 'content-length': '30000000' };
+    const { request, response } = service.open('addPriceLists', { headers });
+    request.write(`{"info":x${' '.repeat(64 * 1024)}`);
+    const errors = [{ path: 'body', message: 'Expected JSON, received other text at byte 8' }];
+    expect(await response).toMatchObject({ status: 400, json: { errors } });
+    request.destroy();
+  });
+
+  test.each([1, 1_000])('accepts a body in chunks of %d bytes', async (size) => {
+    const bytes = Buffer.from(valid('addPriceLists'));
+    const chunks = function* () {
+      for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+    };
+    expect((await service.call('addPriceLists', { headers: JSON_TYPE, body: chunks() })).status).toBe(200);
+  });
+
   test('rejects an identifier of more than 64 KiB', async () => {
     const request = { body: body(`"${'x'.repeat(64 * 1024)}":{}`, ''), headers: JSON_TYPE };
     assertTooLarge(await service.call('addPriceLists', request), 64 * 1024, 'product');
