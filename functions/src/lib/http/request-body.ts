@@ -124,6 +124,8 @@ async function pipeBody<Body>(request: IncomingMessage, sink: Utf8Sink<Body>, op
     throw isGzipError ? invalidBody('Expected a valid gzip body') : error;
   } finally {
     signal.removeEventListener('abort', onAbort);
+    // Before it flows again: when its last destination goes, a stream is paused.
+    request.unpipe(source);
     request.removeAllListeners('data');
     request.resume();
   }

@@ -319,6 +319,17 @@ describe('add price lists', () => {
     request.destroy();
   });
 
+  test.each([
+    ['of other text than JSON', '{"info":x', 400],
+    ['with a product that is too large', `{"products":{"a":"${'x'.repeat(65 * 1024)}`, 413],
+  ])('reads a body %s to its end for a client that sends before it reads', async (_, start, status) => {
+    const body = Buffer.from(start.padEnd(30_000_000));
+    const headers = { ...JSON_TYPE, 'content-length': String(body.length) };
+    const { request, response } = service.open('addPriceLists', { headers });
+    await new Promise((resolve) => request.end(body, () => resolve(undefined)));
+    expect((await response).status).toBe(status);
+  });
+
   test.each([1, 1_000])('accepts a body in chunks of %d bytes', async (size) => {
     const bytes = Buffer.from(valid('addPriceLists'));
     const chunks = function* () {
