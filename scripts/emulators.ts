@@ -20,9 +20,9 @@ import definitions from '../firestore.indexes.json';
 const FIREBASE_TOOLS = 'firebase-tools@15.34.2';
 
 async function main(embedded: boolean): Promise<void> {
-  await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');
   // Another program's Firestore would get the sample data.
   if (!embedded) await assertPortFree(emulators.firestore.port, 'emulators.firestore.port of firebase.json');
+  await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');
   // The emulator takes secrets from a file beside the code; it is not uploaded (firebase.json).
   await writeFile('functions/dist/.secret.local', `API_KEY=${process.env['API_KEY'] ?? 'local-dev-key'}\n`);
 
