@@ -49,8 +49,7 @@ export async function readBody<Body>(
   const { rawBody } = request;
   if (rawBody === undefined) return pipeBody(request, sink, options);
   if (rawBody.length > options.maxBytes) throw payloadTooLarge(options);
-  for (let start = 0; start < rawBody.length; start += MIN_DECODED_BYTES)
-    sink.write(rawBody.subarray(start, start + MIN_DECODED_BYTES));
+  sink.write(rawBody);
   return sink.end();
 }
 

@@ -6,6 +6,9 @@ import { JsonScanner } from './scanner';
 const PLAIN_MEMBER =
   /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}"\\]*"[^{}"\\]*")*[^{}"\\]*\})[ \t\n\r]*,/y;
 
+/** Bounds what `JSON.parse` makes of the members that are read at once: up to 45 bytes of memory per character. */
+const MAX_BATCH_LENGTH = 64 * 1024;
+
 /** Receives the members of an object that is too large for memory, in their order in the text. */
 export interface MemberHandler {
   /** An object starts. Of several with the same name the last one counts, as with `JSON.parse`. */
@@ -24,7 +27,7 @@ export interface StreamingJsonOptions {
 
 /**
  * Parses the JSON of an object with one member, itself an object, that may be too large for memory. Accepts the texts that
- * `JSON.parse` accepts, which does the parsing: here the text is only cut at the members' colons, commas and braces.
+ * `JSON.parse` accepts, which makes all values: here the text is cut, and its first error located.
  *
  * Each name is parsed as a value. As a name, V8 of Node 24 may take it for another one
  * (https://github.com/nodejs/node/issues/63785): a price would be stored for another product.
@@ -108,7 +111,7 @@ export class StreamingJsonParser {
   }
 
   /**
-   * Reads the next members, nearly all that have arrived, in one call of `JSON.parse`. In a list each is one name and one
+   * Reads the next members, mostly all that have arrived, in one call of `JSON.parse`. In a list each is one name and one
    * value, whatever they hold, since quotation marks and braces come in pairs.
    *
    * @returns false if one of them is not JSON
@@ -118,7 +121,7 @@ export class StreamingJsonParser {
     if (!this.#isStreaming || depth !== 2 || expected !== 'name') return true;
     const tokens: string[] = [];
     let end = this.#index;
-    for (;;) {
+    while (end - this.#index < MAX_BATCH_LENGTH) {
       PLAIN_MEMBER.lastIndex = end;
       const [member = '', name = '', value = ''] = PLAIN_MEMBER.exec(this.#text) ?? [];
       if (member === '' || 3 * member.length > this.#options.memberLimit.bytes) break;
@@ -168,9 +171,9 @@ export class StreamingJsonParser {
 
   #takeEnvelopePart(end: number): void {
     const part = this.#text.slice(this.#partStart, end);
+    assertSize(part, this.#options.envelopeLimit, this.#envelopeBytes);
     this.#envelope += part;
     this.#envelopeBytes += Buffer.byteLength(part);
-    assertSize('', this.#options.envelopeLimit, this.#envelopeBytes);
     this.#partStart = end;
   }
 

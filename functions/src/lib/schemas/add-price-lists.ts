@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
 import type { BodyParser } from '../json/body-parser';
-
 import { StreamingJsonParser, type MemberHandler } from '../json/streaming-parser';
 import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../payload-limits';
 import { expectedError, toFieldErrors, describeReceived, textField } from './requests';
@@ -140,7 +139,7 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 /** Validates products one by one as they arrive. */
 class ProductsValidator implements MemberHandler {
   #ids: ProductId[] = [];
-  /** Both prices of each product in turn. */
+  /** Both prices of each product in turn; doubled when full. */
   #prices = new Float64Array(2048);
   #errors: FieldError[] = [];
 

@@ -330,6 +330,16 @@ describe('add price lists', () => {
     expect((await response).status).toBe(status);
   });
 
+  test('a gzip bomb that is not JSON is rejected at its first byte', async () => {
+    const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
+    const growth = await growthDuring(async () => {
+      const { status, json } = await service.call('addPriceLists', { headers, body: gzipRepeated('\0', 300_000_000) });
+      const errors = [{ path: 'body', message: 'Expected JSON, received other text at byte 0' }];
+      expect([status, json]).toEqual([400, { success: false, message: 'Payload is invalid', errors }]);
+    });
+    expect(growth).toBeLessThan(80_000_000);
+  });
+
   test.each([1, 1_000])('accepts a body in chunks of %d bytes', async (size) => {
     const bytes = Buffer.from(valid('addPriceLists'));
     const chunks = function* () {
