@@ -12,7 +12,7 @@ import type { KeyOutcome, OperatorDecision, ResumeLimit } from '../src/price-lis
 import { applyKeyEvent } from '../src/price-lists/key-steps';
 import { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
-import { completeAttempt, failAttempt, retryUnderLease, writePendingEntries } from '../src/price-lists/run-attempt';
+import { completeAttempt, failAttempt, writePendingEntries } from '../src/price-lists/run-attempt';
 import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { quote } from './escape';
 import { getKeyRecord, readPayloadChunks, streamStoredEntries } from './stored-records';
@@ -83,7 +83,8 @@ export async function resume(
   const owner = context.newToken();
   const takeOver = (signal: AbortSignal) => {
     const now = clock.now();
-    const event = { kind: 'resumed', document_id, owner, leaseExpiresAt: now + leaseMs, ...decision } as const;
+    const attempt = { owner, lease_expires_at: now + leaseMs };
+    const event = { kind: 'resumed', document_id, attempt, ...decision } as const;
     return applyKeyEvent(db, boq_list_id, event, now, signal);
   };
   const outcome = await retry(takeOver, context);
@@ -104,7 +105,7 @@ async function carryOut(
     if (creation !== null) {
       const find = (signal: AbortSignal) =>
         findPendingEntries(context.db, creation, products, () => lease.keep(signal));
-      const pending = await retryUnderLease(lease, find, context);
+      const pending = await lease.run(find);
       progress.onPending(countEntries(pending));
       await writePendingEntries(pending, creation, lease, context, (entries) => progress.onWritten(entries));
     }

@@ -118,9 +118,9 @@ export async function* streamStoredEntries(
   kind: ListKind,
   creation: Creation,
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
-  const { storedPriceField } = LIST_DEFINITIONS[kind];
-  for await (const entry of stream(db, entriesCollection(db, kind, creation).select(storedPriceField))) {
-    yield [entry.id, entry.get(storedPriceField)];
+  const { priceField } = LIST_DEFINITIONS[kind];
+  for await (const entry of stream(db, entriesCollection(db, kind, creation).select(priceField))) {
+    yield [entry.id, entry.get(priceField)];
   }
 }
 

@@ -133,7 +133,7 @@ export class Sweeper {
     if (this.options.dryRun) return;
     const { db, clock } = this.context;
     const inspect = (signal: AbortSignal) =>
-      applyKeyEvent(db, record.boq_list_id, { kind: 'inspected', by: {} }, clock.now(), signal);
+      applyKeyEvent(db, record.boq_list_id, { kind: 'inspected', attempt: {} }, clock.now(), signal);
     await retry(inspect, this.context).catch(() => this.#reported.delete(record.document_id));
   }
 

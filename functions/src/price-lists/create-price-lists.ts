@@ -87,7 +87,7 @@ async function claimKey(
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
     const inspectKey = (signal: AbortSignal) =>
-      applyKeyEvent(db, info.boq_list_id, { kind: 'inspected', by: attemptDraft }, clock.now(), signal);
+      applyKeyEvent(db, info.boq_list_id, { kind: 'inspected', attempt: attemptDraft }, clock.now(), signal);
     const outcome = await retry(inspectKey, withReserveTime(context));
     if (outcome.kind === 'available') throw cause;
     return outcome;

@@ -36,9 +36,9 @@ export type KeyEvent =
   /** The owner stops. */
   | { kind: 'failed'; attempt: Attempt; reason: string; cause: FailureCause }
   /** A client or a process reads the record; an expired lease takes effect. */
-  | { kind: 'inspected'; by: KeyCaller }
+  | { kind: 'inspected'; attempt: KeyCaller }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
-  | ({ kind: 'resumed'; owner: string; leaseExpiresAt: number; limit: ResumeLimit } & OperatorDecision)
+  | ({ kind: 'resumed'; attempt: ResumedAttempt; limit: ResumeLimit } & OperatorDecision)
   /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'released' } & OperatorDecision);
 
@@ -51,7 +51,10 @@ export interface OperatorDecision {
 /** Which attempts a resume may take: any that requires review, or those that the sweep may take without a person. */
 export type ResumeLimit = { kind: 'none' } | { kind: 'automatic'; maxResumes: number };
 
-/** What is known of the sender of an event; of an operator, nothing. */
+/** What a resume changes in the attempt that it takes over. */
+type ResumedAttempt = Pick<Attempt, 'owner' | 'lease_expires_at'>;
+
+/** What is known of the attempt of an event's sender; an operator has none. */
 export type KeyCaller = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
 
 /** What a key record means for the sender of an event. */
@@ -80,7 +83,7 @@ const NO_OWNER = '';
  */
 export function transition(given: KeyRecord | undefined, event: KeyEvent, now: number) {
   const record = applyEvent(given, event, now);
-  return { record, outcome: getOutcome(record, getCaller(event), now) };
+  return { record, outcome: getOutcome(record, 'attempt' in event ? event.attempt : {}, now) };
 }
 
 function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
@@ -110,22 +113,6 @@ function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number):
       return isInReview(record, event)
         ? recordAction('release', { ...record, status: 'released' }, event, now)
         : record;
-  }
-}
-
-function getCaller(event: KeyEvent): KeyCaller {
-  switch (event.kind) {
-    case 'submitted':
-    case 'renewed':
-    case 'completed':
-    case 'failed':
-      return event.attempt;
-    case 'inspected':
-      return event.by;
-    case 'resumed':
-      return { owner: event.owner };
-    case 'released':
-      return {};
   }
 }
 
@@ -179,11 +166,10 @@ function createClaimedRecord(
 }
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
-  const { owner, leaseExpiresAt, limit } = event;
   // A person's decision gives the sweep its tries back.
-  const automatic_resumes = limit.kind === 'automatic' ? record.automatic_resumes + 1 : 0;
-  const live = { status: 'processing', owner, lease_expires_at: leaseExpiresAt, progress: null } as const;
-  return recordAction('resume', { ...record, ...live, automatic_resumes }, event, now);
+  const automatic_resumes = event.limit.kind === 'automatic' ? record.automatic_resumes + 1 : 0;
+  const resumed = { ...record, ...event.attempt, status: 'processing', progress: null, automatic_resumes } as const;
+  return recordAction('resume', resumed, event, now);
 }
 
 const toArchived = (record: KeyRecord): ArchivedAttempt =>

@@ -8,7 +8,6 @@ import {
   setPayloadChunk,
   setRequestRecord,
   type KeySnapshot,
-  type PayloadChunk,
 } from '../lib/repositories/price-lists';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation, KeyRecord } from '../lib/schemas/key-record';
@@ -44,7 +43,7 @@ export async function commitClaim(
 ): Promise<KeyOutcome> {
   const now = clock.now();
   const { key, market } = await readKeyAndMarket(db, info);
-  const inspected = await commitTransition(db, key, { kind: 'inspected', by: attemptDraft }, now, signal);
+  const inspected = await commitTransition(db, key, { kind: 'inspected', attempt: attemptDraft }, now, signal);
   if (inspected.kind !== 'available') return inspected;
 
   const { chunks, inlineChunkCount } = await loadPayload();
@@ -59,28 +58,22 @@ export async function commitClaim(
   const completes = creation === null && inlineChunkCount === chunks.length;
   const response = completes ? createSuccessResponse(attempt, info, now) : null;
   return commitTransition(db, key, { kind: 'submitted', info, attempt, response }, now, signal, (writes) => {
-    const { document_id } = attempt;
     setRequestRecord(db, writes, attempt, info, requestId);
-    for (const [index, data] of chunks.slice(0, inlineChunkCount).entries())
-      setPayloadChunk(db, writes, { document_id, index, data });
+    for (const [i, data] of chunks.slice(0, inlineChunkCount).entries()) setPayloadChunk(db, writes, attempt, i, data);
     if (creation === null) return;
     setListDocuments(db, writes, creation, createListDocuments(attempt, creation, info, 'processing', now));
   });
 }
 
-/** Takes one step of a key. @param lastChunk written with the step if that completes the attempt */
+/** Takes one step of a key. */
 export async function applyKeyEvent(
   db: Database,
   boqListId: string,
   event: KeyEvent,
   now: number,
   signal: AbortSignal,
-  lastChunk?: PayloadChunk,
 ): Promise<KeyOutcome> {
-  const key = await readKey(db, boqListId);
-  return commitTransition(db, key, event, now, signal, (writes, record) => {
-    if (lastChunk !== undefined && record.status === 'completed') setPayloadChunk(db, writes, lastChunk);
-  });
+  return commitTransition(db, await readKey(db, boqListId), event, now, signal);
 }
 
 async function commitTransition(
@@ -89,7 +82,7 @@ async function commitTransition(
   event: KeyEvent,
   now: number,
   signal: AbortSignal,
-  addExtraWrites: (writes: CommitWrites, record: KeyRecord) => void = () => undefined,
+  addExtraWrites: (writes: CommitWrites) => void = () => undefined,
 ): Promise<KeyOutcome> {
   const { record, outcome } = transition(key.record, event, now);
   if (record === undefined || record === key.record) return outcome;
@@ -99,7 +92,7 @@ async function commitTransition(
   await db.commit((writes) => {
     setKey(writes, key, record);
     if (listStatus !== null) setListStatuses(db, writes, record, listStatus);
-    addExtraWrites(writes, record);
+    addExtraWrites(writes);
   });
   return outcome;
 }

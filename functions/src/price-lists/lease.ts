@@ -1,3 +1,5 @@
+import { Pace } from '../lib/firestore/pace';
+import { retry } from '../lib/firestore/retry';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { applyKeyEvent } from './key-steps';
 import type { WorkflowContext } from './workflow-context';
@@ -8,13 +10,14 @@ const RENEWAL_FRACTION = 2 / 5;
 /**
  * Keeps the lease of an attempt while its work goes on.
  *
- * Renewals follow the clock and the work, not a timer: every try of the work first calls {@link keep}, which waits for
- * the renewal once it is due. So no try starts under a lease that was not renewed, an instance without CPU holds no key,
- * and an attempt that is over before the first renewal makes no call for it.
+ * Renewals follow the clock and the work, not a timer: every try of the work first waits for the renewal once it is due. So
+ * no try starts under a lease that was not renewed, an instance without CPU holds no key, and an attempt that is over before
+ * the first renewal makes no call for it.
  */
 export class Lease {
   #expiresAt: number;
   #renewal: Promise<void> | undefined;
+  readonly #pace: Pace;
   #progress = { entries_written: 0, entries_total: 0, started_at: 0 };
 
   constructor(
@@ -22,6 +25,7 @@ export class Lease {
     private readonly context: WorkflowContext,
   ) {
     this.#expiresAt = attempt.lease_expires_at;
+    this.#pace = new Pace(context.clock);
     this.expect(0);
   }
 
@@ -32,6 +36,16 @@ export class Lease {
 
   advance(entries: number): void {
     this.#progress.entries_written += entries;
+  }
+
+  /** Calls `fn`, and again after a transient error until the signal aborts, as an outage costs time, not the attempt. */
+  run<T>(fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const work = async (signal: AbortSignal) => {
+      await this.keep(signal);
+      return fn(signal);
+    };
+    const runOnce = (signal: AbortSignal) => this.#pace.call(() => work(signal), signal);
+    return retry(runOnce, { ...this.context, maxElapsedMs: Infinity });
   }
 
   /** @throws Error if another step was taken on the key, or the error of the renewal, which the retry around it handles */

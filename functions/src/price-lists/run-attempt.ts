@@ -5,10 +5,8 @@ import {
   writeEntryBatch,
   type Entries,
   type ListKind,
-  type PayloadChunk,
 } from '../lib/repositories/price-lists';
-import { Pace } from '../lib/firestore/pace';
-import { isTransient, retry, type RetryOptions } from '../lib/firestore/retry';
+import { isTransient, retry } from '../lib/firestore/retry';
 import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
 import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { Creation, FailureCause, KeyRecord } from '../lib/schemas/key-record';
@@ -27,35 +25,16 @@ export async function runAttempt(
   rest: readonly Buffer[],
   context: WorkflowContext,
 ): Promise<KeyOutcome> {
-  const { document_id, creation, payload_chunks } = attempt;
-  const lease = new Lease(attempt, context);
-  const chunks = rest.map((data, i) => ({ document_id, index: payload_chunks - rest.length + i, data }));
-  // Without a market nothing follows the payload, so its last chunk goes with the completion.
-  const lastChunk = creation === null ? chunks.pop() : undefined;
+  const { creation, payload_chunks } = attempt;
   const { db } = context;
-  for (const chunk of chunks) {
-    const write = () => db.commit((writes) => setPayloadChunk(db, writes, chunk));
-    await retryUnderLease(lease, write, context);
+  const lease = new Lease(attempt, context);
+  for (const [i, data] of rest.entries()) {
+    const index = payload_chunks - rest.length + i;
+    await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));
   }
-  if (creation !== null) {
-    await writePendingEntries(toEntries(products), creation, lease, context);
-  }
-  return completeAttempt(info, lease, context, lastChunk);
+  if (creation !== null) await writePendingEntries(toEntries(products), creation, lease, context);
+  return completeAttempt(info, lease, context);
 }
-
-/** Options of retries within an attempt: until the signal aborts, as an outage costs time, not the attempt. */
-const untilAborted = (options: RetryOptions): RetryOptions => ({ ...options, maxElapsedMs: Infinity });
-
-/** Calls `fn`, and again after a transient error until the signal aborts. Each try holds the lease when it starts. */
-export const retryUnderLease = <T>(
-  lease: Lease,
-  fn: (signal: AbortSignal) => Promise<T>,
-  options: RetryOptions,
-): Promise<T> =>
-  retry(async (signal) => {
-    await lease.keep(signal);
-    return fn(signal);
-  }, untilAborted(options));
 
 /**
  * Writes entries of both lists side by side, each list batch by batch. When one list fails, the other stops after its
@@ -68,7 +47,6 @@ export async function writePendingEntries(
   context: WorkflowContext,
   onWritten: (entries: number) => void = () => undefined,
 ): Promise<void> {
-  const pace = new Pace(context.clock);
   let stopped = false;
   lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
   const write = async (kind: ListKind) => {
@@ -77,12 +55,7 @@ export async function writePendingEntries(
       for (let start = 0; start < ids.length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
         const end = start + MAX_ENTRIES_PER_COMMIT;
         const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
-        // The lease is kept after the pace's pause, right before the write.
-        const writeBatch = async (signal: AbortSignal) => {
-          await lease.keep(signal);
-          await writeEntryBatch(context.db, kind, creation, batch);
-        };
-        await retry((signal) => pace.call(() => writeBatch(signal), signal), untilAborted(context));
+        await lease.run(() => writeEntryBatch(context.db, kind, creation, batch));
         lease.advance(batch.ids.length);
         onWritten(batch.ids.length);
       }
@@ -100,16 +73,15 @@ export async function completeAttempt(
   info: PriceListInfo,
   lease: Lease,
   context: WorkflowContext,
-  lastChunk?: PayloadChunk,
 ): Promise<KeyOutcome> {
   const { db, clock, log } = context;
   const { attempt } = lease;
   const complete = (signal: AbortSignal) => {
     const now = clock.now();
     const event = { kind: 'completed', attempt, response: createSuccessResponse(attempt, info, now) } as const;
-    return applyKeyEvent(db, attempt.boq_list_id, event, now, signal, lastChunk);
+    return applyKeyEvent(db, attempt.boq_list_id, event, now, signal);
   };
-  const outcome = await retryUnderLease(lease, complete, context);
+  const outcome = await lease.run(complete);
   if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
   else log.superseded(attempt, outcome.kind);
   return outcome;

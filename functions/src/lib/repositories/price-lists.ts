@@ -83,38 +83,31 @@ export function setRequestRecord(
   });
 }
 
-export interface PayloadChunk {
-  document_id: string;
-  index: number;
-  data: Buffer;
-}
-
 /** Chunks are read in the order of their ids; four digits are enough for the largest request. */
-export function setPayloadChunk(db: Database, writes: CommitWrites, { document_id, index, data }: PayloadChunk): void {
+export function setPayloadChunk(
+  db: Database,
+  writes: CommitWrites,
+  { document_id }: Attempt,
+  index: number,
+  data: Buffer,
+): void {
   const chunks = requestDocument(db, document_id).collection(subcollections.payload);
   writes.set(chunks.doc(String(index).padStart(4, '0')), { [fields.payloadChunk.data]: data });
 }
 
-/** The two lists of an attempt: their collection, the field of their id, and of an entry's price, sent and stored. */
+/** The two lists of an attempt: their collection, and the field of an entry's price. */
 export const LIST_DEFINITIONS = {
   expected_forward_cost: {
     collection: collections.expectedForwardCosts,
-    idField: 'expected_forward_cost_id',
-    priceField: 'expected_forward_cost_price',
-    storedPriceField: fields.entry.expectedForwardCostPrice,
+    priceField: fields.entry.expectedForwardCostPrice,
   },
-  price_list: {
-    collection: collections.priceLists,
-    idField: 'price_list_id',
-    priceField: 'price_list_price',
-    storedPriceField: fields.entry.priceListPrice,
-  },
+  price_list: { collection: collections.priceLists, priceField: fields.entry.priceListPrice },
 } as const;
 
 export type ListKind = keyof typeof LIST_DEFINITIONS;
 
 export const listDocument = ({ firestore }: Database, kind: ListKind, creation: Creation): DocumentReference =>
-  firestore.collection(LIST_DEFINITIONS[kind].collection).doc(creation[LIST_DEFINITIONS[kind].idField]);
+  firestore.collection(LIST_DEFINITIONS[kind].collection).doc(creation[`${kind}_id`]);
 
 export const entriesCollection = (db: Database, kind: ListKind, creation: Creation): CollectionReference =>
   listDocument(db, kind, creation).collection(subcollections.products);
@@ -132,7 +125,7 @@ export function toEntries(products: ProductColumns): Entries {
   const order = getHashOrder(products.ids);
   const ids = Array.from(order, (index) => products.ids[index] ?? '');
   const toColumns = (kind: ListKind) => {
-    const prices = products[LIST_DEFINITIONS[kind].priceField];
+    const prices = products[`${kind}_price`];
     return { ids, prices: new Float64Array(ids.length).map((_, i) => prices[order[i] ?? 0] ?? NaN) };
   };
   return { expected_forward_cost: toColumns('expected_forward_cost'), price_list: toColumns('price_list') };
@@ -146,7 +139,7 @@ export function writeEntryBatch(
   { ids, prices }: EntryColumns,
 ): Promise<void> {
   const collection = entriesCollection(db, kind, creation).path;
-  return db.commitNumberDocuments({ collection, field: LIST_DEFINITIONS[kind].storedPriceField, ids, values: prices });
+  return db.commitNumberDocuments({ collection, field: LIST_DEFINITIONS[kind].priceField, ids, values: prices });
 }
 
 const toKeySnapshot = (document: DocumentSnapshot) => ({

@@ -56,12 +56,12 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
       case 'failed':
         return { kind, attempt, reason: 'Firestore returned an error', cause };
       case 'inspected':
-        return { kind, by: attempt };
+        return { kind, attempt };
       case 'resumed': {
         const limit = isAutomatic
           ? ({ kind: 'automatic', maxResumes: MAX_RESUMES } as const)
           : ({ kind: 'none' } as const);
-        return { kind, owner: `${owner}-resumed`, leaseExpiresAt, limit, ...decision };
+        return { kind, attempt: { owner: `${owner}-resumed`, lease_expires_at: leaseExpiresAt }, limit, ...decision };
       }
       case 'released':
         return { kind, ...decision };
@@ -110,22 +110,8 @@ const always = (check: (step: Walked) => void) =>
 const isExpired = (record: KeyRecord | undefined, now: number) =>
   record?.status === 'processing' && now >= record.lease_expires_at;
 
-/** The sender of an event; of a resume only a token is known, of a release nothing. */
-function getCaller(event: KeyEvent): KeyCaller {
-  switch (event.kind) {
-    case 'submitted':
-    case 'renewed':
-    case 'completed':
-    case 'failed':
-      return event.attempt;
-    case 'inspected':
-      return event.by;
-    case 'resumed':
-      return { owner: event.owner };
-    case 'released':
-      return {};
-  }
-}
+/** What is known of the sender's attempt; a release has none. */
+const getCaller = (event: KeyEvent): KeyCaller => ('attempt' in event ? event.attempt : {});
 
 const isBySender = (record: KeyRecord | undefined, event: KeyEvent) =>
   record?.status === 'processing' && record.owner === getCaller(event).owner;
@@ -144,7 +130,7 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
   const isOwner = isBySender(before, event);
   const isReviewed = 'document_id' in event && before?.document_id === event.document_id;
   const wasClaimed =
-    'attempt' in event &&
+    event.kind === 'submitted' &&
     [before, ...(before?.history ?? [])].some((each) => each?.document_id === event.attempt.document_id);
   switch (`${status} ${event.kind}` as const) {
     case 'none submitted':
