@@ -45,13 +45,23 @@ export async function readBody<Body>(
 ): Promise<Body> {
   options.signal.throwIfAborted();
   assertJsonContentType(getContentType(request));
-  const sink = new Utf8Sink(parser);
   const { rawBody } = request;
-  if (rawBody === undefined) return pipeBody(request, sink, options);
-  if (rawBody.length > options.maxBytes) throw payloadTooLarge(options);
-  sink.write(rawBody);
-  return sink.end();
+  let skippedBytes: number | undefined;
+  try {
+    for await (const text of decodeUtf8(rawBody === undefined ? streamBytes(request, options) : [rawBody], options)) {
+      const hasMark = skippedBytes === undefined && text.startsWith(BYTE_ORDER_MARK);
+      skippedBytes ??= hasMark ? Buffer.byteLength(BYTE_ORDER_MARK) : 0;
+      parser.write(hasMark ? text.slice(BYTE_ORDER_MARK.length) : text);
+    }
+    return parser.end();
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const received = error.isAtEnd ? 'text that ends too early,' : 'other text';
+    throw invalidBody(`Expected JSON, received ${received} at byte ${(skippedBytes ?? 0) + error.byteOffset}`);
+  }
 }
+
+const BYTE_ORDER_MARK = '\ufeff';
 
 const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
 
@@ -88,10 +98,10 @@ function getContentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
 }
 
 /**
- * Streams the body to its end and returns the parsed value. After an error the request's stream is left flowing and not
- * destroyed, because its socket still has to carry the response.
+ * Yields the inflated body as it arrives. After an error, here or in what is done with the bytes, the request's stream is left
+ * flowing and not destroyed, because its socket still has to carry the response.
  */
-async function pipeBody<Body>(request: IncomingMessage, sink: Utf8Sink<Body>, options: ReadOptions): Promise<Body> {
+async function* streamBytes(request: IncomingMessage, options: ReadOptions): AsyncGenerator<Buffer> {
   const isGzip = getContentEncoding(request) === 'gzip';
   const { maxBytes, signal } = options;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(options);
@@ -111,13 +121,7 @@ async function pipeBody<Body>(request: IncomingMessage, sink: Utf8Sink<Body>, op
     if (sentBytes > maxBytes) source.destroy(payloadTooLarge(options));
   });
   try {
-    let inflatedBytes = 0;
-    for await (const bytes of source as AsyncIterable<Buffer>) {
-      inflatedBytes += bytes.length;
-      if (inflatedBytes > maxBytes) throw payloadTooLarge(options);
-      sink.write(bytes);
-    }
-    return sink.end();
+    yield* source as AsyncIterable<Buffer>;
   } catch (error) {
     const isGzipError = isGzip && error instanceof Error && 'errno' in error;
     throw isGzipError ? invalidBody('Expected a valid gzip body') : error;
@@ -130,62 +134,33 @@ async function pipeBody<Body>(request: IncomingMessage, sink: Utf8Sink<Body>, op
   }
 }
 
-const BYTE_ORDER_MARK = Buffer.from('\ufeff');
-
 /** Bytes that are decoded at a time, however small the chunks are in which a client sends them. */
 const MIN_DECODED_BYTES = 64 * 1024;
 
-/** Decodes chunks of bytes for a parser of their text, without a byte order mark. */
-class Utf8Sink<Body> {
-  readonly #parser: BodyParser<Body>;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  #skippedBytes: number | undefined;
-
-  constructor(parser: BodyParser<Body>) {
-    this.#parser = parser;
-  }
-
-  write(bytes: Buffer): void {
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes >= MIN_DECODED_BYTES) this.#decode(true);
-  }
-
-  /** Returns what the parser makes of the complete text. */
-  end(): Body {
-    this.#decode(false);
-    return this.#parse(() => this.#parser.end());
-  }
-
-  #decode(stream: boolean): void {
-    const bytes = Buffer.concat(this.#held);
-    this.#held = [];
-    this.#heldBytes = 0;
-    this.#skippedBytes ??= bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-      ? BYTE_ORDER_MARK.length
-      : 0;
-    let text: string;
+async function* decodeUtf8(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  options: ReadOptions,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decode = (bytes: Buffer[], stream: boolean) => {
     try {
-      text = this.#decoder.decode(bytes, { stream });
+      return decoder.decode(Buffer.concat(bytes), { stream });
     } catch {
       throw invalidBody('Expected UTF-8, received other bytes');
     }
-    this.#parse(() => this.#parser.write(text));
+  };
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  let allBytes = 0;
+  for await (const chunk of chunks) {
+    allBytes += chunk.length;
+    if (allBytes > options.maxBytes) throw payloadTooLarge(options);
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes < MIN_DECODED_BYTES) continue;
+    yield decode(held, true);
+    held = [];
+    heldBytes = 0;
   }
-
-  #parse<T>(step: () => T): T {
-    try {
-      return step();
-    } catch (error) {
-      if (!(error instanceof JsonSyntaxError)) throw error;
-      const byte = (this.#skippedBytes ?? 0) + error.byteOffset;
-      throw invalidBody(
-        error.isAtEnd
-          ? `Expected JSON, received text that ends too early, at byte ${byte}`
-          : `Expected JSON, received other text at byte ${byte}`,
-      );
-    }
-  }
+  yield decode(held, false);
 }
