@@ -117,11 +117,7 @@ type Encoding = keyof typeof ENCODERS;
 function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
   const encoder = encoding && ENCODERS[encoding];
   if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];
-  const chunks = prepend(first, rest);
-  return encoder === undefined ? chunks : (Readable.from(chunks).compose(encoder.createStream()) as typeof chunks);
-}
-
-async function* prepend<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
-  yield first;
-  yield* rest;
+  const chunks = Readable.from(rest);
+  chunks.unshift(first);
+  return (encoder === undefined ? chunks : chunks.compose(encoder.createStream())) as AsyncIterable<Buffer>;
 }

@@ -27,8 +27,8 @@ export class Shutdown {
   readonly #requests = new Set<StoppableRequest>();
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();
+  readonly #drained = new AbortController();
   #isStopping = false;
-  #onDrained: (() => void) | undefined;
 
   /** @returns a function to call when the request is handled */
   addRequest(request: StoppableRequest): () => void {
@@ -44,8 +44,12 @@ export class Shutdown {
     if (this.#isStopping) response.setHeader('Connection', 'close');
     response.once('close', () => {
       this.#openResponses.delete(response);
-      if (this.#openResponses.size === 0) this.#onDrained?.();
+      this.#endStopIfDrained();
     });
+  }
+
+  #endStopIfDrained(): void {
+    if (this.#isStopping && this.#openResponses.size === 0) this.#drained.abort();
   }
 
   /** Accepts no more connections and ends the requests in progress: reads by their responses if there is time. */
@@ -58,24 +62,20 @@ export class Shutdown {
 
     const reason = new StoppedError('the instance is stopping');
     for (const request of this.#requests) if (request.onShutdown === 'abort') request.abort(reason);
+    this.#endStopIfDrained();
     // From one start: on a busy machine each timer is late, and together they would outlast the platform's 10 s.
-    const drain = (endMs: number, maxMs: number) =>
-      this.#drain(Math.min(Math.max(0, startedAt + endMs - clock.now()), maxMs), clock);
-    if (!(await drain(FINISH_MS, FINISH_MS))) for (const request of this.#requests) request.abort(reason);
-    if (!(await drain(FINISH_MS + FAIL_MS, FAIL_MS))) for (const request of this.#requests) request.giveUp(reason);
-    await drain(FINISH_MS + FAIL_MS + FLUSH_MS, FLUSH_MS);
+    const wait = (endMs: number, maxMs: number) =>
+      clock.sleep(Math.min(Math.max(0, startedAt + endMs - clock.now()), maxMs), this.#drained.signal);
+    try {
+      await wait(FINISH_MS, FINISH_MS);
+      for (const request of this.#requests) request.abort(reason);
+      await wait(FINISH_MS + FAIL_MS, FAIL_MS);
+      for (const request of this.#requests) request.giveUp(reason);
+      await wait(FINISH_MS + FAIL_MS + FLUSH_MS, FLUSH_MS);
+    } catch (error) {
+      if (!this.#drained.signal.aborted) throw error;
+    }
     logInstanceStopped(this.#openResponses.size, clock.now() - startedAt);
-  }
-
-  /** Waits until every response is sent, at most `ms`. @returns whether every response is sent */
-  async #drain(ms: number, clock: Clock): Promise<boolean> {
-    if (this.#openResponses.size === 0) return true;
-    const drained = new AbortController();
-    this.#onDrained = () => drained.abort();
-    // Rejects when drained.
-    await clock.sleep(ms, drained.signal).catch(() => undefined);
-    this.#onDrained = undefined;
-    return this.#openResponses.size === 0;
   }
 }
 

@@ -13,16 +13,15 @@ export interface BodyParser<Body> {
 
 /** A text that is not JSON. */
 export class JsonSyntaxError extends Error {
-  /** Where the text stops being JSON, counted from 0. */
-  readonly byteOffset: number;
-  /** Whether the text ends there. */
-  readonly isAtEnd: boolean;
-
-  constructor(byteOffset: number, isAtEnd: boolean) {
-    super(isAtEnd ? `JSON ends early at byte ${byteOffset}` : `not JSON at byte ${byteOffset}`);
-    this.name = 'JsonSyntaxError';
-    this.byteOffset = byteOffset;
-    this.isAtEnd = isAtEnd;
+  /**
+   * @param byteOffset where the text stops being JSON, counted from 0
+   * @param isAtEnd whether the text ends there
+   */
+  constructor(
+    readonly byteOffset: number,
+    readonly isAtEnd: boolean,
+  ) {
+    super(`not JSON at byte ${byteOffset}`);
   }
 }
 
