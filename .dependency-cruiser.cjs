@@ -1,8 +1,8 @@
 /**
  * Who may import whom. `npm run check` holds it, type imports counted; docs/architecture.md explains the layers.
  *
- *     index.ts -> entries -> price-lists -> lib/repositories -> lib/firestore
- *                        \-> lib/http, lib/schemas ----------\-> lib/*.ts, lib/json
+ *     index.ts -> operations -> price-lists -> lib/repositories -> lib/firestore
+ *                           \-> lib/http, lib/schemas ----------\-> lib/*.ts, lib/json
  */
 
 const SRC = '^functions/src/';
@@ -53,8 +53,8 @@ exports.imports = {
       to: { path: SRC, pathNot: `${SRC}${GROUND}` },
     },
     {
-      name: 'entries-are-the-top',
-      comment: 'Only index.ts imports an entry file.',
+      name: 'operations-are-the-top',
+      comment: 'Only index.ts imports the file of an operation.',
       severity: 'error',
       from: { path: SRC, pathNot: `${SRC}index\\.ts$` },
       to: { path: `${SRC}[^/]+\\.ts$` },
@@ -91,7 +91,7 @@ exports.imports = {
     {
       name: 'cli',
       comment:
-        "The operator's command uses the workflow and the records, never an entry, HTTP, or what surrounds the service.",
+        "The operator's command uses the workflow and the records, never an operation, HTTP, or what surrounds the service.",
       severity: 'error',
       from: { path: '^functions/cli/' },
       to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|local/|bench/|scripts/|test/)' },
@@ -113,8 +113,8 @@ exports.imports = {
   options: { tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' }, enhancedResolveOptions },
 };
 
-/** Entries that parse a body with a zod schema. */
-const POST_ENTRIES = 'add-price-lists|get-orders-by-team|supply-orders-invoices';
+/** Operations that parse a body with a zod schema. */
+const POST_OPERATIONS = 'add-price-lists|get-orders-by-team|supply-orders-invoices';
 
 /** What the functions of GET operations may not load, since it costs more of a cold start than all else. Types and dynamic imports load nothing. */
 exports.coldStart = {
@@ -122,9 +122,9 @@ exports.coldStart = {
     {
       name: 'cold-start',
       comment:
-        'An entry loads neither zod nor the Firestore SDK, unless POST_ENTRIES in .dependency-cruiser.cjs names it.',
+        'An operation loads neither zod nor the Firestore SDK, unless POST_OPERATIONS in .dependency-cruiser.cjs names it.',
       severity: 'error',
-      from: { path: `${SRC}[^/]+\\.ts$`, pathNot: `${SRC}(index|${POST_ENTRIES})\\.ts$` },
+      from: { path: `${SRC}[^/]+\\.ts$`, pathNot: `${SRC}(index|${POST_OPERATIONS})\\.ts$` },
       to: { path: packages('zod', 'firebase-admin', '@google-cloud/firestore'), reachable: true },
     },
   ],

@@ -35,6 +35,10 @@ spanRealms(globalThis);
 // Set by jest.config.mjs for this process. Programs that tests start have caches of their own, or none.
 delete process.env.NODE_COMPILE_CACHE;
 
+// Repeats a run of the property tests. Their files load the same fast-check, by runtime.cjs.
+const { SEED } = process.env;
+if (SEED !== undefined) require('fast-check').configureGlobal({ seed: Number(SEED) });
+
 const PACKAGES = `${sep}node_modules${sep}`;
 
 /**

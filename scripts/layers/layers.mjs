@@ -23,7 +23,7 @@ const ROOMS = [
   ['firestore', /^functions\/src\/lib\/firestore\//],
   ['lib', /^functions\/src\/lib\/[^/]+$/],
   ['price-lists', /^functions\/src\/price-lists\//],
-  ['entries', /^functions\/src\/(?!index)[^/]+$/],
+  ['operations', /^functions\/src\/(?!index)[^/]+$/],
 ];
 
 const { imports, coldStart } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs');

@@ -81,6 +81,10 @@ test('every npm script and path that a workflow runs exists', () => {
   );
   expect(paths.length).toBeGreaterThan(4);
   for (const path of paths) expect([path, existsSync(path)]).toEqual([path, true]);
+  // Node runs no TypeScript of this repository but through scripts/run.mjs.
+  const programs = commands.flatMap((command) => /\bnode (?:-\S+ )*(\S+\.\w+)/.exec(command)?.[1] ?? []);
+  expect(programs.filter((program) => program.endsWith('.ts'))).toEqual([]);
+  expect(commands.filter((command) => command.includes('--import'))).toEqual([]);
 });
 
 test('without configuration the deployment workflow runs nothing but the step that says so', () => {

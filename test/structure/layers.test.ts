@@ -15,7 +15,7 @@ const planted: Record<string, [file: string, imported: string]> = {
   'layer-lib-http': ['functions/src/lib/http/endpoint.ts', 'functions/src/lib/firestore/retry.ts'],
   'layer-price-lists': ['functions/src/price-lists/workflow.ts', 'functions/src/lib/http/cors.ts'],
   ground: ['functions/src/lib/logging.ts', 'functions/src/lib/schemas/stored.ts'],
-  'entries-are-the-top': ['functions/src/get-teams.ts', 'functions/src/get-orders.ts'],
+  'operations-are-the-top': ['functions/src/get-teams.ts', 'functions/src/get-orders.ts'],
   'firestore-packages': ['functions/src/lib/call-context.ts', 'firebase-admin/firestore'],
   'firestore-types': ['functions/src/lib/errors.ts', 'type firebase-admin/firestore'],
   parameters: ['functions/src/lib/runtime-options.ts', 'firebase-functions/params'],

@@ -23,7 +23,7 @@ export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 }
 export const READ_BODY_TIMEOUT_MS = 30_000;
 
 /**
- * Add price lists. Four concurrent creations from bodies of 32 MB take half of the memory. The largest request, 364,000
+ * Add price lists. Four concurrent creations from bodies of 32 MB take a third of the memory. The largest request, 364,000
  * products in 728 batches at 0.8 s each, takes ten minutes to write; the timeout is twice that.
  */
 export const writeOptions = {
@@ -46,5 +46,5 @@ export const WRITE_BODY_TIMEOUT_MS = 240_000;
  */
 export const LEASE_DURATION_MS = 50_000;
 
-/** Entries of one batch (docs/api.md#limits). */
+/** Entries of one batch (docs/api.md#behaviour-of-add-price-lists). */
 export const MAX_ENTRIES_PER_COMMIT = 500;

@@ -22,6 +22,8 @@ import { estimateRemainingMs } from './progress';
  *                               │                                             processing ◀── submitted ──┘
  *                               └── completed ──▶ completed
  *
+ * Without a market the claim itself is the completion: `submitted` leads to `completed`.
+ *
  * For any order of events: `completed` is final; only the owner renews, completes or fails an attempt, so a stale attempt
  * changes nothing; an event without effect returns the identical record.
  */

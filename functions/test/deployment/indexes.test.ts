@@ -1,5 +1,6 @@
 import type { DocumentData, DocumentReference } from 'firebase-admin/firestore';
 import {
+  findKeyRecords,
   readPayloadChunks,
   streamStoredEntries,
   getKeyRecord,
@@ -119,6 +120,8 @@ test('every query with a filter is one of these shapes, and each is served', asy
   const record = await recordOf('boq-1');
   await listKeyRecords(db, ['processing', 'requires_review']);
   await readPayloadChunks(db, record);
+  // An id of none of them is looked for in all.
+  expect(await findKeyRecords(db, 'nothing')).toEqual([]);
   for (const kind of ['expected_forward_cost', 'price_list'] as const) {
     if (record.creation === null) throw new Error('no lists were created');
     await readListProgress(db, kind, record.creation);
@@ -136,6 +139,9 @@ test('every query with a filter is one of these shapes, and each is served', asy
     'orders where team_id ==, created_at >=, created_at < by created_at',
     'orders where team_id ==, created_at >=, created_at <, status == by created_at',
     'price_list_idempotency where status in',
+    'price_list_requests where expected_forward_cost_id ==',
+    'price_list_requests where price_list_id ==',
+    'price_list_requests where request_id ==',
     'supply_orders where team_id ==, created_at >=, created_at < by created_at',
     'supply_orders where team_id ==, created_at >=, created_at <, status == by created_at',
   ]);

@@ -73,8 +73,8 @@ test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, no
   const table = [...responses].sort(([, a], [, b]) => b - a).map(([response, times]) => `${response}: ${times}`);
   process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
   expect(violations).toEqual([]);
-  // Most requests must have reached the service, and each of its error responses must have occurred.
-  for (const response of ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
+  // Most requests must have reached the service, and each of its error responses must have occurred; not so in a repeat of one.
+  for (const response of count === 1 ? [] : ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
     expect(responses.get(response)).toBeGreaterThan(0);
 
   for (const name of operationNames) {

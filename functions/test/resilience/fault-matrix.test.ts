@@ -12,8 +12,7 @@ import { checkInvariants } from './invariants';
 
 /**
  * The fault matrix: every call of a creation meets every fault, before it takes effect and after. The creation must come
- * out as if nothing had happened, and so must its repetition. What cannot be ridden out, a fault that does not go away,
- * is shown beside it. The tables of docs/fault-matrix.md are what these tests found; `UPDATE_DOCS=1` writes them.
+ * out as if nothing had happened, and so must its repetition. A fault that does not pass is shown beside it. The tables of docs/fault-matrix.md are what these tests found; `UPDATE_DOCS=1` writes them.
  *
  * Time is compressed: a call's deadline is a second, and pauses between tries, also the client library's own, by the
  * hook that it has for tests, are a fiftieth of what they are. So silence is a call without a response, which its deadline ends.
@@ -81,7 +80,7 @@ const table: Record<string, Record<string, string[]>> = {};
 const hopeless: Record<string, string[]> = {};
 
 describe.each(Object.entries(faults))('%s', (fault, action) => {
-  test('at any call is ridden out', async () => {
+  test('at any call passes unnoticed', async () => {
     const cells = CREATION_CALLS.flatMap((call) =>
       points.map((when) => ({ call, when, label: `${call}-${when}`.replace(/\W+/g, '-') })),
     );
@@ -188,22 +187,21 @@ test(`${PAGE} says what these tests found`, () => {
 
 Made by \`functions/test/resilience/fault-matrix.test.ts\`, which fails when this page is not what it finds.
 
-## Faults that are ridden out
+## Faults that pass
 
-One creation with two batches a list makes the ${CREATION_CALLS.length} calls of the first column. At each, each fault struck once: before the call took
-effect, and after. The cells show what the first post was answered in these two cases. In every one of them the same post again was answered
-200 with the same bytes as a replay, another payload 409, and the database held both lists, complete and \`ready\`, exactly once.
+A creation with two batches a list makes the ${CREATION_CALLS.length} calls of the first column. Each fault occurs once at each call: before the call took
+effect, and after. A cell shows the two statuses of the request. Each time, the identical request was then answered 200 with the same bytes as a
+replay, another payload 409, and the database held both lists, complete and \`ready\`, exactly once.
 
 ${markdown(['call', ...Object.keys(faults)], rows)}
 
-Silence is a call that is never answered, found out by its deadline. Time was compressed: a timeout was one second instead of 10 s for a
-read and 20 s for a commit, and pauses between tries were a fiftieth. Uncompressed, 60 s of silence of one call costs the caller those 10 s
-or 20 s and a pause.
+Silence is a call without a response, until its timeout. Time was compressed: a timeout was one second instead of 10 s for a read and 20 s for a
+commit, and pauses between tries were a fiftieth. Uncompressed, 60 s of silence of one call cost the client those 10 s or 20 s and a pause.
 
-## Faults that are not
+## Faults that do not pass
 
-A refusal that no repetition helps against, and an outage that outlasts all patience. The cells show the answer, and what the same post was
-answered once the fault was gone and the lease had expired: 200 where nothing had been claimed, 409 where an operator has to resolve the key
+An error that no retry helps against, and an outage that outlasts all retries. A cell shows the status of the request, and that of the identical
+request once the fault was gone and the lease had expired: 200 where nothing had been claimed, 409 where the key requires review
 (see [runbook.md](runbook.md)).
 
 ${markdown(['call', ...Object.keys(lasting)], lastingRows)}

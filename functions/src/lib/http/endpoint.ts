@@ -157,7 +157,9 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
     throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
   }
   authenticate(exchange);
-  const result = await invokeHandler(endpoint, exchange);
+  // The handler of a GET takes no body.
+  const body = endpoint.body === undefined ? (undefined as Body) : await readRequestBody(endpoint.body, exchange);
+  const result = await endpoint.handler(exchange.context, body);
   await sendResponse(request, response, { status: 200, ...result });
   return result;
 }
@@ -189,13 +191,12 @@ function authenticate({ request: { headers }, logFields }: Exchange): void {
   logFields.key_id = keyId;
 }
 
-async function invokeHandler<Body>(endpoint: Endpoint<Body>, { request, context }: Exchange): Promise<HandlerResult> {
-  // The handler of a GET takes no body.
-  if (endpoint.body === undefined) return endpoint.handler(context, undefined as Body);
-  const { maxBytes, timeoutMs, createParser } = endpoint.body;
+function readRequestBody<Body>(
+  { maxBytes, timeoutMs, createParser }: RequestBody<Body>,
+  { request, context }: Exchange,
+): Promise<Body> {
   const { signal, cancel } = createTimeout(timeoutMs, createBodyTimeoutError, context.callContext.signal);
-  const body = await readBody(request, createParser(), { maxBytes, signal }).finally(cancel);
-  return endpoint.handler(context, body);
+  return readBody(request, createParser(), { maxBytes, signal }).finally(cancel);
 }
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */

@@ -131,7 +131,7 @@ export function toEntries(products: ProductColumns): Entries {
   return { expected_forward_cost: toColumns('expected_forward_cost'), price_list: toColumns('price_list') };
 }
 
-/** Writes one batch of a list's entries, at most 500 (docs/api.md#limits), in one commit. */
+/** Writes one batch of a list's entries, at most 500 (docs/api.md#behaviour-of-add-price-lists), in one commit. */
 export function writeEntryBatch(
   db: Database,
   kind: ListKind,
