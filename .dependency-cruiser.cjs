@@ -60,6 +60,13 @@ exports.imports = {
       to: { path: `${SRC}[^/]+\\.ts$` },
     },
     {
+      name: 'operations-are-exported',
+      comment: 'functions/src/index.ts exports every operation.',
+      severity: 'error',
+      from: { path: `${SRC}index\\.ts$` },
+      to: { path: `${SRC}(?!index)[^/]+\\.ts$`, reachable: false },
+    },
+    {
       name: 'firestore-packages',
       comment:
         'Packages of Firestore and gRPC are imported in lib/firestore alone; their types in lib/repositories, too.',

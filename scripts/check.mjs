@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * `npm run check`: types, lint, format and layers, beside each other. Each keeps what it found in node_modules/.cache and looks
+ * `npm run check`: types, lint, format, layers and the API description, beside each other. Each keeps what it found in node_modules/.cache and looks
  * again at what has changed. ESLint looks at the files that changed, so a type that changes may only break a rule in another
  * file: CI, which has no cache, finds that.
  */
@@ -26,6 +26,7 @@ const checks = [
   ],
   ['tsc', ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', `${CACHE}/tsc.json`]],
   ['layers', ['scripts/layers/layers.mjs']],
+  ['openapi', ['scripts/run.mjs', 'scripts/openapi.ts', '--check']],
   [
     'prettier',
     [

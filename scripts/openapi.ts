@@ -1,27 +1,58 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { createClientOperations } from './openapi/client';
 import { createOpenApiDocument } from './openapi/document';
-import { writePages } from './openapi/pages';
+import { PAGES, renderPage } from './openapi/pages';
 import { installToolPackages } from './tool-packages';
 
-/** `npm run openapi`: writes what follows from the service's operations: the description, the client, tables of pages. */
+/*
+ * npm run openapi [-- --check]
+ *
+ * Writes what follows from the service's operations: the description, the client, tables of pages. With --check it only says
+ * what is out of date, all but the client's types, which follow from the description.
+ */
 
+const DESCRIPTION = 'docs/openapi.json';
 const CLIENT = 'docs/examples/client/src';
 
-void (async () => {
+async function main(): Promise<void> {
   const document = createOpenApiDocument();
-  await writeFile('docs/openapi.json', `${JSON.stringify(document, null, 2)}\n`);
-  await writeFile(`${CLIENT}/operations.ts`, createClientOperations());
-  const pages = writePages(document);
+  const outdated = await findOutdated([
+    [DESCRIPTION, () => `${JSON.stringify(document, null, 2)}\n`],
+    [`${CLIENT}/operations.ts`, createClientOperations],
+    ...PAGES.map((page): GeneratedFile => [page, (text) => renderPage(page, text, document)]),
+  ]);
+  const names = [...outdated.keys()];
+  if (process.argv.includes('--check')) {
+    if (names.length > 0) throw new Error(`Out of date: ${names.join(', ')}. To write them: npm run openapi`);
+    return;
+  }
+  for (const [file, text] of outdated) await writeFile(file, text);
+  await writeClientTypes();
+  console.log(names.length > 0 ? `Written: ${names.join(', ')}` : 'Nothing has changed.');
+}
+
+/** A path, and what is to be in the file in place of its text. */
+type GeneratedFile = readonly [file: string, generate: (text: string) => string];
+
+/** @returns the text of each file that is not as it is generated */
+async function findOutdated(files: readonly GeneratedFile[]): Promise<Map<string, string>> {
+  const outdated = new Map<string, string>();
+  for (const [file, generate] of files) {
+    const text = await readFile(file, 'utf8');
+    if (generate(text) !== text) outdated.set(file, generate(text));
+  }
+  return outdated;
+}
+
+async function writeClientTypes(): Promise<void> {
   await installToolPackages('scripts/openapi');
   const generator = 'scripts/openapi/node_modules/openapi-typescript/bin/cli.js';
-  await promisify(execFile)(process.execPath, [generator, 'docs/openapi.json', '--output', `${CLIENT}/api.ts`]);
-  console.log(
-    ['Up to date:', 'docs/openapi.json', `${CLIENT}/api.ts`, `${CLIENT}/operations.ts`, ...pages].join('\n  '),
-  );
-})().catch((error: unknown) => {
+  await promisify(execFile)(process.execPath, [generator, DESCRIPTION, '--output', `${CLIENT}/api.ts`]);
+}
+
+main().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);
 });

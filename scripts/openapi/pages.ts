@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
 import { errorDescriptions, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
 import { getLimits } from './limits';
@@ -17,12 +16,6 @@ export const PAGES = ['README.md', 'docs/api.md'] as const;
 const API_SECTIONS = ['operations-table', 'operations', 'records', 'errors', 'limits'] as const;
 
 type Section = (typeof API_SECTIONS)[number];
-
-/** Writes the generated sections of every page. @returns the pages */
-export function writePages(document: JsonObject): readonly string[] {
-  for (const page of PAGES) writeFileSync(page, renderPage(page, readFileSync(page, 'utf8'), document));
-  return PAGES;
-}
 
 /** @returns the page with its generated sections up to date. @throws Error if docs/api.md lacks a section */
 export function renderPage(page: string, text: string, document: JsonObject): string {

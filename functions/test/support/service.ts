@@ -140,6 +140,9 @@ export function getRecordedQuery(call: EndedCall | undefined): Requests['RunQuer
 
 /** A request as it goes out: JSON with its content type and the valid key, unless the test says otherwise. */
 function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
+  if (!operationNames.includes(operation)) {
+    throw new Error(`docs/openapi.json, which the tests go by, does not have ${operation}: npm run openapi`);
+  }
   const content = json === undefined ? body : JSON.stringify(json);
   const type = content === undefined ? {} : { 'content-type': 'application/json' };
   const all: NonNullable<TestRequest['headers']> = { 'x-api-key': TEST_API_KEY, ...type, ...headers };

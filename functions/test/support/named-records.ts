@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import type { OperationName } from './operations';
+import { startTestService, type TestService } from './service';
+import {
+  arbitraryStoredRecord,
+  edgeCaseIds,
+  toExpectedCode,
+  toExpectedText,
+  withSequentialIds,
+  writeRecords,
+} from './stored';
+
+/** Tests of an operation that lists a collection of records with a name and a country, and calls the list like the collection. */
+export function testListOfNamedRecords(operation: OperationName, collection: string): void {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  beforeEach(() => service.reset());
+  afterAll(() => service.close());
+
+  const call = async () => {
+    const { status, json } = await service.call(operation);
+    return [status, json];
+  };
+
+  test('returns all of them by id, with two fields only', async () => {
+    await writeRecords(service.db, collection, {
+      north: { name: 'North', country_iso: 'deu', city: 'Kiel', capacity: 5 },
+      south: { name: ' South ', country_iso: ' ITA\n' },
+    });
+    const list = { north: { name: 'North', country_iso: 'DEU' }, south: { name: ' South ', country_iso: 'ITA' } };
+    expect(await call()).toEqual([200, { [collection]: list, count: 2 }]);
+  });
+
+  test('returns an empty object if there are none', async () => {
+    expect(await call()).toEqual([200, { [collection]: {}, count: 0 }]);
+  });
+
+  test('returns null for fields that are missing or malformed', async () => {
+    await writeRecords(service.db, collection, {
+      empty: {},
+      blank: { name: '', country_iso: '  ' },
+      wrong: { name: { en: 'x' }, country_iso: ['usa'] },
+      space: { name: ' ', country_iso: null },
+    });
+    const none = { name: null, country_iso: null };
+    const list = { empty: none, blank: none, wrong: none, space: { name: ' ', country_iso: null } };
+    expect(await call()).toEqual([200, { [collection]: list, count: 4 }]);
+  });
+
+  test('reads stored values of any type', async () => {
+    const arbitraryRecords = fc.array(arbitraryStoredRecord(service.db, ['name', 'country_iso']), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(arbitraryRecords, async (records) => {
+        service.firestore.clear();
+        await writeRecords(service.db, collection, withSequentialIds(records));
+        const shown = records.map((record: { name?: unknown; country_iso?: unknown }) => ({
+          name: toExpectedText(record.name),
+          country_iso: toExpectedCode(record.country_iso),
+        }));
+        expect(await call()).toEqual([200, { [collection]: withSequentialIds(shown), count: records.length }]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('returns the number of ids as the count, for any ids', async () => {
+    const records = Object.fromEntries(edgeCaseIds.map((id) => [id, { name: id, country_iso: 'ITA' }]));
+    await writeRecords(service.db, collection, records);
+    expect(await call()).toEqual([200, { [collection]: records, count: edgeCaseIds.length }]);
+  });
+
+  test('asks Firestore for the two fields only, without a filter or a limit', async () => {
+    const calls = service.recordCalls();
+    await service.call(operation);
+    const select = [['name'], ['country_iso']];
+    const query = { collectionId: collection, filter: undefined, limit: undefined, select };
+    expect(calls).toMatchObject([{ rpc: 'RunQuery', request: { query } }]);
+  });
+}
