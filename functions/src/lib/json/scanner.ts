@@ -2,14 +2,17 @@ type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | 'comma or 
 
 const SPACE = 0x20;
 const SPACES = /[ \t\n\r]*/y;
-/** A string up to its closing quotation mark, or as much as there is of one; no part of an escape. */
-const STRING = /"[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\0-\x1f]*)*/y;
-const PART_OF_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?/y;
-/** A number or the start of one, which ends with no digit. */
-const NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.(?:\d+(?:[eE][+-]?\d*)?)?|[eE][+-]?\d*)?)?/y;
-const FIRST_LETTER = 0x41;
-const LITERAL = /t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?/y;
-const LITERALS = ['true', 'false', 'null'];
+/** A string without its closing quotation mark. */
+const OPEN_STRING = /"[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\0-\x1f]*)*/.source;
+/** Complete: what follows belongs to no number. */
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\d.eE])/.source;
+const SCALAR = new RegExp(`${OPEN_STRING}"|${NUMBER}|true|false|null`, 'y');
+
+const PART_OF_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?/.source;
+const PART_OF_NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.(?:\d+(?:[eE][+-]?\d*)?)?|[eE][+-]?\d*)?)?/.source;
+const PART_OF_LITERAL = /t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?/.source;
+/** As much as there is of a scalar that is not complete, up to its first wrong character. */
+const PART_OF_SCALAR = new RegExp(`${OPEN_STRING}(?:${PART_OF_ESCAPE})?|${PART_OF_LITERAL}|${PART_OF_NUMBER}`, 'y');
 
 /**
  * Finds the tokens of a JSON text that arrives in chunks, and where it stops being JSON, which `JSON.parse` tells for some
@@ -54,7 +57,7 @@ export class JsonScanner {
         return this.#accept(start + 1, this.#closers.at(-1) === '}' ? 'name' : 'value');
       case 'name or }':
       case 'name':
-        if (first === '"') return this.#acceptScalar(scanString(text, start), text, isLast, ':');
+        if (first === '"') return this.#acceptScalar(text, isLast, ':');
         return this.expected === 'name' ? this.#fail(start) : this.#close(first, start);
       case 'value or ]':
         return first === ']' ? this.#close(first, start) : this.#acceptValue(first, text, isLast);
@@ -64,18 +67,20 @@ export class JsonScanner {
   }
 
   #acceptValue(first: string, text: string, isLast: boolean): number | undefined {
-    const start = this.tokenStart;
     if (first === '{' || first === '[') {
       this.#closers.push(first === '{' ? '}' : ']');
-      return this.#accept(start + 1, first === '{' ? 'name or }' : 'value or ]');
+      return this.#accept(this.tokenStart + 1, first === '{' ? 'name or }' : 'value or ]');
     }
-    const scalar = first === '"' ? scanString(text, start) : scanNumberOrLiteral(text, start);
-    return this.#acceptScalar(scalar, text, isLast, 'comma or end');
+    return this.#acceptScalar(text, isLast, 'comma or end');
   }
 
-  #acceptScalar({ end, isComplete }: Scalar, text: string, isLast: boolean, next: Expected): number | undefined {
+  #acceptScalar(text: string, isLast: boolean, next: Expected): number | undefined {
+    const start = this.tokenStart;
+    const scalarEnd = match(SCALAR, text, start);
+    const isScalar = scalarEnd > start;
+    const end = isScalar ? scalarEnd : match(PART_OF_SCALAR, text, start);
     if (end === text.length && !isLast) return undefined;
-    return isComplete ? this.#accept(end, next) : this.#fail(end);
+    return isScalar ? this.#accept(end, next) : this.#fail(end);
   }
 
   #close(first: string, start: number): number | undefined {
@@ -101,27 +106,6 @@ export function findSyntaxError(text: string): number | undefined {
   let index: number | undefined = 0;
   while (index !== undefined) index = scanner.next(text, index, true);
   return scanner.errorIndex;
-}
-
-interface Scalar {
-  /** Index after the token, or where it stops being one. */
-  end: number;
-  isComplete: boolean;
-}
-
-function scanString(text: string, start: number): Scalar {
-  const end = match(STRING, text, start);
-  return text.charAt(end) === '"'
-    ? { end: end + 1, isComplete: true }
-    : { end: match(PART_OF_ESCAPE, text, end), isComplete: false };
-}
-
-function scanNumberOrLiteral(text: string, start: number): Scalar {
-  const isNumber = text.charCodeAt(start) < FIRST_LETTER;
-  const end = match(isNumber ? NUMBER : LITERAL, text, start);
-  if (!isNumber) return { end, isComplete: LITERALS.includes(text.slice(start, end)) };
-  const last = text.charAt(end - 1);
-  return { end, isComplete: end > start && last >= '0' && last <= '9' };
 }
 
 /** @returns index after what a sticky pattern matches at `start`, `start` itself without a match */
