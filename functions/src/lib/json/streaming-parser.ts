@@ -33,8 +33,6 @@ export interface StreamingJsonOptions {
  * (https://github.com/nodejs/node/issues/63785): a price would be stored for another product.
  */
 export class StreamingJsonParser {
-  readonly #options: StreamingJsonOptions;
-  readonly #handler: MemberHandler;
   readonly #scanner = new JsonScanner();
   /** What has arrived since the last part. */
   #text = '';
@@ -47,15 +45,15 @@ export class StreamingJsonParser {
   /** The text outside the streamed member. */
   #envelope = '';
   #envelopeBytes = 0;
-  /** The last name in the outermost object, as it is written. */
-  #envelopeName = '';
+  /** The last name in the outermost object. */
+  #envelopeName: unknown;
   #isStreaming = false;
   #memberName: string | undefined;
 
-  constructor(options: StreamingJsonOptions, handler: MemberHandler) {
-    this.#options = options;
-    this.#handler = handler;
-  }
+  constructor(
+    private readonly options: StreamingJsonOptions,
+    private readonly handler: MemberHandler,
+  ) {}
 
   /**
    * A token is read again with each chunk until it is complete, so chunks should not be much smaller than tokens may be.
@@ -90,7 +88,7 @@ export class StreamingJsonParser {
     const isAtEnd = errorIndex === this.#text.length;
     if (!this.#isStreaming) this.#takeEnvelopePart(this.#index);
     this.#dropParts(errorIndex);
-    const { envelopeLimit, memberLimit } = this.#options;
+    const { envelopeLimit, memberLimit } = this.options;
     if (this.#isStreaming) assertSize(this.#text, memberLimit);
     else assertSize(this.#text, envelopeLimit, this.#envelopeBytes);
     if (errorIndex !== undefined) throw new JsonSyntaxError(this.#byteOffset + Buffer.byteLength(this.#text), isAtEnd);
@@ -98,16 +96,12 @@ export class StreamingJsonParser {
 
   #readEnvelopeToken(): void {
     const { depth, expected, tokenStart } = this.#scanner;
-    if (depth === 1 && expected === ':') this.#envelopeName = this.#text.slice(tokenStart, this.#index);
-    if (depth !== 2 || this.#text[tokenStart] !== '{' || !this.#isStreamedMember()) return;
+    const token = this.#text.slice(tokenStart, this.#index);
+    if (depth === 1 && expected === ':') this.#envelopeName = JSON.parse(token);
+    if (depth !== 2 || token !== '{' || this.#envelopeName !== this.options.streamedMember) return;
     this.#takeEnvelopePart(this.#index);
     this.#isStreaming = true;
-    this.#handler.onObjectStart();
-  }
-
-  #isStreamedMember(): boolean {
-    // As a value: see the class comment.
-    return this.#envelopeName !== '' && JSON.parse(this.#envelopeName) === this.#options.streamedMember;
+    this.handler.onObjectStart();
   }
 
   /**
@@ -124,7 +118,7 @@ export class StreamingJsonParser {
     while (end - this.#index < MAX_BATCH_LENGTH) {
       PLAIN_MEMBER.lastIndex = end;
       const [member = '', name = '', value = ''] = PLAIN_MEMBER.exec(this.#text) ?? [];
-      if (member === '' || 3 * member.length > this.#options.memberLimit.bytes) break;
+      if (member === '' || 3 * member.length > this.options.memberLimit.bytes) break;
       tokens.push(name, value);
       end += member.length;
     }
@@ -134,7 +128,7 @@ export class StreamingJsonParser {
     } catch {
       return false;
     }
-    for (let i = 0; i < list.length; i += 2) this.#handler.onMember(list[i] as string, list[i + 1]);
+    for (let i = 0; i < list.length; i += 2) this.handler.onMember(list[i] as string, list[i + 1]);
     this.#index = end;
     this.#partStart = end;
     return true;
@@ -157,21 +151,21 @@ export class StreamingJsonParser {
   #endMember(end: number): void {
     const value = this.#takeMemberPart(end);
     // Undefined in an object without members.
-    if (this.#memberName !== undefined) this.#handler.onMember(this.#memberName, JSON.parse(value) as unknown);
+    if (this.#memberName !== undefined) this.handler.onMember(this.#memberName, JSON.parse(value) as unknown);
     this.#memberName = undefined;
   }
 
   /** Returns the part up to a separator, which belongs to no part. */
   #takeMemberPart(separator: number): string {
     const part = this.#text.slice(this.#partStart, separator);
-    assertSize(part, this.#options.memberLimit);
+    assertSize(part, this.options.memberLimit);
     this.#partStart = separator + 1;
     return part;
   }
 
   #takeEnvelopePart(end: number): void {
     const part = this.#text.slice(this.#partStart, end);
-    assertSize(part, this.#options.envelopeLimit, this.#envelopeBytes);
+    assertSize(part, this.options.envelopeLimit, this.#envelopeBytes);
     this.#envelope += part;
     this.#envelopeBytes += Buffer.byteLength(part);
     this.#partStart = end;
