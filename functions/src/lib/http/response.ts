@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib';
@@ -71,11 +70,10 @@ const isOver = (response: ServerResponse): boolean => response.destroyed || resp
 
 async function writeWithBackpressure(response: ServerResponse, chunk: Buffer): Promise<void> {
   if (isOver(response) || response.write(chunk)) return;
-  const closed = new AbortController();
-  const close = () => closed.abort();
-  response.once('close', close);
-  await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);
-  response.off('close', close);
+  const { promise, resolve } = Promise.withResolvers();
+  response.once('drain', resolve).once('close', resolve);
+  await promise;
+  response.off('drain', resolve).off('close', resolve);
 }
 
 /** Yields buffers of at least {@link STREAM_CHUNK_BYTES}, except for the last. */
