@@ -2,15 +2,13 @@ import { getServiceAccount, instanceLimits } from './config';
 
 /** Options of the functions that are fixed in code; docs/configuration.md#runtime-options explains them. */
 
-const REGION = 'us-central1';
+const defaults = { region: 'us-central1', cpu: 1, ...instanceLimits } as const;
 
 const readDefaults = {
-  region: REGION,
+  ...defaults,
   // An account that may do nothing else (docs/security.md).
   serviceAccount: getServiceAccount('organisation-data-reader'),
-  cpu: 1,
   timeoutSeconds: 120,
-  ...instanceLimits,
 } as const;
 
 /** Complete lists: small, so one instance serves many at once. */
@@ -27,13 +25,11 @@ export const READ_BODY_TIMEOUT_MS = 30_000;
  * products in 728 batches at 0.8 s each, takes ten minutes to write; the timeout is twice that.
  */
 export const writeOptions = {
-  region: REGION,
+  ...defaults,
   serviceAccount: getServiceAccount('price-lists-writer'),
   memory: '1GiB',
-  cpu: 1,
   concurrency: 4,
   timeoutSeconds: 1_200,
-  ...instanceLimits,
 } as const;
 
 /** Time in which a client has to send a price list: 32 MiB at 1.2 Mbit/s. */
