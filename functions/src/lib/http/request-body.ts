@@ -90,10 +90,9 @@ function assertJsonContentType(header: string | undefined): void {
   if (charset !== 'utf-8' && charset !== 'utf8') throw invalidBody('Expected the charset UTF-8, received another');
 }
 
-function getContentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
+function isGzipped({ headers }: IncomingMessage): boolean {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  if (encoding === '' || encoding === 'identity') return 'identity';
-  if (encoding === 'gzip') return 'gzip';
+  if (['', 'identity', 'gzip'].includes(encoding)) return encoding === 'gzip';
   throw invalidBody('Expected the content encoding gzip or none, received another');
 }
 
@@ -102,7 +101,7 @@ function getContentEncoding({ headers }: IncomingMessage): 'identity' | 'gzip' {
  * flowing and not destroyed, because its socket still has to carry the response.
  */
 async function* streamBytes(request: IncomingMessage, options: ReadOptions): AsyncGenerator<Buffer> {
-  const isGzip = getContentEncoding(request) === 'gzip';
+  const isGzip = isGzipped(request);
   const { maxBytes, signal } = options;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(options);
 
