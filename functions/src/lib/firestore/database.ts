@@ -1,4 +1,3 @@
-import type { ChannelOptions } from '@grpc/grpc-js';
 import { getApps, initializeApp } from 'firebase-admin/app';
 import {
   getFirestore,
@@ -71,11 +70,7 @@ export function createDatabase(firestore: Firestore, context: CallContext, timeo
  * Configures a new client: the same channel options and credentials as the connection for queries, and each call is
  * tried once within its timeout, because the workflow decides on retries (retry.ts).
  */
-export function configureClient(
-  firestore: Firestore,
-  { read, commit, query }: CallTimeouts,
-  channelOptions: ChannelOptions = CHANNEL_OPTIONS,
-): Firestore {
+export function configureClient(firestore: Firestore, { read, commit, query }: CallTimeouts): Firestore {
   const withoutRetries = (timeoutMs: number) => ({
     timeout_millis: timeoutMs,
     retry_codes_name: 'none',
@@ -90,6 +85,6 @@ export function configureClient(
   const interfaces = { 'google.firestore.v1.Firestore': { retry_codes: { none: [] }, methods } };
   const hasEmulator = process.env['FIRESTORE_EMULATOR_HOST'] !== undefined;
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
-  firestore.settings({ clientConfig: { interfaces }, ...channelOptions, ...authentication });
+  firestore.settings({ clientConfig: { interfaces }, ...CHANNEL_OPTIONS, ...authentication });
   return firestore;
 }
