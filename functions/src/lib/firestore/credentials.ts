@@ -1,4 +1,4 @@
-import { credentials, Metadata, status, type ChannelCredentials } from '@grpc/grpc-js';
+import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
 
 /**
@@ -10,18 +10,16 @@ import { applicationDefault } from 'firebase-admin/app';
  */
 export function createDefaultCredentials(): ChannelCredentials {
   const account = applicationDefault();
-  const token = credentials.createFromMetadataGenerator((_, done) => {
-    account.getAccessToken().then(
-      ({ access_token }) => {
-        const metadata = new Metadata();
-        metadata.set('authorization', `Bearer ${access_token}`);
-        done(null, metadata);
-      },
-      (cause: unknown) => {
+  const token = credentials.createFromGoogleCredential({
+    getRequestHeaders: async () => {
+      try {
+        const { access_token } = await account.getAccessToken();
+        return { authorization: `Bearer ${access_token}` };
+      } catch (cause) {
         const reason = cause instanceof Error ? cause.message : 'unknown error';
-        done(Object.assign(new Error(`No access token: ${reason}`), { code: status.UNAVAILABLE }));
-      },
-    );
+        throw Object.assign(new Error(`No access token: ${reason}`), { code: status.UNAVAILABLE });
+      }
+    },
   });
   return credentials.combineChannelCredentials(credentials.createSsl(), token);
 }
