@@ -83,12 +83,8 @@ export class Backoff {
     const { clock, random, signal } = this.options;
     const delayMs = getBackoffMs(this.#failures, isOverload(error), random);
     this.#failures += 1;
-    signal.throwIfAborted();
     if (clock.now() + delayMs > this.#retryUntil) throw error;
-    await clock.sleep(delayMs, signal).catch((cause: unknown) => {
-      signal.throwIfAborted();
-      throw cause;
-    });
+    await abortable(signal, () => clock.sleep(delayMs, signal));
   }
 }
 
@@ -114,7 +110,7 @@ export async function abortable<T>(signal: AbortSignal, fn: (signal: AbortSignal
   const abort = () => reject(signal.reason as Error);
   signal.addEventListener('abort', abort);
   try {
-    return await Promise.race([fn(signal), promise]);
+    return await Promise.race([promise, fn(signal)]);
   } finally {
     signal.removeEventListener('abort', abort);
   }
