@@ -29,9 +29,6 @@ export interface StoredMap {
   readonly [name: string]: StoredValue;
 }
 
-/** Where a query continues after an error. */
-export type QueryCursor = ReturnType<typeof decodeCursor>;
-
 const { CompositeFilter, Direction, FieldFilter: Filter } = Request.StructuredQuery;
 
 const FILTER_OPERATORS = {
@@ -40,15 +37,20 @@ const FILTER_OPERATORS = {
   '==': Filter.Operator.EQUAL,
 } as const;
 
-/** Encodes the request for all documents of a query, or for those after a cursor, read at the same time as it. */
+/**
+ * Encodes the request for all documents of a query.
+ *
+ * @param last response with a document, to encode the request for those after it, read at the same time
+ */
 export function encodeRunQueryRequest(
   parent: string,
   { collection, where = [], orderBy, fields }: QuerySpec,
-  cursor?: QueryCursor,
+  last?: Buffer,
 ): Buffer {
   const order = orderBy === undefined ? ['__name__'] : [orderBy, '__name__'];
-  // A cursor needs the value of the field of the order.
+  // To continue after a document takes its value of the field of the order.
   const selected = orderBy === undefined ? fields : [...fields, orderBy];
+  const position = last === undefined ? null : decodePosition(last, orderBy);
   const request: Request.IRunQueryRequest = {
     parent,
     structuredQuery: {
@@ -56,9 +58,9 @@ export function encodeRunQueryRequest(
       from: [{ collectionId: collection }],
       where: where.length === 0 ? null : toAndFilter(where),
       orderBy: order.map((path) => ({ field: toField(path), direction: Direction.ASCENDING })),
-      startAt: cursor === undefined ? null : { values: toCursorValues(cursor) },
+      startAt: position && { values: position.values },
     },
-    readTime: cursor?.readTime ?? null,
+    readTime: position?.readTime ?? null,
   };
   return toBuffer(Request.RunQueryRequest.encode(request).finish());
 }
@@ -75,16 +77,13 @@ export function decodeDocument(response: Buffer, parentLength: number): StoredDo
   return { id: (document.name ?? '').slice(parentLength), fields: toStoredMap(document) };
 }
 
-/**
- * Decodes the cursor of a response that has a document: its full name, its value of the field of the order and the time of
- * the read, both encoded.
- *
- * @throws Error for bytes that are no such message
- */
-export function decodeCursor(response: Buffer, orderBy: string | undefined) {
+/** Decodes where a query continues, all encoded: value of the field of the order, name of the document, time of the read. */
+function decodePosition(response: Buffer, orderBy: string | undefined) {
   const { document, readTime } = Position.RunQueryResponse.decode(response);
   const { name, fields } = document ?? {};
-  return { name: name ?? '', orderByValue: orderBy === undefined ? undefined : fields?.[orderBy], readTime };
+  const orderValue = orderBy === undefined ? undefined : fields?.[orderBy];
+  const reference = Request.Value.encode({ referenceValue: name ?? '' }).finish();
+  return { values: orderValue === undefined ? [reference] : [orderValue, reference], readTime };
 }
 
 function toStoredMap({ fields }: Response.IMapValue): StoredMap {
@@ -114,11 +113,6 @@ function toAndFilter(where: readonly FieldFilter[]): Request.StructuredQuery.IFi
   }));
   return { compositeFilter: { op: CompositeFilter.Operator.AND, filters } };
 }
-
-const toCursorValues = ({ orderByValue, name }: QueryCursor): Uint8Array[] => [
-  ...(orderByValue === undefined ? [] : [orderByValue]),
-  Request.Value.encode({ referenceValue: name }).finish(),
-];
 
 const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);

@@ -2,7 +2,7 @@ import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { CallContext } from '../call-context';
 import { systemClock } from '../clock';
 import { CALL_TIMEOUTS_MS, callOptions, getConnection, identity, methodPath, type GrpcConnection } from './connection';
-import { decodeCursor, decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredDocument } from './messages';
+import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredDocument } from './messages';
 import { runOutsideDomain } from './node-domain';
 import { Backoff, isTransient, type RetryOptions } from './retry';
 
@@ -58,7 +58,7 @@ export async function* streamQuery(
       signal.throwIfAborted();
       if (!isTransient(error)) throw error;
       if (last !== undefined) {
-        request = encodeRunQueryRequest(documentsPath, query, decodeCursor(last, query.orderBy));
+        request = encodeRunQueryRequest(documentsPath, query, last);
         backoff.reset();
       }
       await backoff.wait(error);
