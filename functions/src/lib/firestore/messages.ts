@@ -19,15 +19,10 @@ export type FieldFilter = readonly [path: string, operator: keyof typeof FILTER_
 /** A document with the fields that were read. */
 export interface StoredDocument {
   readonly id: string;
-  readonly fields: StoredMap;
+  readonly fields: StoredFields;
 }
 
-/** Responses contain strings, arrays and maps only; a value of any other type is undefined. */
-export type StoredValue = string | StoredMap | readonly StoredValue[] | undefined;
-
-export interface StoredMap {
-  readonly [name: string]: StoredValue;
-}
+export type StoredFields = Readonly<Record<string, unknown>>;
 
 const { CompositeFilter, Direction, FieldFilter: Filter } = Request.StructuredQuery;
 
@@ -74,10 +69,10 @@ export function encodeRunQueryRequest(
 export function decodeDocument(response: Buffer, parentLength: number): StoredDocument | undefined {
   const { document } = Response.RunQueryResponse.decode(response);
   if (!document) return undefined;
-  return { id: (document.name ?? '').slice(parentLength), fields: toStoredMap(document) };
+  return { id: (document.name ?? '').slice(parentLength), fields: toStoredFields(document) };
 }
 
-/** Decodes where a query continues, all encoded: value of the field of the order, name of the document, time of the read. */
+/** Decodes where a query continues, all encoded: value of the order, name of the document, time of the read. */
 function decodePosition(response: Buffer, orderBy: string | undefined) {
   const { document, readTime } = Position.RunQueryResponse.decode(response);
   const { name, fields } = document ?? {};
@@ -86,8 +81,8 @@ function decodePosition(response: Buffer, orderBy: string | undefined) {
   return { values: orderValue === undefined ? [reference] : [orderValue, reference], readTime };
 }
 
-function toStoredMap({ fields }: Response.IMapValue): StoredMap {
-  const map: Record<string, StoredValue> = {};
+function toStoredFields({ fields }: Response.IMapValue): StoredFields {
+  const map: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields ?? {})) {
     // No response has a field of this name, and assigning it would set the prototype.
     if (name !== '__proto__') map[name] = toStoredValue(value);
@@ -95,8 +90,9 @@ function toStoredMap({ fields }: Response.IMapValue): StoredMap {
   return map;
 }
 
-function toStoredValue({ stringValue, mapValue, arrayValue }: Response.IValue): StoredValue {
-  if (mapValue) return toStoredMap(mapValue);
+/** Responses contain strings, arrays and maps only; a value of any other type is undefined. */
+function toStoredValue({ stringValue, mapValue, arrayValue }: Response.IValue): unknown {
+  if (mapValue) return toStoredFields(mapValue);
   if (arrayValue) return arrayValue.values?.map(toStoredValue) ?? [];
   return stringValue ?? undefined;
 }

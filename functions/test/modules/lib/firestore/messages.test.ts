@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
 import descriptors from '@google-cloud/firestore/build/protos/v1.json';
-import { decodeDocument, encodeRunQueryRequest, type StoredValue } from '../../../../src/lib/firestore/messages';
+import { decodeDocument, encodeRunQueryRequest } from '../../../../src/lib/firestore/messages';
 
 /** The messages of queries, against the descriptors that the Firestore SDK ships. */
 
@@ -82,9 +82,9 @@ function describeField(field: protobuf.Field | undefined, subsetType?: string) {
 }
 
 /** A value as the SDK would encode it, and as it is decoded here. */
-const value: fc.Memo<[encoded: object, decoded: StoredValue]> = fc.memo((depth) => {
+const value: fc.Memo<[encoded: object, decoded: unknown]> = fc.memo((depth) => {
   const leaf = fc.oneof(
-    fc.string({ unit: 'grapheme' }).map((text): [object, StoredValue] => [{ stringValue: text }, text]),
+    fc.string({ unit: 'grapheme' }).map((text): [object, unknown] => [{ stringValue: text }, text]),
     fc
       .constantFrom<object>(
         { nullValue: 0 },
@@ -97,19 +97,19 @@ const value: fc.Memo<[encoded: object, decoded: StoredValue]> = fc.memo((depth) 
         { geoPointValue: { latitude: 1, longitude: 2 } },
         {},
       )
-      .map((other): [object, StoredValue] => [other, undefined]),
+      .map((other): [object, unknown] => [other, undefined]),
   );
   if (depth <= 1) return leaf;
   const array = fc
     .array(value(depth - 1), { maxLength: 4 })
-    .map((items): [object, StoredValue] => [
+    .map((items): [object, unknown] => [
       { arrayValue: { values: items.map(([encoded]) => encoded) } },
       items.map(([, decoded]) => decoded),
     ]);
   return fc.oneof(
     leaf,
     array,
-    fields(depth - 1).map(([encoded, decoded]): [object, StoredValue] => [{ mapValue: { fields: encoded } }, decoded]),
+    fields(depth - 1).map(([encoded, decoded]): [object, unknown] => [{ mapValue: { fields: encoded } }, decoded]),
   );
 });
 
@@ -118,7 +118,7 @@ const fieldName = fc.oneof(fc.string(), fc.constantFrom('constructor', 'toString
 const fields = (depth: number) =>
   fc
     .dictionary(fieldName, value(depth), { maxKeys: 4, noNullPrototype: true })
-    .map((all): [Record<string, object>, Record<string, StoredValue>] => {
+    .map((all): [Record<string, object>, Record<string, unknown>] => {
       const entries = Object.entries(all).filter(([name]) => name !== '__proto__');
       return [
         Object.fromEntries(entries.map(([name, [encoded]]) => [name, encoded])),
