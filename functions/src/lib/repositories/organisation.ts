@@ -18,9 +18,8 @@ export type RecordBatches<T> = AsyncGenerator<readonly T[]>;
 
 export function readOrders(context: CallContext, request: OrdersByTeamRequest): RecordBatches<IdentifiedRecord<Order>> {
   const field = fields.order;
-  const status = request.status === 'ALL' ? null : request.status;
   const query = {
-    ...createTeamDateRangeQuery(collections.orders, field, request, status),
+    ...createTeamDateRangeQuery(collections.orders, field, request),
     fields: [field.customerId, field.customerName, field.invoice, field.market, field.team],
   };
   return streamRecords(context, query, ({ id, fields: stored }) => [
@@ -43,7 +42,7 @@ export function readSupplyOrders(
   request: SupplyOrdersInvoicesRequest,
 ): RecordBatches<SupplyOrder> {
   const field = fields.supplyOrder;
-  const query = createTeamDateRangeQuery(collections.supplyOrders, field, request, request.status);
+  const query = createTeamDateRangeQuery(collections.supplyOrders, field, request);
   return streamRecords(context, { ...query, fields: [field.invoices] }, ({ id, fields: stored }) => ({
     id,
     invoices: readInvoices(getPath(stored, field.invoices)),
@@ -83,12 +82,11 @@ function readNamedRecords(
   return streamRecords(context, query, ({ id, fields: stored }) => [id, toNamedRecord(stored, field)]);
 }
 
-/** Ordered by creation time, so that one index serves the range and the order. @param status null for any */
+/** Ordered by creation time, so that one index serves the range and the order. */
 function createTeamDateRangeQuery(
   collection: string,
   field: Readonly<Record<'team' | 'createdAt' | 'status', string>>,
-  { team_id, start_date, end_date }: Pick<OrdersByTeamRequest, 'team_id' | 'start_date' | 'end_date'>,
-  status: string | number | null,
+  { team_id, start_date, end_date, status }: OrdersByTeamRequest | SupplyOrdersInvoicesRequest,
 ) {
   const where: FieldFilter[] = [
     [field.team, '==', team_id],

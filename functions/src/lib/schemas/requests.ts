@@ -69,7 +69,8 @@ export const ordersByTeamRequestSchema = z
       ...teamDateRangeFields,
       status: z
         .enum([...orderStatuses, 'ALL'], expectedError(`one of ${orderStatuses.join(', ')}, ALL`, 'string'))
-        .describe('`ALL` for orders of any status.'),
+        .describe('`ALL` for orders of any status.')
+        .transform((status) => (status === 'ALL' ? null : status)),
     },
     OBJECT_ERROR,
   )
