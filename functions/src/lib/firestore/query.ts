@@ -16,18 +16,19 @@ const MAX_BATCH_BYTES = 1024 * 1024;
 export type StreamOptions = Pick<RetryOptions, 'clock' | 'random'>;
 
 /**
- * Streams the documents of a query in batches as they arrive, at the pace of the consumer.
+ * Streams the records of a query's documents in batches as they arrive, at the pace of the consumer.
  *
- * Documents come in the order of the query, each once. After a transient error the query continues after the last
+ * They come in the order of the query, each once. After a transient error the query continues after the last
  * document and reads at the same time as before; it fails after a minute of errors without a document.
  *
  * @throws the reason of the context's signal as soon as that aborts
  */
-export async function* streamQuery(
+export async function* streamQuery<T>(
   context: CallContext,
   query: QuerySpec,
+  toRecord: (document: StoredDocument) => T,
   options: StreamOptions = { clock: systemClock, random: Math.random },
-): AsyncGenerator<readonly StoredDocument[]> {
+): AsyncGenerator<readonly T[]> {
   const { signal } = context;
   const connection = await getConnection();
   const { documentsPath } = connection;
@@ -43,11 +44,11 @@ export async function* streamQuery(
     let last: Buffer | undefined;
     try {
       for await (const messages of readBatches(call)) {
-        const found: StoredDocument[] = [];
+        const found: T[] = [];
         for (const message of messages) {
           const document = decodeDocument(message, parentLength);
           if (document === undefined) continue;
-          found.push(document);
+          found.push(toRecord(document));
           last = message;
         }
         context.documentCount += found.length;

@@ -2,7 +2,7 @@ import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schema
 import type { Market, Order, NamedRecord, SupplyOrder } from '../schemas/responses';
 import { readCode, readInvoices, readText } from '../schemas/stored';
 import { collections, fields } from '../firestore/collections';
-import type { FieldFilter, QuerySpec, StoredDocument } from '../firestore/messages';
+import type { FieldFilter, QuerySpec, StoredFields } from '../firestore/messages';
 import { streamQuery } from '../firestore/query';
 import type { CallContext } from '../call-context';
 
@@ -11,41 +11,25 @@ import type { CallContext } from '../call-context';
  * grow with the number of records. The stored fields are in docs/data-model.md.
  */
 
-export type IdentifiedRecord<T> = readonly [id: string, record: T];
-
-/** Batches of records as they arrive. */
-export type RecordBatches<T> = AsyncGenerator<readonly T[]>;
-
-export function readOrders(context: CallContext, request: OrdersByTeamRequest): RecordBatches<IdentifiedRecord<Order>> {
-  const field = fields.order;
-  const query = {
-    ...createTeamDateRangeQuery(collections.orders, field, request),
-    fields: [field.customerId, field.customerName, field.invoice, field.market, field.team],
-  };
-  return streamRecords(context, query, ({ id, fields: stored }) => [
-    id,
-    {
-      customer_data: {
-        customer_id: readText(getPath(stored, field.customerId)),
-        customer_name: readText(getPath(stored, field.customerName)),
-      },
-      invoice_id: readText(getPath(stored, field.invoice)),
-      market_id: readText(getPath(stored, field.market)),
-      team_id: readText(getPath(stored, field.team)),
-    },
-  ]);
+export function readOrders(context: CallContext, request: OrdersByTeamRequest) {
+  const { customerId, customerName, invoice, market, team } = fields.order;
+  const shown = [customerId, customerName, invoice, market, team];
+  const query = createTeamDateRangeQuery(collections.orders, fields.order, request, shown);
+  return streamRecordsWithIds(context, query, (stored): Order => ({
+    customer_data: { customer_id: getText(stored, customerId), customer_name: getText(stored, customerName) },
+    invoice_id: getText(stored, invoice),
+    market_id: getText(stored, market),
+    team_id: getText(stored, team),
+  }));
 }
 
 /** Reads the supply orders of a team within a date range, by creation time and id. */
-export function readSupplyOrders(
-  context: CallContext,
-  request: SupplyOrdersInvoicesRequest,
-): RecordBatches<SupplyOrder> {
-  const field = fields.supplyOrder;
-  const query = createTeamDateRangeQuery(collections.supplyOrders, field, request);
-  return streamRecords(context, { ...query, fields: [field.invoices] }, ({ id, fields: stored }) => ({
+export function readSupplyOrders(context: CallContext, request: SupplyOrdersInvoicesRequest) {
+  const { invoices } = fields.supplyOrder;
+  const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
+  return streamQuery(context, query, ({ id, fields: stored }): SupplyOrder => ({
     id,
-    invoices: readInvoices(getPath(stored, field.invoices)),
+    invoices: readInvoices(getPath(stored, invoices)),
   }));
 }
 
@@ -54,56 +38,46 @@ export const readWarehouses = (context: CallContext) =>
 
 export const readTeams = (context: CallContext) => readNamedRecords(context, collections.teams, fields.team);
 
-export function readMarkets(context: CallContext): RecordBatches<IdentifiedRecord<Market>> {
-  const { name, country, currency } = fields.market;
-  const query = { collection: collections.markets, fields: [name, country, currency] };
-  return streamRecords(context, query, ({ id, fields: stored }) => [id, toMarket(stored)]);
-}
+export const readMarkets = (context: CallContext) =>
+  streamRecordsWithIds(context, { collection: collections.markets, fields: Object.values(fields.market) }, toMarket);
 
-export function toMarket(market: StoredFields): Market {
-  return { ...toNamedRecord(market, fields.market), currency_iso: readCode(getPath(market, fields.market.currency)) };
-}
-
-type StoredFields = Readonly<Record<string, unknown>>;
-
-type NamedRecordFields = Readonly<Record<'name' | 'country', string>>;
-
-const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordFields): NamedRecord => ({
-  name: readText(getPath(stored, name)),
-  country_iso: readCode(getPath(stored, country)),
+export const toMarket = (stored: StoredFields): Market => ({
+  ...toNamedRecord(stored, fields.market),
+  currency_iso: getCode(stored, fields.market.currency),
 });
 
-function readNamedRecords(
-  context: CallContext,
-  collection: string,
-  field: NamedRecordFields,
-): RecordBatches<IdentifiedRecord<NamedRecord>> {
-  const query = { collection, fields: [field.name, field.country] };
-  return streamRecords(context, query, ({ id, fields: stored }) => [id, toNamedRecord(stored, field)]);
-}
+type NamedRecordFields = Record<'name' | 'country', string>;
 
-/** Ordered by creation time, so that one index serves the range and the order. */
+const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordFields): NamedRecord => ({
+  name: getText(stored, name),
+  country_iso: getCode(stored, country),
+});
+
+const readNamedRecords = (context: CallContext, collection: string, field: NamedRecordFields) =>
+  streamRecordsWithIds(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
+
+const streamRecordsWithIds = <T>(context: CallContext, query: QuerySpec, toRecord: (stored: StoredFields) => T) =>
+  streamQuery(context, query, ({ id, fields: stored }) => [id, toRecord(stored)] as const);
+
+/** Ordered by creation time, so that one index serves the range and the order. @param shown paths of the fields to read */
 function createTeamDateRangeQuery(
   collection: string,
-  field: Readonly<Record<'team' | 'createdAt' | 'status', string>>,
+  field: Record<'team' | 'createdAt' | 'status', string>,
   { team_id, start_date, end_date, status }: OrdersByTeamRequest | SupplyOrdersInvoicesRequest,
-) {
+  shown: readonly string[],
+): QuerySpec {
   const where: FieldFilter[] = [
     [field.team, '==', team_id],
     [field.createdAt, '>=', start_date],
     [field.createdAt, '<', end_date],
   ];
   if (status !== null) where.push([field.status, '==', status]);
-  return { collection, where, orderBy: field.createdAt };
+  return { collection, where, orderBy: field.createdAt, fields: shown };
 }
 
-async function* streamRecords<T>(
-  context: CallContext,
-  query: QuerySpec,
-  toRecord: (document: StoredDocument) => T,
-): RecordBatches<T> {
-  for await (const batch of streamQuery(context, query)) yield batch.map(toRecord);
-}
+const getText = (stored: StoredFields, path: string) => readText(getPath(stored, path));
+
+const getCode = (stored: StoredFields, path: string) => readCode(getPath(stored, path));
 
 /** Returns the value at a dotted path. */
 function getPath(stored: StoredFields, path: string): unknown {
