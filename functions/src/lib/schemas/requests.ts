@@ -53,43 +53,32 @@ const dateField = (meaning: string) =>
     .transform((value) => Date.parse(`${value}T00:00:00.000Z`));
 
 /** `start_date` is inclusive, `end_date` exclusive; both are parsed to Unix ms at midnight UTC. */
-const teamDateRangeFields = {
-  team_id: textField,
-  start_date: dateField('First day'),
-  end_date: dateField('Day after the last'),
-};
-
-const OBJECT_ERROR = expectedError('an object');
+const teamDateRangeSchema = z.object(
+  { team_id: textField, start_date: dateField('First day'), end_date: dateField('Day after the last') },
+  expectedError('an object'),
+);
 
 export const orderStatuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'] as const;
 
-export const ordersByTeamRequestSchema = z
-  .object(
-    {
-      ...teamDateRangeFields,
-      status: z
-        .enum([...orderStatuses, 'ALL'], expectedError(`one of ${orderStatuses.join(', ')}, ALL`, 'string'))
-        .describe('`ALL` for orders of any status.')
-        .transform((status) => (status === 'ALL' ? null : status)),
-    },
-    OBJECT_ERROR,
-  )
+export const ordersByTeamRequestSchema = teamDateRangeSchema
+  .extend({
+    status: z
+      .enum([...orderStatuses, 'ALL'], expectedError(`one of ${orderStatuses.join(', ')}, ALL`, 'string'))
+      .describe('`ALL` for orders of any status.')
+      .transform((status) => (status === 'ALL' ? null : status)),
+  })
   .meta({ id: 'OrdersByTeamRequest' });
 export type OrdersByTeamRequest = z.output<typeof ordersByTeamRequestSchema>;
 
-export const supplyOrdersInvoicesRequestSchema = z
-  .object(
-    {
-      ...teamDateRangeFields,
-      status: z
-        // A union: code generators drop the null of an enum that mixes types.
-        .union([z.literal([0, 1]).meta({ type: 'integer' }), z.null()], expectedError('0, 1 or null', 'number'))
-        .describe('`null` for supply orders of any status.')
-        // -0 is the same status as 0.
-        .transform((status) => (status === 0 ? 0 : status)),
-    },
-    OBJECT_ERROR,
-  )
+export const supplyOrdersInvoicesRequestSchema = teamDateRangeSchema
+  .extend({
+    status: z
+      // A union: code generators drop the null of an enum that mixes types.
+      .union([z.literal([0, 1]).meta({ type: 'integer' }), z.null()], expectedError('0, 1 or null', 'number'))
+      .describe('`null` for supply orders of any status.')
+      // -0 is the same status as 0.
+      .transform((status) => (status === 0 ? 0 : status)),
+  })
   .meta({ id: 'SupplyOrdersInvoicesRequest' });
 export type SupplyOrdersInvoicesRequest = z.output<typeof supplyOrdersInvoicesRequestSchema>;
 
