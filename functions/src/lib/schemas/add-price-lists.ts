@@ -10,10 +10,6 @@ import { expectedError, toFieldErrors, describeReceived, textField } from './req
  * invalid products costs no more than accepting valid ones, and the products take less memory than the body has bytes.
  */
 
-declare const productId: unique symbol;
-/** A string that {@link validateProductId} accepts: usable as a Firestore document id. */
-export type ProductId = string & { readonly [productId]: true };
-
 const MAX_PRODUCT_ID_BYTES = 1500;
 /** Maximum number of field errors in a response; validation stops there. */
 export const MAX_FIELD_ERRORS = 100;
@@ -70,7 +66,7 @@ export interface PriceListSubmission {
 
 /** Products in code-unit order of their ids, each id once: the prices at an index belong to the id at that index. */
 export interface ProductColumns extends Readonly<Record<keyof ProductPrices, Float64Array>> {
-  readonly ids: readonly ProductId[];
+  readonly ids: readonly string[];
 }
 
 /** Rules: docs/api.md#product-identifiers. @returns the message of the broken rule, or undefined for a valid id */
@@ -138,7 +134,7 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 
 /** Validates products one by one as they arrive. */
 class ProductsValidator implements MemberHandler {
-  #ids: ProductId[] = [];
+  #ids: string[] = [];
   /** Both prices of each product in turn; doubled when full. */
   #prices = new Float64Array(2048);
   #errors: FieldError[] = [];
@@ -153,10 +149,10 @@ class ProductsValidator implements MemberHandler {
     const idError = validateProductId(id);
     if (idError !== undefined) this.#errors.push({ path: `products.${truncateId(id)}`, message: idError });
     const prices = isPlainPrices(value) ? value : this.#validatePrices(id, value);
-    if (prices !== undefined) this.#append(id as ProductId, prices);
+    if (prices !== undefined) this.#append(id, prices);
   }
 
-  #append(id: ProductId, { price_list_price, expected_forward_cost_price }: ProductPrices): void {
+  #append(id: string, { price_list_price, expected_forward_cost_price }: ProductPrices): void {
     const { buffer, byteLength, length } = this.#prices;
     const index = 2 * (this.#ids.push(id) - 1);
     if (index === length) this.#prices = new Float64Array(buffer.transfer(2 * byteLength));
@@ -187,7 +183,7 @@ class ProductsValidator implements MemberHandler {
     const [ids, prices] = [this.#ids, this.#prices];
     this.#ids = [];
     this.#prices = new Float64Array();
-    const id = (place: number) => ids[place] ?? ('' as ProductId);
+    const id = (place: number) => ids[place] ?? '';
     const places = new Uint32Array(ids.length)
       .map((_, place) => place)
       .sort((a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : a - b))
