@@ -9,7 +9,6 @@ import {
   entriesCollection,
   isDocumentId,
   keyDocumentId,
-  LIST_DEFINITIONS,
   listDocument,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
@@ -38,7 +37,7 @@ export async function listKeyRecords(
 ): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
   const records: KeyRecord[] = [];
   const unreadable: string[] = [];
-  const keys = db.firestore.collection(collections.priceListIdempotency).where(fields.key.status, 'in', statuses);
+  const keys = db.firestore.collection(collections.priceListIdempotency).where('status', 'in', statuses);
   for await (const document of stream(db, keys)) {
     const parsed = keyRecordSchema.safeParse(document.data());
     if (parsed.success) records.push(parsed.data);
@@ -75,11 +74,11 @@ async function findBoqListIds(db: Database, id: string): Promise<string[]> {
     requests.doc(id),
     db.firestore.collection(collections.priceListIdempotency).doc(id),
   );
-  const found = [request.get(fields.request.boqListId), key.get(fields.key.boqListId)];
-  for (const field of [fields.request.priceList, fields.request.expectedForwardCost, fields.request.requestId]) {
+  const found = [request.get('info.boq_list_id'), key.get('boq_list_id')];
+  for (const field of ['price_list_id', 'expected_forward_cost_id', 'request_id']) {
     if (found.some((boqListId) => typeof boqListId === 'string')) break;
     for await (const match of stream(db, requests.where(field, '==', id).limit(MAX_MATCHES))) {
-      found.push(match.get(fields.request.boqListId));
+      found.push(match.get('info.boq_list_id'));
     }
   }
   return found.filter((boqListId) => typeof boqListId === 'string');
@@ -90,7 +89,7 @@ export async function readPayloadChunks(db: Database, { document_id }: Attempt):
   const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
   const chunks: Buffer[] = [];
   for await (const chunk of stream(db, request.collection(subcollections.payload))) {
-    const data: unknown = chunk.get(fields.payloadChunk.data);
+    const data: unknown = chunk.get('data');
     chunks.push(Buffer.isBuffer(data) ? data : Buffer.alloc(0));
   }
   return chunks;
@@ -118,7 +117,7 @@ export async function* streamStoredEntries(
   kind: ListKind,
   creation: Creation,
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
-  const { priceField } = LIST_DEFINITIONS[kind];
+  const priceField = fields.entry[kind];
   for await (const entry of stream(db, entriesCollection(db, kind, creation).select(priceField))) {
     yield [entry.id, entry.get(priceField)];
   }

@@ -1,6 +1,6 @@
 /**
- * Names of collections and of the fields in queries: for a database with other names, change these and
- * firestore.indexes.json. All times are integer Unix milliseconds; see docs/data-model.md.
+ * Names of collections, of the fields that are read of records of others, and of the price of an entry: for a database with
+ * other names, change these and firestore.indexes.json. All times are integer Unix milliseconds; see docs/data-model.md.
  */
 export const collections = {
   orders: 'orders',
@@ -31,13 +31,5 @@ export const fields = {
   market: { name: 'name.en', country: 'country_iso', currency: 'currency_iso' },
   team: { name: 'name', country: 'country_iso' },
   supplyOrder: { team: 'team_id', status: 'status', createdAt: 'created_at', invoices: 'invoices' },
-  entry: { priceListPrice: 'price_list_price', expectedForwardCostPrice: 'expected_forward_cost_price' },
-  payloadChunk: { data: 'data' },
-  request: {
-    boqListId: 'info.boq_list_id',
-    priceList: 'price_list_id',
-    expectedForwardCost: 'expected_forward_cost_id',
-    requestId: 'request_id',
-  },
-  key: { boqListId: 'boq_list_id', status: 'status' },
+  entry: { expected_forward_cost: 'expected_forward_cost_price', price_list: 'price_list_price' },
 } as const;

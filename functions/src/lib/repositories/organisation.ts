@@ -59,7 +59,7 @@ const readNamedRecords = (context: CallContext, collection: string, field: Named
 const streamRecordsWithIds = <T>(context: CallContext, query: QuerySpec, toRecord: (stored: StoredFields) => T) =>
   streamQuery(context, query, ({ id, fields: stored }) => [id, toRecord(stored)] as const);
 
-/** Ordered by creation time, so that one index serves the range and the order. @param shown paths of the fields to read */
+/** Ordered by creation time, so that one index serves the range and the order. @param shown fields to read */
 function createTeamDateRangeQuery(
   collection: string,
   field: Record<'team' | 'createdAt' | 'status', string>,

@@ -92,22 +92,19 @@ export function setPayloadChunk(
   data: Buffer,
 ): void {
   const chunks = requestDocument(db, document_id).collection(subcollections.payload);
-  writes.set(chunks.doc(String(index).padStart(4, '0')), { [fields.payloadChunk.data]: data });
+  writes.set(chunks.doc(String(index).padStart(4, '0')), { data });
 }
 
-/** The two lists of an attempt: their collection, and the field of an entry's price. */
-export const LIST_DEFINITIONS = {
-  expected_forward_cost: {
-    collection: collections.expectedForwardCosts,
-    priceField: fields.entry.expectedForwardCostPrice,
-  },
-  price_list: { collection: collections.priceLists, priceField: fields.entry.priceListPrice },
-} as const;
+/** The two lists of an attempt. */
+const LIST_COLLECTIONS = {
+  expected_forward_cost: collections.expectedForwardCosts,
+  price_list: collections.priceLists,
+};
 
-export type ListKind = keyof typeof LIST_DEFINITIONS;
+export type ListKind = keyof typeof LIST_COLLECTIONS;
 
 export const listDocument = ({ firestore }: Database, kind: ListKind, creation: Creation): DocumentReference =>
-  firestore.collection(LIST_DEFINITIONS[kind].collection).doc(creation[`${kind}_id`]);
+  firestore.collection(LIST_COLLECTIONS[kind]).doc(creation[`${kind}_id`]);
 
 export const entriesCollection = (db: Database, kind: ListKind, creation: Creation): CollectionReference =>
   listDocument(db, kind, creation).collection(subcollections.products);
@@ -139,7 +136,7 @@ export function writeEntryBatch(
   { ids, prices }: EntryColumns,
 ): Promise<void> {
   const collection = entriesCollection(db, kind, creation).path;
-  return db.commitNumberDocuments({ collection, field: LIST_DEFINITIONS[kind].priceField, ids, values: prices });
+  return db.commitNumberDocuments({ collection, field: fields.entry[kind], ids, values: prices });
 }
 
 const toKeySnapshot = (document: DocumentSnapshot) => ({
