@@ -1,4 +1,4 @@
-import { identity, getConnection, callOptions, methodPath } from './connection';
+import { getConnection } from './connection';
 import { runOutsideDomain } from './node-domain';
 
 /**
@@ -23,14 +23,12 @@ export interface NumberDocuments {
  * @throws gRPC error; `DEADLINE_EXCEEDED` after `timeoutMs`
  */
 export async function commitNumberDocuments(documents: NumberDocuments, timeoutMs: number): Promise<void> {
-  const { client, databasePath, documentsPath, createMetadata } = await getConnection();
-  const metadata = createMetadata(`database=${encodeURIComponent(databasePath)}`);
-  const options = callOptions(timeoutMs);
+  const { client, databasePath, documentsPath, prepareCall } = await getConnection();
   const writer = encodeCommitRequest(databasePath, documentsPath, documents);
-  const request = writer.finish();
+  const call = prepareCall('Commit', writer.finish(), timeoutMs);
   await new Promise<void>((resolve, reject) => {
     runOutsideDomain(() =>
-      client.makeUnaryRequest(methodPath('Commit'), identity, identity, request, metadata, options, (error) => {
+      client.makeUnaryRequest(...call, (error) => {
         if (error === null) resolve();
         else reject(error);
       }),

@@ -1,4 +1,4 @@
-import { Client, credentials, Metadata, type CallOptions, type ChannelOptions } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-js';
 import { runOutsideDomain } from './node-domain';
 
 /**
@@ -31,19 +31,13 @@ export const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 5_000,
 } satisfies ChannelOptions;
 
-export const methodPath = (name: 'RunQuery' | 'Commit'): string => `/google.firestore.v1.Firestore/${name}`;
-
-export const callOptions = (timeoutMs: number): CallOptions => ({ deadline: Date.now() + timeoutMs });
-
 /** Serializer of messages that are encoded, or decoded, elsewhere. */
-export const identity = (message: Buffer): Buffer => message;
+const identity = (message: Buffer): Buffer => message;
 
-export type GrpcConnection = Awaited<ReturnType<typeof openConnection>>;
-
-let connection: Promise<GrpcConnection> | undefined;
+let connection: ReturnType<typeof openConnection> | undefined;
 
 /** Returns the connection of the process; opens it again if that failed. */
-export function getConnection(): Promise<GrpcConnection> {
+export function getConnection(): ReturnType<typeof openConnection> {
   connection ??= runOutsideDomain(openConnection).catch((error: unknown) => {
     connection = undefined;
     throw error;
@@ -63,16 +57,23 @@ async function openConnection() {
       ? // The libraries behind it take a while to load.
         new Client(FIRESTORE_ADDRESS, (await import('./credentials')).createDefaultCredentials(), CHANNEL_OPTIONS)
       : new Client(emulator, credentials.createInsecure(), CHANNEL_OPTIONS);
-  /** @param routing the request parameter by which Google routes the call */
-  const createMetadata = (routing: string) => {
+  const documentsPath = `${databasePath}/documents`;
+  /** The request parameter by which Google routes a call. */
+  const routing = {
+    RunQuery: `parent=${encodeURIComponent(documentsPath)}`,
+    Commit: `database=${encodeURIComponent(databasePath)}`,
+  };
+  /** Returns the arguments with which `client` makes a call. */
+  const prepareCall = (method: keyof typeof routing, request: Buffer, timeoutMs: number) => {
     const metadata = new Metadata();
     metadata.set('google-cloud-resource-prefix', databasePath);
-    metadata.set('x-goog-request-params', routing);
+    metadata.set('x-goog-request-params', routing[method]);
     // Without it an emulator applies the security rules, which deny every client.
     if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
-    return metadata;
+    const options = { deadline: Date.now() + timeoutMs };
+    return [`/google.firestore.v1.Firestore/${method}`, identity, identity, request, metadata, options] as const;
   };
-  return { client, databasePath, documentsPath: `${databasePath}/documents`, createMetadata };
+  return { client, databasePath, documentsPath, prepareCall };
 }
 
 /** Returns the project of the environment, which a deployed function has, or else the one that the Firestore SDK finds. */

@@ -1,7 +1,7 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { CallContext } from '../call-context';
 import { systemClock } from '../clock';
-import { CALL_TIMEOUTS_MS, callOptions, getConnection, identity, methodPath, type GrpcConnection } from './connection';
+import { CALL_TIMEOUTS_MS, getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredDocument } from './messages';
 import { runOutsideDomain } from './node-domain';
 import { Backoff, isTransient, type RetryOptions } from './retry';
@@ -30,15 +30,15 @@ export async function* streamQuery<T>(
   options: StreamOptions = { clock: systemClock, random: Math.random },
 ): AsyncGenerator<readonly T[]> {
   const { signal } = context;
-  const connection = await getConnection();
-  const { documentsPath } = connection;
+  const { client, documentsPath, prepareCall } = await getConnection();
   const parentLength = `${documentsPath}/${query.collection}/`.length;
   const backoff = new Backoff({ ...options, signal });
   let request = encodeRunQueryRequest(documentsPath, query);
   for (;;) {
     signal.throwIfAborted();
     context.callCount += 1;
-    const call = startCall(connection, request);
+    const prepared = prepareCall('RunQuery', request, CALL_TIMEOUTS_MS.query);
+    const call = runOutsideDomain(() => client.makeServerStreamRequest(...prepared));
     const cancel = () => call.cancel();
     signal.addEventListener('abort', cancel);
     let last: Buffer | undefined;
@@ -68,14 +68,6 @@ export async function* streamQuery<T>(
       cancel();
     }
   }
-}
-
-function startCall({ client, documentsPath, createMetadata }: GrpcConnection, request: Buffer) {
-  const metadata = createMetadata(`parent=${encodeURIComponent(documentsPath)}`);
-  const options = callOptions(CALL_TIMEOUTS_MS.query);
-  return runOutsideDomain(() =>
-    client.makeServerStreamRequest(methodPath('RunQuery'), identity, identity, request, metadata, options),
-  );
 }
 
 /** Yields the messages of a call in batches, at the pace of the consumer. @throws the error of the call, after the last */
