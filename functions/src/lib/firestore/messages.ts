@@ -57,7 +57,7 @@ export function encodeRunQueryRequest(
     },
     readTime: position?.readTime ?? null,
   };
-  return toBuffer(Request.RunQueryRequest.encode(request).finish());
+  return Buffer.from(Request.RunQueryRequest.encode(request).finish());
 }
 
 /**
@@ -109,6 +109,3 @@ function toAndFilter(where: readonly FieldFilter[]): Request.StructuredQuery.IFi
   }));
   return { compositeFilter: { op: CompositeFilter.Operator.AND, filters } };
 }
-
-const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
