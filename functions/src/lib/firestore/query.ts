@@ -32,7 +32,7 @@ export async function* streamQuery<T>(
   const { signal } = context;
   const { client, documentsPath, prepareCall } = await getConnection();
   const parentLength = `${documentsPath}/${query.collection}/`.length;
-  const backoff = new Backoff({ ...options, signal });
+  let backoff = new Backoff({ ...options, signal });
   let request = encodeRunQueryRequest(documentsPath, query);
   for (;;) {
     signal.throwIfAborted();
@@ -60,7 +60,7 @@ export async function* streamQuery<T>(
       if (!isTransient(error)) throw error;
       if (last !== undefined) {
         request = encodeRunQueryRequest(documentsPath, query, last);
-        backoff.reset();
+        backoff = new Backoff({ ...options, signal });
       }
       await backoff.wait(error);
     } finally {

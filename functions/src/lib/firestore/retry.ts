@@ -65,16 +65,10 @@ export async function retry<T>(fn: (signal: AbortSignal) => Promise<T>, options:
 /** The pauses between the tries of one call. */
 export class Backoff {
   #failures = 0;
-  #retryUntil = 0;
+  readonly #retryUntil: number;
 
   constructor(private readonly options: RetryOptions) {
-    this.reset();
-  }
-
-  /** Forgets earlier errors, after progress. */
-  reset(): void {
-    const { clock, maxElapsedMs = MAX_ELAPSED_MS } = this.options;
-    this.#failures = 0;
+    const { clock, maxElapsedMs = MAX_ELAPSED_MS } = options;
     this.#retryUntil = clock.now() + maxElapsedMs;
   }
 
