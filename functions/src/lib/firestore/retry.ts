@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import type { Clock } from '../clock';
 
 /**
@@ -5,25 +6,20 @@ import type { Clock } from '../clock';
  * values to fixed ids, and steps of a key, which begin by reading what an earlier try left.
  */
 
-/** gRPC status codes after which the same call may succeed, for reads and writes. */
+/** After these the same call may succeed, for reads and writes. */
 const TRANSIENT_CODES = new Set<unknown>([
-  1, // CANCELLED
-  2, // UNKNOWN
-  4, // DEADLINE_EXCEEDED
-  8, // RESOURCE_EXHAUSTED
-  10, // ABORTED
-  13, // INTERNAL, also a dropped connection
-  14, // UNAVAILABLE
-  16, // UNAUTHENTICATED, while a token is renewed
+  status.CANCELLED,
+  status.UNKNOWN,
+  status.DEADLINE_EXCEEDED,
+  status.RESOURCE_EXHAUSTED,
+  status.ABORTED,
+  status.INTERNAL, // also a dropped connection
+  status.UNAVAILABLE,
+  status.UNAUTHENTICATED, // while a token is renewed
 ]);
 
-/** gRPC status codes of a step whose record has changed since it was read: it reads the record again. */
-const CONFLICT_CODES = new Set<unknown>([
-  6, // ALREADY_EXISTS
-  9, // FAILED_PRECONDITION
-]);
-
-const OVERLOAD_CODES = new Set<unknown>([8]); // RESOURCE_EXHAUSTED
+/** Of a step whose record has changed since it was read: it reads the record again. */
+const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
 const INITIAL_DELAY_MS = 250;
 /** After an overload, when a soon retry would add to it. */
@@ -56,7 +52,7 @@ export async function retry<T>(fn: (signal: AbortSignal) => Promise<T>, options:
     try {
       return await abortable(options.signal, fn);
     } catch (error) {
-      if (!(isTransient(error) || hasCode(CONFLICT_CODES, error))) throw error;
+      if (!(isTransient(error) || CONFLICT_CODES.has(getCode(error)))) throw error;
       await backoff.wait(error);
     }
   }
@@ -89,13 +85,12 @@ export function getBackoffMs(failures: number, isOverload: boolean, random: () =
 }
 
 /** Whether the same call may succeed later. */
-export const isTransient = (error: unknown): boolean => hasCode(TRANSIENT_CODES, error);
+export const isTransient = (error: unknown): boolean => TRANSIENT_CODES.has(getCode(error));
 
 /** Whether Firestore rejected the call because it gets too many. */
-export const isOverload = (error: unknown): boolean => hasCode(OVERLOAD_CODES, error);
+export const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;
 
-const hasCode = (codes: ReadonlySet<unknown>, error: unknown): boolean =>
-  error instanceof Error && 'code' in error && codes.has(error.code);
+const getCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /** Rejects when the signal aborts first, without undoing the call. */
 export async function abortable<T>(signal: AbortSignal, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
