@@ -76,16 +76,16 @@ export async function resume(
   progress = SILENT,
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
-  const { db, clock, leaseMs } = context;
-  const payload = await retry(() => loadStoredPayload(db, record), context);
+  const { clock, leaseMs } = context;
+  const payload = await retry(() => loadStoredPayload(context.db, record), context);
   if (payload.kind === 'invalid') throw new InvalidPayloadError(describeInvalidPayload(payload.reason));
 
   const owner = context.newToken();
-  const takeOver = (signal: AbortSignal) => {
+  const takeOver = () => {
     const now = clock.now();
     const attempt = { owner, lease_expires_at: now + leaseMs };
     const event = { kind: 'resumed', document_id, attempt, ...decision } as const;
-    return applyKeyEvent(db, boq_list_id, event, now, signal);
+    return applyKeyEvent(context, boq_list_id, event, now);
   };
   const outcome = await retry(takeOver, context);
   if (outcome.kind !== 'owned') return requireCompleted(outcome);
@@ -103,9 +103,7 @@ async function carryOut(
   const lease = new Lease(attempt, context);
   try {
     if (creation !== null) {
-      const find = (signal: AbortSignal) =>
-        findPendingEntries(context.db, creation, products, () => lease.keep(signal));
-      const pending = await lease.run(find);
+      const pending = await lease.run(() => findPendingEntries(context.db, creation, products, lease));
       progress.onPending(countEntries(pending));
       await writePendingEntries(pending, creation, lease, context, (entries) => progress.onWritten(entries));
     }
@@ -125,8 +123,7 @@ async function carryOut(
 export async function release(record: KeyRecord, decision: DecisionAuthor, context: WorkflowContext): Promise<void> {
   const { boq_list_id, document_id } = record;
   const event = { kind: 'released', document_id, ...decision } as const;
-  const apply = (signal: AbortSignal) => applyKeyEvent(context.db, boq_list_id, event, context.clock.now(), signal);
-  const outcome = await retry(apply, context);
+  const outcome = await retry(() => applyKeyEvent(context, boq_list_id, event, context.clock.now()), context);
   if (outcome.kind === 'completed') throw new CommandError('The lists are ready: there is nothing to release.');
   if (outcome.kind !== 'available') throw new CommandError(describeOutcome(outcome));
 }
@@ -165,7 +162,7 @@ async function findPendingEntries(
   db: Database,
   creation: Creation,
   products: ProductColumns,
-  keepLease: () => Promise<void>,
+  lease: Lease,
 ): Promise<Entries> {
   const entries = toEntries(products);
   const findIn = async (kind: ListKind) => {
@@ -173,7 +170,7 @@ async function findPendingEntries(
     const stored = new Map<string, unknown>();
     for await (const [id, price] of streamStoredEntries(db, kind, creation)) {
       stored.set(id, price);
-      if (stored.size % ENTRIES_PER_LOOK === 0) await keepLease();
+      if (stored.size % ENTRIES_PER_LOOK === 0) await lease.keep();
     }
     const isPending = (i: number) => stored.get(ids[i] ?? '') !== prices[i];
     return { ids: ids.filter((_, i) => isPending(i)), prices: prices.filter((_, i) => isPending(i)) };

@@ -131,10 +131,10 @@ export class Sweeper {
     this.#reported.set(record.document_id, reason);
     this.#tell(record, 'left', reason);
     if (this.options.dryRun) return;
-    const { db, clock } = this.context;
-    const inspect = (signal: AbortSignal) =>
-      applyKeyEvent(db, record.boq_list_id, { kind: 'inspected', attempt: {} }, clock.now(), signal);
-    await retry(inspect, this.context).catch(() => this.#reported.delete(record.document_id));
+    const { context } = this;
+    const event = { kind: 'inspected', attempt: {} } as const;
+    const inspect = () => applyKeyEvent(context, record.boq_list_id, event, context.clock.now());
+    await retry(inspect, context).catch(() => this.#reported.delete(record.document_id));
   }
 
   #tell({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {

@@ -83,12 +83,12 @@ async function claimKey(
   const listIds = { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) };
   const request = { info, attemptDraft, listIds, loadPayload };
   try {
-    return await retry((signal) => commitClaim(context, request, signal), context);
+    return await retry(() => commitClaim(context, request), context);
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
-    const inspectKey = (signal: AbortSignal) =>
-      applyKeyEvent(db, info.boq_list_id, { kind: 'inspected', attempt: attemptDraft }, clock.now(), signal);
-    const outcome = await retry(inspectKey, withReserveTime(context));
+    const reserve = withReserveTime(context);
+    const event = { kind: 'inspected', attempt: attemptDraft } as const;
+    const outcome = await retry(() => applyKeyEvent(reserve, info.boq_list_id, event, clock.now()), reserve);
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }

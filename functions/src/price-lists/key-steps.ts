@@ -1,4 +1,4 @@
-import type { Database, CommitWrites } from '../lib/firestore/database';
+import type { CommitWrites } from '../lib/firestore/database';
 import {
   readKey,
   readKeyAndMarket,
@@ -37,13 +37,13 @@ export interface ClaimRequest {
 
 /** Claims the key if it is available; one commit holds the key record, the request record, its payload and both lists. */
 export async function commitClaim(
-  { db, clock, leaseMs, requestId }: WorkflowContext,
+  context: WorkflowContext,
   { info, attemptDraft, listIds, loadPayload }: ClaimRequest,
-  signal: AbortSignal,
 ): Promise<KeyOutcome> {
+  const { db, clock, leaseMs, requestId } = context;
   const now = clock.now();
   const { key, market } = await readKeyAndMarket(db, info);
-  const inspected = await commitTransition(db, key, { kind: 'inspected', attempt: attemptDraft }, now, signal);
+  const inspected = await commitTransition(context, key, { kind: 'inspected', attempt: attemptDraft }, now);
   if (inspected.kind !== 'available') return inspected;
 
   const { chunks, inlineChunkCount } = await loadPayload();
@@ -57,7 +57,7 @@ export async function commitClaim(
   const attempt: Attempt = { ...attemptDraft, ...times, payload_chunks: chunks.length, creation };
   const completes = creation === null && inlineChunkCount === chunks.length;
   const response = completes ? createSuccessResponse(attempt, info, now) : null;
-  return commitTransition(db, key, { kind: 'submitted', info, attempt, response }, now, signal, (writes) => {
+  return commitTransition(context, key, { kind: 'submitted', info, attempt, response }, now, (writes) => {
     setRequestRecord(db, writes, attempt, info, requestId);
     for (const [i, data] of chunks.slice(0, inlineChunkCount).entries()) setPayloadChunk(db, writes, attempt, i, data);
     if (creation === null) return;
@@ -67,21 +67,19 @@ export async function commitClaim(
 
 /** Takes one step of a key. */
 export async function applyKeyEvent(
-  db: Database,
+  context: WorkflowContext,
   boqListId: string,
   event: KeyEvent,
   now: number,
-  signal: AbortSignal,
 ): Promise<KeyOutcome> {
-  return commitTransition(db, await readKey(db, boqListId), event, now, signal);
+  return commitTransition(context, await readKey(context.db, boqListId), event, now);
 }
 
 async function commitTransition(
-  db: Database,
+  { db, signal }: WorkflowContext,
   key: KeySnapshot,
   event: KeyEvent,
   now: number,
-  signal: AbortSignal,
   addExtraWrites: (writes: CommitWrites) => void = () => undefined,
 ): Promise<KeyOutcome> {
   const { record, outcome } = transition(key.record, event, now);

@@ -39,29 +39,29 @@ export class Lease {
   }
 
   /** Calls `fn`, and again after a transient error until the signal aborts, as an outage costs time, not the attempt. */
-  run<T>(fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const work = async (signal: AbortSignal) => {
-      await this.keep(signal);
-      return fn(signal);
+  run<T>(fn: () => Promise<T>): Promise<T> {
+    const work = async () => {
+      await this.keep();
+      return fn();
     };
-    const runOnce = (signal: AbortSignal) => this.#pace.call(() => work(signal), signal);
+    const runOnce = () => this.#pace.call(work, this.context.signal);
     return retry(runOnce, { ...this.context, maxElapsedMs: Infinity });
   }
 
   /** @throws Error if another step was taken on the key, or the error of the renewal, which the retry around it handles */
-  async keep(signal: AbortSignal): Promise<void> {
+  async keep(): Promise<void> {
     const { clock, leaseMs } = this.context;
     // A renewal that took long may leave a lease that is due again.
     while (clock.now() >= this.#expiresAt - leaseMs * (1 - RENEWAL_FRACTION)) {
-      this.#renewal ??= this.#renew(signal).finally(() => {
+      this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
       await this.#renewal;
     }
   }
 
-  async #renew(signal: AbortSignal): Promise<void> {
-    const { db, clock, leaseMs } = this.context;
+  async #renew(): Promise<void> {
+    const { clock, leaseMs } = this.context;
     const now = clock.now();
     const leaseExpiresAt = now + leaseMs;
     const event = {
@@ -70,7 +70,7 @@ export class Lease {
       leaseExpiresAt,
       progress: { ...this.#progress, measured_at: now },
     } as const;
-    const outcome = await applyKeyEvent(db, this.attempt.boq_list_id, event, now, signal);
+    const outcome = await applyKeyEvent(this.context, this.attempt.boq_list_id, event, now);
     if (outcome.kind !== 'owned') {
       throw new Error('another step was taken on the key after the lease of the attempt expired');
     }

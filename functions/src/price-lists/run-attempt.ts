@@ -74,12 +74,12 @@ export async function completeAttempt(
   lease: Lease,
   context: WorkflowContext,
 ): Promise<KeyOutcome> {
-  const { db, clock, log } = context;
+  const { clock, log } = context;
   const { attempt } = lease;
-  const complete = (signal: AbortSignal) => {
+  const complete = () => {
     const now = clock.now();
     const event = { kind: 'completed', attempt, response: createSuccessResponse(attempt, info, now) } as const;
-    return applyKeyEvent(db, attempt.boq_list_id, event, now, signal);
+    return applyKeyEvent(context, attempt.boq_list_id, event, now);
   };
   const outcome = await lease.run(complete);
   if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
@@ -89,12 +89,12 @@ export async function completeAttempt(
 
 /** Fails an attempt that cannot go on, in the time reserved for it. @returns what has become of it */
 export async function failAttempt(attempt: KeyRecord, error: unknown, context: WorkflowContext): Promise<KeyOutcome> {
-  const { db, clock, log } = context;
+  const { clock, log } = context;
   const reason = errorMessage(error);
   const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, context.signal) } as const;
   try {
-    const fail = (signal: AbortSignal) => applyKeyEvent(db, attempt.boq_list_id, event, clock.now(), signal);
-    const outcome = await retry(fail, withReserveTime(context));
+    const reserve = withReserveTime(context);
+    const outcome = await retry(() => applyKeyEvent(reserve, attempt.boq_list_id, event, clock.now()), reserve);
     if (outcome.kind === 'failed') log.failed(attempt, reason);
     // The completion took effect, although its response was lost.
     else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);

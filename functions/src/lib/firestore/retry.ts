@@ -41,12 +41,12 @@ export interface RetryOptions {
 /**
  * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms to 5 s.
  *
- * Ends with the signal's reason as soon as it aborts, even during a try, whose effect is then unknown. `fn` gets the signal,
- * so that a try of several calls can stop between them.
+ * Ends with the signal's reason as soon as it aborts, even during a try, whose effect is then unknown. A try of several calls
+ * looks at the signal between them.
  *
  * @throws the last error
  */
-export async function retry<T>(fn: (signal: AbortSignal) => Promise<T>, options: RetryOptions): Promise<T> {
+export async function retry<T>(fn: () => Promise<T>, options: RetryOptions): Promise<T> {
   const backoff = new Backoff(options);
   for (;;) {
     try {
@@ -93,13 +93,13 @@ export const isOverload = (error: unknown): boolean => getCode(error) === status
 const getCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /** Rejects when the signal aborts first, without undoing the call. */
-export async function abortable<T>(signal: AbortSignal, fn: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function abortable<T>(signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);
   signal.addEventListener('abort', abort);
   try {
-    return await Promise.race([promise, fn(signal)]);
+    return await Promise.race([promise, fn()]);
   } finally {
     signal.removeEventListener('abort', abort);
   }
