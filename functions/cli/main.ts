@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../src/lib/clock';
 import { createDatabase } from '../src/lib/firestore/database';
 import { createCallContext } from '../src/lib/call-context';
-import { LEASE_DURATION_MS } from '../src/lib/runtime-options';
 import { HELP, parseCommand, UsageError, type Options } from './arguments';
 import { runCommand, type CommandContext } from './commands';
 import { CLI_TIMEOUTS_MS, createClient } from './stored-records';
@@ -34,7 +33,6 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
       random: Math.random,
       newToken: randomUUID,
       signal,
-      leaseMs: LEASE_DURATION_MS,
       requestId: null,
       log: { claimed: noop, completed: noop, failed: noop, superseded: noop },
     };

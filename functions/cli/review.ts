@@ -9,7 +9,7 @@ import {
 } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
 import type { KeyOutcome, OperatorDecision, ResumeLimit } from '../src/price-lists/key-state-machine';
-import { applyKeyEvent } from '../src/price-lists/key-steps';
+import { takeStep } from '../src/price-lists/key-steps';
 import { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
 import { completeAttempt, failAttempt, writePendingEntries } from '../src/price-lists/run-attempt';
@@ -76,18 +76,11 @@ export async function resume(
   progress = SILENT,
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
-  const { clock, leaseMs } = context;
   const payload = await retry(() => loadStoredPayload(context.db, record), context);
   if (payload.kind === 'invalid') throw new InvalidPayloadError(describeInvalidPayload(payload.reason));
 
-  const owner = context.newToken();
-  const takeOver = () => {
-    const now = clock.now();
-    const attempt = { owner, lease_expires_at: now + leaseMs };
-    const event = { kind: 'resumed', document_id, attempt, ...decision } as const;
-    return applyKeyEvent(context, boq_list_id, event, now);
-  };
-  const outcome = await retry(takeOver, context);
+  const attempt = { owner: context.newToken() };
+  const outcome = await takeStep(context, boq_list_id, { kind: 'resumed', document_id, attempt, ...decision });
   if (outcome.kind !== 'owned') return requireCompleted(outcome);
   return requireCompleted(await carryOut(payload.submission, outcome.record, context, progress));
 }
@@ -122,8 +115,7 @@ async function carryOut(
  */
 export async function release(record: KeyRecord, decision: DecisionAuthor, context: WorkflowContext): Promise<void> {
   const { boq_list_id, document_id } = record;
-  const event = { kind: 'released', document_id, ...decision } as const;
-  const outcome = await retry(() => applyKeyEvent(context, boq_list_id, event, context.clock.now()), context);
+  const outcome = await takeStep(context, boq_list_id, { kind: 'released', document_id, ...decision });
   if (outcome.kind === 'completed') throw new CommandError('The lists are ready: there is nothing to release.');
   if (outcome.kind !== 'available') throw new CommandError(describeOutcome(outcome));
 }

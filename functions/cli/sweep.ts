@@ -1,4 +1,4 @@
-import { applyKeyEvent } from '../src/price-lists/key-steps';
+import { takeStep } from '../src/price-lists/key-steps';
 import { expireLease, getSweepObstacle } from '../src/price-lists/key-state-machine';
 import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { retry } from '../src/lib/firestore/retry';
@@ -131,10 +131,8 @@ export class Sweeper {
     this.#reported.set(record.document_id, reason);
     this.#tell(record, 'left', reason);
     if (this.options.dryRun) return;
-    const { context } = this;
     const event = { kind: 'inspected', attempt: {} } as const;
-    const inspect = () => applyKeyEvent(context, record.boq_list_id, event, context.clock.now());
-    await retry(inspect, context).catch(() => this.#reported.delete(record.document_id));
+    await takeStep(this.context, record.boq_list_id, event).catch(() => this.#reported.delete(record.document_id));
   }
 
   #tell({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {

@@ -6,7 +6,7 @@ import { createPriceListLogger } from './lib/logging';
 import { MAX_PRICE_LISTS_BODY_BYTES } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { createPriceListParser } from './lib/schemas/add-price-lists';
-import { LEASE_DURATION_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
+import { WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
 import { createPriceLists } from './price-lists/create-price-lists';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './price-lists/workflow-context';
 
@@ -44,7 +44,6 @@ export const addPriceLists = defineEndpoint({
       random: Math.random,
       newToken: randomUUID,
       signal: callContext.signal,
-      leaseMs: LEASE_DURATION_MS,
       requestId,
       log: createPriceListLogger(requestId),
     });

@@ -2,7 +2,7 @@ import { ApiError } from '../lib/errors';
 import { newDocumentId } from '../lib/repositories/price-lists';
 import { retry } from '../lib/firestore/retry';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
-import { applyKeyEvent, commitClaim, type ClaimRequest } from './key-steps';
+import { commitClaim, takeStep, type ClaimRequest } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { compressToChunks, computeFingerprint } from './payload';
 import { failAttempt, runAttempt } from './run-attempt';
@@ -72,7 +72,7 @@ async function claimKey(
   context: WorkflowContext,
 ): Promise<KeyOutcome> {
   const { info, products } = submission;
-  const { db, clock } = context;
+  const { db } = context;
   const attemptDraft = {
     owner: context.newToken(),
     fingerprint: computeFingerprint(submission),
@@ -86,9 +86,8 @@ async function claimKey(
     return await retry(() => commitClaim(context, request), context);
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
-    const reserve = withReserveTime(context);
     const event = { kind: 'inspected', attempt: attemptDraft } as const;
-    const outcome = await retry(() => applyKeyEvent(reserve, info.boq_list_id, event, clock.now()), reserve);
+    const outcome = await takeStep(withReserveTime(context), info.boq_list_id, event);
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }

@@ -1,3 +1,5 @@
+import { LEASE_DURATION_MS } from '../lib/runtime-options';
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import {
   archivedAttemptSchema,
   isPassingCause,
@@ -8,6 +10,7 @@ import {
   type OperatorAction,
   type Progress,
 } from '../lib/schemas/key-record';
+import { createSuccessResponse } from './list-documents';
 import { estimateRemainingMs } from './progress';
 
 /**
@@ -29,18 +32,18 @@ import { estimateRemainingMs } from './progress';
  */
 
 export type KeyEvent =
-  /** A request for the key. `response`: the success response if the claim itself completes the attempt. */
-  | { kind: 'submitted'; info: { boq_list_id: string }; attempt: Attempt; response: string | null }
+  /** A request for the key. `isComplete`: the claim itself completes the attempt. */
+  | { kind: 'submitted'; info: PriceListInfo; attempt: SubmittedAttempt; isComplete: boolean }
   /** The owner is still at work, and has come so far. */
-  | { kind: 'renewed'; attempt: Attempt; leaseExpiresAt: number; progress: Progress }
+  | { kind: 'renewed'; attempt: Attempt; progress: Omit<Progress, 'measured_at'> }
   /** All entries are written. */
-  | { kind: 'completed'; attempt: Attempt; response: string }
+  | { kind: 'completed'; attempt: Attempt; info: PriceListInfo }
   /** The owner stops. */
   | { kind: 'failed'; attempt: Attempt; reason: string; cause: FailureCause }
   /** A client or a process reads the record; an expired lease takes effect. */
   | { kind: 'inspected'; attempt: KeyCaller }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
-  | ({ kind: 'resumed'; attempt: ResumedAttempt; limit: ResumeLimit } & OperatorDecision)
+  | ({ kind: 'resumed'; attempt: Pick<Attempt, 'owner'>; limit: ResumeLimit } & OperatorDecision)
   /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'released' } & OperatorDecision);
 
@@ -53,8 +56,8 @@ export interface OperatorDecision {
 /** Which attempts a resume may take: any that requires review, or those that the sweep may take without a person. */
 export type ResumeLimit = { kind: 'none' } | { kind: 'automatic'; maxResumes: number };
 
-/** What a resume changes in the attempt that it takes over. */
-type ResumedAttempt = Pick<Attempt, 'owner' | 'lease_expires_at'>;
+/** An attempt without the times, which its claim decides. */
+export type SubmittedAttempt = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
 /** What is known of the attempt of an event's sender; an operator has none. */
 export type KeyCaller = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
@@ -95,13 +98,14 @@ function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number):
       const isAvailable = getOutcome(record, event.attempt, now).kind === 'available';
       return isAvailable ? createClaimedRecord(record, event, now) : record;
     }
-    case 'renewed':
+    case 'renewed': {
       // An expired lease is the owner's to renew as long as no other step was taken on the key.
       if (!isOwnedBy(given, event.attempt)) return record;
-      return { ...given, lease_expires_at: event.leaseExpiresAt, progress: event.progress };
+      const progress = { ...event.progress, measured_at: now };
+      return { ...given, lease_expires_at: now + LEASE_DURATION_MS, progress };
+    }
     case 'completed':
-      if (!isOwnedBy(record, event.attempt)) return record;
-      return { ...record, status: 'completed', response: event.response, updated_at: now };
+      return isOwnedBy(record, event.attempt) ? complete(record, event.info, now) : record;
     case 'failed': {
       if (!isOwnedBy(record, event.attempt)) return record;
       const failure = { failure: event.reason, failure_cause: event.cause };
@@ -139,6 +143,13 @@ export function getSweepObstacle(record: KeyRecord, maxResumes: number): string 
 const isOwnedBy = (record: KeyRecord | undefined, { owner }: Attempt): record is KeyRecord =>
   record?.status === 'processing' && record.owner === owner;
 
+const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecord => ({
+  ...record,
+  status: 'completed',
+  response: createSuccessResponse(record, info, now),
+  updated_at: now,
+});
+
 /** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
 export function expireLease(record: KeyRecord, now: number): KeyRecord {
   if (record.status !== 'processing' || now < record.lease_expires_at) return record;
@@ -148,16 +159,18 @@ export function expireLease(record: KeyRecord, now: number): KeyRecord {
 
 function createClaimedRecord(
   released: KeyRecord | undefined,
-  { info, attempt, response }: Extract<KeyEvent, { kind: 'submitted' }>,
+  { info, attempt, isComplete }: Extract<KeyEvent, { kind: 'submitted' }>,
   now: number,
 ): KeyRecord {
-  return {
+  const record: KeyRecord = {
     schema_version: 1,
     boq_list_id: info.boq_list_id,
     ...attempt,
-    status: response === null ? 'processing' : 'completed',
+    claimed_at: now,
+    lease_expires_at: now + LEASE_DURATION_MS,
+    status: 'processing',
     updated_at: now,
-    response,
+    response: null,
     failure: null,
     failure_cause: null,
     progress: null,
@@ -165,12 +178,14 @@ function createClaimedRecord(
     history: released === undefined ? [] : [...released.history, toArchived(released)],
     actions: released?.actions ?? [],
   };
+  return isComplete ? complete(record, info, now) : record;
 }
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
   // A person's decision gives the sweep its tries back.
   const automatic_resumes = event.limit.kind === 'automatic' ? record.automatic_resumes + 1 : 0;
-  const resumed = { ...record, ...event.attempt, status: 'processing', progress: null, automatic_resumes } as const;
+  const attempt = { ...event.attempt, lease_expires_at: now + LEASE_DURATION_MS, progress: null };
+  const resumed = { ...record, ...attempt, status: 'processing', automatic_resumes } as const;
   return recordAction('resume', resumed, event, now);
 }
 

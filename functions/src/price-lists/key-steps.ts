@@ -1,4 +1,5 @@
 import type { CommitWrites } from '../lib/firestore/database';
+import { retry } from '../lib/firestore/retry';
 import {
   readKey,
   readKeyAndMarket,
@@ -10,37 +11,37 @@ import {
   type KeySnapshot,
 } from '../lib/repositories/price-lists';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Attempt, Creation, KeyRecord } from '../lib/schemas/key-record';
+import type { Creation, KeyRecord } from '../lib/schemas/key-record';
 import type { ListStatus } from '../lib/schemas/responses';
 import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
-import { transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
-import { createListDocuments, createSuccessResponse } from './list-documents';
+import { transition, type KeyEvent, type KeyOutcome, type SubmittedAttempt } from './key-state-machine';
+import { createListDocuments } from './list-documents';
 import type { WorkflowContext } from './workflow-context';
 
 /**
  * The steps of a key. Each reads the key record, applies an event, and commits what follows in one commit, on the
  * precondition that the record is unchanged since the read; see docs/decisions/0008-conditional-commits.md.
  *
- * Each function is one try and may be repeated: ids and tokens are created outside, and a repeated step recognizes by
- * the owner token what an earlier try wrote.
+ * Each may be tried again: ids and tokens are created outside, and a repeated try recognizes by the owner token what an
+ * earlier one wrote.
  */
 
 export interface ClaimRequest {
   info: PriceListInfo;
-  /** The attempt without what its market, its payload and the time of the claim decide. */
-  attemptDraft: Omit<Attempt, 'creation' | 'payload_chunks' | 'claimed_at' | 'lease_expires_at'>;
+  /** The attempt without what its market and its payload decide. */
+  attemptDraft: Omit<SubmittedAttempt, 'creation' | 'payload_chunks'>;
   /** Ids of the lists, used if a market matches. */
   listIds: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
   /** The payload in chunks, and how many of them, from the first, fit the claim. Called only if the key is available. */
   loadPayload: () => Promise<{ chunks: readonly Buffer[]; inlineChunkCount: number }>;
 }
 
-/** Claims the key if it is available; one commit holds the key record, the request record, its payload and both lists. */
+/** Claims the key if it is available, in one try; one commit holds the key record, the request record, its payload and both lists. */
 export async function commitClaim(
   context: WorkflowContext,
   { info, attemptDraft, listIds, loadPayload }: ClaimRequest,
 ): Promise<KeyOutcome> {
-  const { db, clock, leaseMs, requestId } = context;
+  const { db, clock, requestId } = context;
   const now = clock.now();
   const { key, market } = await readKeyAndMarket(db, info);
   const inspected = await commitTransition(context, key, { kind: 'inspected', attempt: attemptDraft }, now);
@@ -53,25 +54,23 @@ export async function commitClaim(
     market_iso: nullIfTooLong(market.country_iso),
     currency: nullIfTooLong(market.currency_iso) ?? info.currency_iso,
   };
-  const times = { claimed_at: now, lease_expires_at: now + leaseMs };
-  const attempt: Attempt = { ...attemptDraft, ...times, payload_chunks: chunks.length, creation };
-  const completes = creation === null && inlineChunkCount === chunks.length;
-  const response = completes ? createSuccessResponse(attempt, info, now) : null;
-  return commitTransition(context, key, { kind: 'submitted', info, attempt, response }, now, (writes) => {
-    setRequestRecord(db, writes, attempt, info, requestId);
-    for (const [i, data] of chunks.slice(0, inlineChunkCount).entries()) setPayloadChunk(db, writes, attempt, i, data);
+  const attempt = { ...attemptDraft, payload_chunks: chunks.length, creation };
+  const isComplete = creation === null && inlineChunkCount === chunks.length;
+  return commitTransition(context, key, { kind: 'submitted', info, attempt, isComplete }, now, (writes, record) => {
+    setRequestRecord(db, writes, record, info, requestId);
+    for (const [i, data] of chunks.slice(0, inlineChunkCount).entries()) setPayloadChunk(db, writes, record, i, data);
     if (creation === null) return;
-    setListDocuments(db, writes, creation, createListDocuments(attempt, creation, info, 'processing', now));
+    setListDocuments(db, writes, creation, createListDocuments(record, creation, info, 'processing', now));
   });
 }
 
-/** Takes one step of a key. */
-export async function applyKeyEvent(
-  context: WorkflowContext,
-  boqListId: string,
-  event: KeyEvent,
-  now: number,
-): Promise<KeyOutcome> {
+/** Takes one step of a key, and tries again after a transient error. */
+export const takeStep = (context: WorkflowContext, boqListId: string, event: KeyEvent): Promise<KeyOutcome> =>
+  retry(() => tryStep(context, boqListId, event), context);
+
+/** The same in one try. */
+export async function tryStep(context: WorkflowContext, boqListId: string, event: KeyEvent): Promise<KeyOutcome> {
+  const now = context.clock.now();
   return commitTransition(context, await readKey(context.db, boqListId), event, now);
 }
 
@@ -80,7 +79,7 @@ async function commitTransition(
   key: KeySnapshot,
   event: KeyEvent,
   now: number,
-  addExtraWrites: (writes: CommitWrites) => void = () => undefined,
+  addExtraWrites: (writes: CommitWrites, record: KeyRecord) => void = () => undefined,
 ): Promise<KeyOutcome> {
   const { record, outcome } = transition(key.record, event, now);
   if (record === undefined || record === key.record) return outcome;
@@ -90,7 +89,7 @@ async function commitTransition(
   await db.commit((writes) => {
     setKey(writes, key, record);
     if (listStatus !== null) setListStatuses(db, writes, record, listStatus);
-    addExtraWrites(writes);
+    addExtraWrites(writes, record);
   });
   return outcome;
 }

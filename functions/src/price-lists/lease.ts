@@ -1,7 +1,8 @@
 import { Pace } from '../lib/firestore/pace';
 import { retry } from '../lib/firestore/retry';
+import { LEASE_DURATION_MS } from '../lib/runtime-options';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { applyKeyEvent } from './key-steps';
+import { tryStep } from './key-steps';
 import type { WorkflowContext } from './workflow-context';
 
 /** The part of a lease that passes between two renewals. What is left covers the longest commit and clocks that differ. */
@@ -50,9 +51,8 @@ export class Lease {
 
   /** @throws Error if another step was taken on the key, or the error of the renewal, which the retry around it handles */
   async keep(): Promise<void> {
-    const { clock, leaseMs } = this.context;
     // A renewal that took long may leave a lease that is due again.
-    while (clock.now() >= this.#expiresAt - leaseMs * (1 - RENEWAL_FRACTION)) {
+    while (this.context.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
@@ -61,16 +61,9 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    const { clock, leaseMs } = this.context;
-    const now = clock.now();
-    const leaseExpiresAt = now + leaseMs;
-    const event = {
-      kind: 'renewed',
-      attempt: this.attempt,
-      leaseExpiresAt,
-      progress: { ...this.#progress, measured_at: now },
-    } as const;
-    const outcome = await applyKeyEvent(this.context, this.attempt.boq_list_id, event, now);
+    const { attempt, context } = this;
+    const event = { kind: 'renewed', attempt, progress: { ...this.#progress } } as const;
+    const outcome = await tryStep(context, attempt.boq_list_id, event);
     if (outcome.kind !== 'owned') {
       throw new Error('another step was taken on the key after the lease of the attempt expired');
     }

@@ -6,14 +6,13 @@ import {
   type Entries,
   type ListKind,
 } from '../lib/repositories/price-lists';
-import { isTransient, retry } from '../lib/firestore/retry';
+import { isTransient } from '../lib/firestore/retry';
 import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
 import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { Creation, FailureCause, KeyRecord } from '../lib/schemas/key-record';
-import { applyKeyEvent } from './key-steps';
+import { takeStep, tryStep } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { Lease } from './lease';
-import { createSuccessResponse } from './list-documents';
 import { withReserveTime, type WorkflowContext } from './workflow-context';
 
 /** What is left of an attempt after its claim, for the request that claimed it and for a resume. */
@@ -74,14 +73,9 @@ export async function completeAttempt(
   lease: Lease,
   context: WorkflowContext,
 ): Promise<KeyOutcome> {
-  const { clock, log } = context;
+  const { log } = context;
   const { attempt } = lease;
-  const complete = () => {
-    const now = clock.now();
-    const event = { kind: 'completed', attempt, response: createSuccessResponse(attempt, info, now) } as const;
-    return applyKeyEvent(context, attempt.boq_list_id, event, now);
-  };
-  const outcome = await lease.run(complete);
+  const outcome = await lease.run(() => tryStep(context, attempt.boq_list_id, { kind: 'completed', attempt, info }));
   if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
   else log.superseded(attempt, outcome.kind);
   return outcome;
@@ -89,12 +83,11 @@ export async function completeAttempt(
 
 /** Fails an attempt that cannot go on, in the time reserved for it. @returns what has become of it */
 export async function failAttempt(attempt: KeyRecord, error: unknown, context: WorkflowContext): Promise<KeyOutcome> {
-  const { clock, log } = context;
+  const { log } = context;
   const reason = errorMessage(error);
   const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, context.signal) } as const;
   try {
-    const reserve = withReserveTime(context);
-    const outcome = await retry(() => applyKeyEvent(reserve, attempt.boq_list_id, event, clock.now()), reserve);
+    const outcome = await takeStep(withReserveTime(context), attempt.boq_list_id, event);
     if (outcome.kind === 'failed') log.failed(attempt, reason);
     // The completion took effect, although its response was lost.
     else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);

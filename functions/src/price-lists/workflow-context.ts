@@ -12,8 +12,6 @@ export interface WorkflowContext {
   newToken: () => string;
   /** Aborts when the attempt has to stop, early enough for it to be failed in {@link FAILURE_RESERVE_MS}. */
   signal: AbortSignal;
-  /** How long the owner is exclusive after the claim, and after each renewal. */
-  leaseMs: number;
   /** Stored with the request record; null outside a request. */
   requestId: string | null;
   log: PriceListLogger;

@@ -96,7 +96,6 @@ async function liveThroughEverything(products: number): Promise<void> {
     random: Math.random,
     newToken: () => 'operator',
     signal: AbortSignal.timeout(20_000),
-    leaseMs: 60_000,
     requestId: null,
   };
   await release(await recordOf('boq-1'), { by: 'test', reason: 'test' }, { ...run, log: silent });

@@ -83,7 +83,6 @@ describe.each(versions)('records of %s', (file) => {
       random: Math.random,
       newToken: () => 'operator',
       signal,
-      leaseMs: 60_000,
       requestId: null,
       log,
     };

@@ -48,8 +48,8 @@ const breaks: Record<string, Break> = {
   },
   'a renewal that is never due': {
     file: LEASE,
-    line: 'while (clock.now() >= this.#expiresAt - leaseMs * (1 - RENEWAL_FRACTION)) {',
-    broken: 'while (clock.now() < 0) {',
+    line: 'while (this.context.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {',
+    broken: 'while (this.context.clock.now() < 0) {',
     caught: /writes entries after its lease expired/,
   },
   'a sweep, like every other step, that ignores the lease': {

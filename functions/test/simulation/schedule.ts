@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { isPassingCause } from '../../src/lib/schemas/key-record';
-import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/runtime-options';
+import { writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create-price-lists';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, type WorkflowContext } from '../../src/price-lists/workflow-context';
@@ -192,7 +192,6 @@ class Schedule {
       random: () => this.#random.next(),
       newToken: () => process.name,
       signal,
-      leaseMs: LEASE_DURATION_MS,
       requestId: null,
       log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
     };

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
+import { LEASE_DURATION_MS as LEASE_MS } from '../../../src/lib/runtime-options';
 import { keyRecordSchema, type Attempt, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { LEASE_EXPIRED, transition, type KeyCaller, type KeyEvent } from '../../../src/price-lists/key-state-machine';
 
-const LEASE_MS = 100;
 const MAX_RESUMES = 2;
+const INFO = { boq_list_id: 'boq-1', market_id: 'market-1', currency_iso: 'USD', date: '06/2026', name: 'prices' };
 
 /** An event of a key after a while, perhaps of the attempt that holds it. */
 interface Step {
@@ -35,24 +36,23 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
     chosen: attempts,
     // Most steps are of the attempt that holds the key; the others are of any, so that strangers are tried as well.
     isOfHolder: fc.constantFrom(true, true, true, false),
-    response: fc.constantFrom(null, null, '{"success":true}'),
+    isComplete: fc.constantFrom(false, false, true),
     cause: fc.constantFrom('error', 'stopped', 'timeout', 'unavailable'),
     isAutomatic: fc.boolean(),
   })
-  .map(({ kind, chosen, isOfHolder, response, cause, isAutomatic }) => (now, held) => {
+  .map(({ kind, chosen, isOfHolder, isComplete, cause, isAutomatic }) => (now, held) => {
     const attempt = toAttempt(isOfHolder && kind !== 'submitted' && held !== undefined ? held : chosen, now);
     const { owner, document_id } = attempt;
     const decision = { document_id, by: 'operator', reason: 'checked' };
-    const leaseExpiresAt = now + LEASE_MS;
     switch (kind) {
       case 'submitted':
-        return { kind, info: { boq_list_id: 'boq-1' }, attempt, response };
+        return { kind, info: INFO, attempt, isComplete };
       case 'renewed': {
-        const progress = { entries_written: 1, entries_total: 2, started_at: now - 10, measured_at: now };
-        return { kind, attempt, leaseExpiresAt, progress };
+        const progress = { entries_written: 1, entries_total: 2, started_at: now - 10 };
+        return { kind, attempt, progress };
       }
       case 'completed':
-        return { kind, attempt, response: '{"success":true}' };
+        return { kind, attempt, info: INFO };
       case 'failed':
         return { kind, attempt, reason: 'Firestore returned an error', cause };
       case 'inspected':
@@ -61,7 +61,7 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
         const limit = isAutomatic
           ? ({ kind: 'automatic', maxResumes: MAX_RESUMES } as const)
           : ({ kind: 'none' } as const);
-        return { kind, attempt: { owner: `${owner}-resumed`, lease_expires_at: leaseExpiresAt }, limit, ...decision };
+        return { kind, attempt: { owner: `${owner}-resumed` }, limit, ...decision };
       }
       case 'released':
         return { kind, ...decision };
@@ -72,7 +72,7 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
 const histories: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     createEvent: events,
-    passed: fc.oneof(fc.constant(0), fc.nat(LEASE_MS / 2), fc.constantFrom(LEASE_MS - 1, LEASE_MS, 300)),
+    passed: fc.oneof(fc.constant(0), fc.nat(LEASE_MS / 2), fc.constantFrom(LEASE_MS - 1, LEASE_MS, 3 * LEASE_MS)),
   }),
   { maxLength: 30, size: 'max' },
 );
@@ -134,10 +134,10 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
     [before, ...(before?.history ?? [])].some((each) => each?.document_id === event.attempt.document_id);
   switch (`${status} ${event.kind}` as const) {
     case 'none submitted':
-      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
+      return event.kind === 'submitted' && event.isComplete ? 'completed' : 'processing';
     case 'released submitted':
       if (wasClaimed) return 'released';
-      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
+      return event.kind === 'submitted' && event.isComplete ? 'completed' : 'processing';
     case 'processing completed':
       return isOwner ? 'completed' : 'processing';
     case 'processing failed':
@@ -188,10 +188,10 @@ describe('a key', () => {
     }));
 
   test('changes by a renewal in its lease and its progress alone', () =>
-    always(({ before, after, event }) => {
+    always(({ before, after, event, now }) => {
       if (event.kind !== 'renewed' || before === undefined || !isBySender(before, event)) return;
-      const { leaseExpiresAt, progress } = event;
-      expect(after).toEqual({ ...before, lease_expires_at: leaseExpiresAt, progress });
+      const progress = { ...event.progress, measured_at: now };
+      expect(after).toEqual({ ...before, lease_expires_at: now + LEASE_MS, progress });
     }));
 
   test('counts the resumes without an operator, up to the limit, until an operator resumes it or it is claimed again', () =>
@@ -271,7 +271,7 @@ describe('an outcome', () => {
     always(({ after, outcome, now }) => {
       if (outcome.kind !== 'available') return;
       const attempt = toAttempt({ owner: 'fresh', fingerprint: 'any', document_id: 'fresh' }, now);
-      const event = { kind: 'submitted', info: { boq_list_id: 'boq-1' }, attempt, response: null } as const;
+      const event = { kind: 'submitted', info: INFO, attempt, isComplete: false } as const;
       const claimed = transition(after, event, now);
       expect(claimed.outcome).toEqual({ kind: 'owned', record: claimed.record });
     }));
