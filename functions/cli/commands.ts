@@ -18,7 +18,7 @@ import {
 } from './format';
 import { describeInvalidPayload, loadStoredPayload, release, requireKeyRecord, resume } from './review';
 import { Sweeper } from './sweep';
-import { CommandError, describeError, ProgressBar, type Terminal } from './terminal';
+import { CommandError, describeError, drawProgress, type Terminal } from './terminal';
 
 /** What a command works with. */
 export interface CommandContext extends WorkflowContext {
@@ -141,15 +141,12 @@ async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { 
 }
 
 async function resumeKey(record: KeyRecord, values: Options, context: CommandContext): Promise<void> {
-  const bar = new ProgressBar(context.terminal.streams.stderr);
+  const { terminal } = context;
+  const onProgress: WorkflowContext['onProgress'] = (progress) => drawProgress(terminal.streams.stderr, progress);
   const decision = { by: getOperatorName(values), reason: values.reason ?? null, limit: { kind: 'none' } } as const;
-  const { response } = await resume(record, decision, context, {
-    onPending: (entries) => bar.start(entries),
-    onWritten: (entries) => bar.advance(entries),
-  });
-  bar.end();
+  const { response } = await resume(record, decision, { ...context, onProgress });
   const text = escapeJsonControls(response);
-  context.terminal.print(values.json === true ? `${text}\n` : `Ready. From now on the client gets:\n\n  ${text}\n`);
+  terminal.print(values.json === true ? `${text}\n` : `Ready. From now on the client gets:\n\n  ${text}\n`);
 }
 
 async function releaseKey(record: KeyRecord, values: Options, context: CommandContext): Promise<number> {

@@ -33,8 +33,6 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
       random: Math.random,
       newToken: randomUUID,
       signal,
-      requestId: null,
-      log: { claimed: noop, completed: noop, failed: noop, superseded: noop },
     };
     streams.stderr.write(`${target.name}\n\n`);
     try {
@@ -66,5 +64,3 @@ function defaultProject(): string {
   const { projects } = JSON.parse(readFileSync('.firebaserc', 'utf8')) as { projects: { default: string } };
   return projects.default;
 }
-
-const noop = (): void => undefined;

@@ -10,9 +10,9 @@ import {
 import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
 import type { KeyOutcome, OperatorDecision, ResumeLimit } from '../src/price-lists/key-state-machine';
 import { takeStep } from '../src/price-lists/key-steps';
-import { Lease } from '../src/price-lists/lease';
+import type { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
-import { completeAttempt, failAttempt, writePendingEntries } from '../src/price-lists/run-attempt';
+import { runAttempt, writePendingEntries } from '../src/price-lists/run-attempt';
 import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { quote } from './escape';
 import { getKeyRecord, readPayloadChunks, streamStoredEntries } from './stored-records';
@@ -53,59 +53,36 @@ export async function loadStoredPayload(db: Database, attempt: Attempt): Promise
 /** Who resolves a key, and why. */
 export type DecisionAuthor = Pick<OperatorDecision, 'by' | 'reason'>;
 
-/** Callbacks of a resume. */
-export interface ResumeProgress {
-  /** The attempt is taken over; so many entries of both lists together are missing or differ. */
-  onPending(entries: number): void;
-  onWritten(entries: number): void;
-}
-
-const SILENT: ResumeProgress = { onPending: () => undefined, onWritten: () => undefined };
-
 /**
  * Takes over an attempt and carries it to its end: writes the entries that are missing or differ, makes both lists
  * ready, and stores the response. May be stopped anywhere and repeated; of two at the same time one is rejected.
  *
  * @returns the stored response, of this resume or of an earlier one
- * @throws CommandError; InvalidPayloadError before anything is written
+ * @throws CommandError; InvalidPayloadError before anything is written; the error that failed the attempt
  */
 export async function resume(
   record: KeyRecord,
   decision: DecisionAuthor & { limit: ResumeLimit },
   context: WorkflowContext,
-  progress = SILENT,
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
-  const payload = await retry(() => loadStoredPayload(context.db, record), context);
+  const { db } = context;
+  const payload = await retry(() => loadStoredPayload(db, record), context);
   if (payload.kind === 'invalid') throw new InvalidPayloadError(describeInvalidPayload(payload.reason));
 
   const attempt = { owner: context.newToken() };
-  const outcome = await takeStep(context, boq_list_id, { kind: 'resumed', document_id, attempt, ...decision });
-  if (outcome.kind !== 'owned') return requireCompleted(outcome);
-  return requireCompleted(await carryOut(payload.submission, outcome.record, context, progress));
-}
+  const taken = await takeStep(context, boq_list_id, { kind: 'resumed', document_id, attempt, ...decision });
+  if (taken.kind !== 'owned') return requireCompleted(taken);
 
-/** Carries a resumed attempt to its end. @throws the error that failed it */
-async function carryOut(
-  { info, products }: PriceListSubmission,
-  attempt: KeyRecord,
-  context: WorkflowContext,
-  progress: ResumeProgress,
-): Promise<KeyOutcome> {
-  const { creation } = attempt;
-  const lease = new Lease(attempt, context);
-  try {
-    if (creation !== null) {
-      const pending = await lease.run(() => findPendingEntries(context.db, creation, products, lease));
-      progress.onPending(countEntries(pending));
-      await writePendingEntries(pending, creation, lease, context, (entries) => progress.onWritten(entries));
-    }
-    return await completeAttempt(info, lease, context);
-  } catch (error) {
-    const outcome = await failAttempt(attempt, error, context);
-    if (outcome.kind === 'failed') throw error;
-    return outcome;
-  }
+  const { info, products } = payload.submission;
+  const { outcome, cause } = await runAttempt(taken.record, info, context, async (lease) => {
+    const { creation } = record;
+    if (creation === null) return;
+    const pending = await lease.run(() => findPendingEntries(db, creation, products, lease));
+    await writePendingEntries(pending, creation, lease, context);
+  });
+  if (outcome.kind === 'failed') throw cause;
+  return requireCompleted(outcome);
 }
 
 /**
@@ -142,9 +119,6 @@ function describeOutcome(outcome: Exclude<KeyOutcome, { kind: 'completed' }>): s
       return 'The key was resolved meanwhile. Look at it again.';
   }
 }
-
-const countEntries = ({ expected_forward_cost, price_list }: Entries): number =>
-  expected_forward_cost.ids.length + price_list.ids.length;
 
 /** Entries that are read between two looks at the lease. */
 const ENTRIES_PER_LOOK = 1_000;

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import type { Progress } from '../src/lib/schemas/key-record';
 import { escapeControls } from './escape';
 
 /** A failed command, in words for the operator. */
@@ -51,31 +52,13 @@ export class Terminal {
 
 const BAR_WIDTH = 40;
 
-/** A bar that grows while entries are written; without a terminal, nothing. */
-export class ProgressBar {
-  #total = 0;
-  #done = 0;
-
-  constructor(private readonly stream: OutputStream) {}
-
-  start(total: number): void {
-    this.#total = total;
-    this.#draw();
-  }
-
-  advance(entries: number): void {
-    this.#done += entries;
-    this.#draw();
-  }
-
-  end(): void {
-    if (this.stream.isTTY === true) this.stream.write('\n');
-  }
-
-  #draw(): void {
-    if (this.stream.isTTY !== true) return;
-    const part = this.#total === 0 ? 1 : this.#done / this.#total;
-    const bar = '█'.repeat(Math.round(part * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
-    this.stream.write(`\r  ${bar} ${this.#done} of ${this.#total} entries`);
-  }
+/** Draws a bar that grows while entries are written; without a terminal or entries, nothing. */
+export function drawProgress(
+  stream: OutputStream,
+  { entries_written, entries_total }: Pick<Progress, 'entries_written' | 'entries_total'>,
+): void {
+  if (stream.isTTY !== true || entries_total === 0) return;
+  const bar = '█'.repeat(Math.round((entries_written / entries_total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
+  const end = entries_written === entries_total ? '\n' : '';
+  stream.write(`\r  ${bar} ${entries_written} of ${entries_total} entries${end}`);
 }

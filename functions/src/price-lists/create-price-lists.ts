@@ -1,11 +1,13 @@
 import { ApiError } from '../lib/errors';
-import { newDocumentId } from '../lib/repositories/price-lists';
+import type { PriceListLogger } from '../lib/logging';
+import { newDocumentId, setPayloadChunk, toEntries } from '../lib/repositories/price-lists';
 import { retry } from '../lib/firestore/retry';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
+import type { KeyRecord } from '../lib/schemas/key-record';
 import { commitClaim, takeStep, type ClaimRequest } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { compressToChunks, computeFingerprint } from './payload';
-import { failAttempt, runAttempt } from './run-attempt';
+import { runAttempt, writePendingEntries } from './run-attempt';
 import { withReserveTime, type WorkflowContext } from './workflow-context';
 
 /**
@@ -19,6 +21,12 @@ import { withReserveTime, type WorkflowContext } from './workflow-context';
  * or, from any of them, failed: both lists failed, the key requires review: one commit. An error of a call does not say
  * whether it took effect, so every step may be repeated, and each repetition begins by reading the key record.
  */
+
+/** What a creation depends on besides its submission. */
+export interface CreationContext extends WorkflowContext {
+  requestId: string;
+  log: PriceListLogger;
+}
 
 /** The stored response, of this request's attempt or of an earlier one for an identical request. */
 export interface CreationResult {
@@ -36,24 +44,27 @@ const MAX_CLAIM_PAYLOAD_BYTES = 9 * 1024 * 1024 - 64 * 1024;
  */
 export async function createPriceLists(
   submission: PriceListSubmission,
-  context: WorkflowContext,
+  context: CreationContext,
 ): Promise<CreationResult> {
   let payload: ReturnType<typeof preparePayload> | undefined;
   const loadPayload = () => (payload ??= preparePayload(submission));
   const claimed = await claimKey(submission, loadPayload, context);
   if (claimed.kind !== 'owned') return toResult(claimed);
 
+  const { db, log } = context;
+  const { info, products } = submission;
   const attempt = claimed.record;
-  context.log.claimed(attempt);
-  let cause: unknown;
-  let outcome: KeyOutcome;
-  try {
+  log.claimed(attempt);
+  const { outcome, cause } = await runAttempt(attempt, info, context, async (lease) => {
     const { chunks, inlineChunkCount } = await loadPayload();
-    outcome = await runAttempt(submission, attempt, chunks.slice(inlineChunkCount), context);
-  } catch (error) {
-    cause = error;
-    outcome = await failAttempt(attempt, error, context);
-  }
+    for (const [i, data] of chunks.slice(inlineChunkCount).entries()) {
+      const index = inlineChunkCount + i;
+      await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));
+    }
+    const { creation } = attempt;
+    if (creation !== null) await writePendingEntries(toEntries(products), creation, lease, context);
+  });
+  logOutcome(outcome, attempt, log);
   // Whatever became of the key meanwhile, its payload was this one: a mismatch would mislead the client.
   return toResult(outcome.kind === 'payload_mismatch' ? { kind: 'blocked', retryAfterMs: null } : outcome, cause);
 }
@@ -69,10 +80,10 @@ async function preparePayload(submission: PriceListSubmission) {
 async function claimKey(
   submission: PriceListSubmission,
   loadPayload: ClaimRequest['loadPayload'],
-  context: WorkflowContext,
+  context: CreationContext,
 ): Promise<KeyOutcome> {
   const { info, products } = submission;
-  const { db } = context;
+  const { db, requestId } = context;
   const attemptDraft = {
     owner: context.newToken(),
     fingerprint: computeFingerprint(submission),
@@ -81,7 +92,7 @@ async function claimKey(
     document_id: newDocumentId(db),
   };
   const listIds = { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) };
-  const request = { info, attemptDraft, listIds, loadPayload };
+  const request = { info, attemptDraft, requestId, listIds, loadPayload };
   try {
     return await retry(() => commitClaim(context, request), context);
   } catch (cause) {
@@ -91,6 +102,12 @@ async function claimKey(
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }
+}
+
+function logOutcome(outcome: KeyOutcome, attempt: KeyRecord, log: PriceListLogger): void {
+  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason);
+  else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
+  else log.superseded(attempt, outcome.kind);
 }
 
 function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {

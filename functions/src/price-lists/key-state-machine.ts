@@ -68,8 +68,8 @@ export type KeyOutcome =
   | { kind: 'owned'; record: KeyRecord }
   /** Completed; `isOwn` by the sender's own attempt. */
   | { kind: 'completed'; response: string; isOwn: boolean }
-  /** The sender's own attempt failed. */
-  | { kind: 'failed' }
+  /** The sender's own attempt failed, for this reason. */
+  | { kind: 'failed'; reason: string }
   | { kind: 'payload_mismatch' }
   /** Another attempt is in progress (`retryAfterMs`: its estimated rest), or the key requires review (null). */
   | { kind: 'blocked'; retryAfterMs: number | null }
@@ -218,6 +218,7 @@ function getOutcome(record: KeyRecord | undefined, caller: KeyCaller, now: numbe
       if (record.response === null) return { kind: 'blocked', retryAfterMs: null };
       return { kind: 'completed', response: record.response, isOwn: record.owner === caller.owner };
     case 'requires_review':
-      return record.owner === caller.owner ? { kind: 'failed' } : { kind: 'blocked', retryAfterMs: null };
+      if (record.owner !== caller.owner) return { kind: 'blocked', retryAfterMs: null };
+      return { kind: 'failed', reason: record.failure ?? 'unknown' };
   }
 }

@@ -30,6 +30,8 @@ export interface ClaimRequest {
   info: PriceListInfo;
   /** The attempt without what its market and its payload decide. */
   attemptDraft: Omit<SubmittedAttempt, 'creation' | 'payload_chunks'>;
+  /** Stored with the request record. */
+  requestId: string;
   /** Ids of the lists, used if a market matches. */
   listIds: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
   /** The payload in chunks, and how many of them, from the first, fit the claim. Called only if the key is available. */
@@ -39,9 +41,9 @@ export interface ClaimRequest {
 /** Claims the key if it is available, in one try; one commit holds the key record, the request record, its payload and both lists. */
 export async function commitClaim(
   context: WorkflowContext,
-  { info, attemptDraft, listIds, loadPayload }: ClaimRequest,
+  { info, attemptDraft, requestId, listIds, loadPayload }: ClaimRequest,
 ): Promise<KeyOutcome> {
-  const { db, clock, requestId } = context;
+  const { db, clock } = context;
   const now = clock.now();
   const { key, market } = await readKeyAndMarket(db, info);
   const inspected = await commitTransition(context, key, { kind: 'inspected', attempt: attemptDraft }, now);

@@ -33,10 +33,12 @@ export class Lease {
   /** Starts the progress that renewals store. @param entries of both lists, still to write */
   expect(entries: number): void {
     this.#progress = { entries_written: 0, entries_total: entries, started_at: this.context.clock.now() };
+    this.advance(0);
   }
 
   advance(entries: number): void {
     this.#progress.entries_written += entries;
+    this.context.onProgress?.(this.#progress);
   }
 
   /** Calls `fn`, and again after a transient error until the signal aborts, as an outage costs time, not the attempt. */

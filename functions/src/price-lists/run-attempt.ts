@@ -1,38 +1,34 @@
 import { StoppedError } from '../lib/errors';
-import {
-  setPayloadChunk,
-  toEntries,
-  writeEntryBatch,
-  type Entries,
-  type ListKind,
-} from '../lib/repositories/price-lists';
+import { writeEntryBatch, type Entries, type ListKind } from '../lib/repositories/price-lists';
 import { isTransient } from '../lib/firestore/retry';
 import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
-import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Creation, FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { takeStep, tryStep } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { Lease } from './lease';
 import { withReserveTime, type WorkflowContext } from './workflow-context';
 
-/** What is left of an attempt after its claim, for the request that claimed it and for a resume. */
-
-/** Carries a claimed attempt to its end. @param rest chunks of the payload that are not stored yet */
+/**
+ * Carries an attempt to its end, for the request that claimed it and for a resume: has the rest written under its lease, and
+ * completes it; or fails it.
+ *
+ * @returns what has become of the key, and the error for which the attempt could not be completed
+ */
 export async function runAttempt(
-  { info, products }: PriceListSubmission,
   attempt: KeyRecord,
-  rest: readonly Buffer[],
+  info: PriceListInfo,
   context: WorkflowContext,
-): Promise<KeyOutcome> {
-  const { creation, payload_chunks } = attempt;
-  const { db } = context;
+  writeRest: (lease: Lease) => Promise<void>,
+): Promise<{ outcome: KeyOutcome; cause?: unknown }> {
   const lease = new Lease(attempt, context);
-  for (const [i, data] of rest.entries()) {
-    const index = payload_chunks - rest.length + i;
-    await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));
+  const complete = () => tryStep(context, attempt.boq_list_id, { kind: 'completed', attempt, info });
+  try {
+    await writeRest(lease);
+    return { outcome: await lease.run(complete) };
+  } catch (cause) {
+    return { outcome: await failAttempt(attempt, cause, context), cause };
   }
-  if (creation !== null) await writePendingEntries(toEntries(products), creation, lease, context);
-  return completeAttempt(info, lease, context);
 }
 
 /**
@@ -43,8 +39,7 @@ export async function writePendingEntries(
   pending: Entries,
   creation: Creation,
   lease: Lease,
-  context: WorkflowContext,
-  onWritten: (entries: number) => void = () => undefined,
+  { db }: WorkflowContext,
 ): Promise<void> {
   let stopped = false;
   lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
@@ -54,9 +49,8 @@ export async function writePendingEntries(
       for (let start = 0; start < ids.length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
         const end = start + MAX_ENTRIES_PER_COMMIT;
         const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
-        await lease.run(() => writeEntryBatch(context.db, kind, creation, batch));
+        await lease.run(() => writeEntryBatch(db, kind, creation, batch));
         lease.advance(batch.ids.length);
-        onWritten(batch.ids.length);
       }
     } catch (error) {
       stopped = true;
@@ -67,36 +61,18 @@ export async function writePendingEntries(
   for (const list of lists) if (list.status === 'rejected') throw list.reason;
 }
 
-/** Completes an attempt whose entries are all written. */
-export async function completeAttempt(
-  info: PriceListInfo,
-  lease: Lease,
-  context: WorkflowContext,
-): Promise<KeyOutcome> {
-  const { log } = context;
-  const { attempt } = lease;
-  const outcome = await lease.run(() => tryStep(context, attempt.boq_list_id, { kind: 'completed', attempt, info }));
-  if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
-  else log.superseded(attempt, outcome.kind);
-  return outcome;
-}
-
-/** Fails an attempt that cannot go on, in the time reserved for it. @returns what has become of it */
-export async function failAttempt(attempt: KeyRecord, error: unknown, context: WorkflowContext): Promise<KeyOutcome> {
-  const { log } = context;
+/**
+ * Fails an attempt that cannot go on, in the time reserved for it. Its completion may have taken effect, although the response
+ * to it was lost: the outcome then is that.
+ */
+async function failAttempt(attempt: KeyRecord, error: unknown, context: WorkflowContext): Promise<KeyOutcome> {
   const reason = errorMessage(error);
   const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, context.signal) } as const;
   try {
-    const outcome = await takeStep(withReserveTime(context), attempt.boq_list_id, event);
-    if (outcome.kind === 'failed') log.failed(attempt, reason);
-    // The completion took effect, although its response was lost.
-    else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
-    else log.superseded(attempt, outcome.kind);
-    return outcome;
+    return await takeStep(withReserveTime(context), attempt.boq_list_id, event);
   } catch (failure) {
     // The lease expires, and the next step on the key fails the attempt.
-    log.failed(attempt, `${reason}; the failure could not be stored: ${errorMessage(failure)}`);
-    return { kind: 'failed' };
+    return { kind: 'failed', reason: `${reason}; the failure could not be stored: ${errorMessage(failure)}` };
   }
 }
 

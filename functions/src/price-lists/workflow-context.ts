@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock';
-import type { PriceListLogger } from '../lib/logging';
 import type { Database } from '../lib/firestore/database';
+import type { Progress } from '../lib/schemas/key-record';
 
 /** What an attempt depends on besides its submission. */
 export interface WorkflowContext {
@@ -12,9 +12,8 @@ export interface WorkflowContext {
   newToken: () => string;
   /** Aborts when the attempt has to stop, early enough for it to be failed in {@link FAILURE_RESERVE_MS}. */
   signal: AbortSignal;
-  /** Stored with the request record; null outside a request. */
-  requestId: string | null;
-  log: PriceListLogger;
+  /** Told how many entries of an attempt are written, at the start and after each batch. */
+  onProgress?: (progress: Pick<Progress, 'entries_written' | 'entries_total'>) => void;
 }
 
 /** Milliseconds of a request's time that are kept for failing its attempt. */

@@ -83,8 +83,6 @@ describe.each(versions)('records of %s', (file) => {
       random: Math.random,
       newToken: () => 'operator',
       signal,
-      requestId: null,
-      log,
     };
     const { response } = await resume(record, { by: 'test', reason: 'upgrade', limit: { kind: 'none' } }, run);
 
@@ -115,9 +113,6 @@ test('a record of an unknown version returns 500, is logged, and stays unchanged
   ]);
   expect((await keyRecordOf('completed').get()).data()).toEqual(before);
 });
-
-const quiet = () => undefined;
-const log = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet };
 
 /** Fields of a fixture as Firestore stores them: bytes stand in it as base64. */
 function stored(fields: Record<string, unknown>): Record<string, unknown> {

@@ -19,8 +19,6 @@ export function createOperatorContext(db: Firestore, afterMs = 0): WorkflowConte
     random: Math.random,
     newToken: () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`,
     signal,
-    requestId: null,
-    log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
   };
 }
 

@@ -3,9 +3,9 @@ import type { Firestore } from 'firebase-admin/firestore';
 import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
 import { isPassingCause } from '../../src/lib/schemas/key-record';
 import { writeOptions } from '../../src/lib/runtime-options';
-import { createPriceLists } from '../../src/price-lists/create-price-lists';
+import { createPriceLists, type CreationContext } from '../../src/price-lists/create-price-lists';
 import { computeFingerprint } from '../../src/price-lists/payload';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, type WorkflowContext } from '../../src/price-lists/workflow-context';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../src/price-lists/workflow-context';
 import { loadStoredPayload, release, requireKeyRecord, resume } from '../../cli/review';
 import { Sweeper, type SweepOptions } from '../../cli/sweep';
 import { CommandError } from '../../cli/terminal';
@@ -184,7 +184,7 @@ class Schedule {
     this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
   }
 
-  #createContext(process: Process, signal: AbortSignal): WorkflowContext {
+  #createContext(process: Process, signal: AbortSignal): CreationContext {
     const quiet = () => undefined;
     return {
       db: process.db,
@@ -192,7 +192,7 @@ class Schedule {
       random: () => this.#random.next(),
       newToken: () => process.name,
       signal,
-      requestId: null,
+      requestId: process.name,
       log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
     };
   }

@@ -66,7 +66,7 @@ export function setRequestRecord(
   writes: CommitWrites,
   { document_id, products_count, fingerprint, market_id, creation, claimed_at, payload_chunks }: Attempt,
   info: PriceListInfo,
-  requestId: string | null,
+  requestId: string,
 ): void {
   writes.set(requestDocument(db, document_id), {
     schema_version: 1,
