@@ -4,7 +4,7 @@ import { newDocumentId, setPayloadChunk, toEntries } from '../lib/repositories/p
 import { retry } from '../lib/firestore/retry';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { commitClaim, takeStep, type ClaimRequest } from './key-steps';
+import { commitClaim, MAX_CLAIM_CHUNKS, takeStep, type ClaimRequest } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { compressToChunks, computeFingerprint } from './payload';
 import { runAttempt, writePendingEntries } from './run-attempt';
@@ -34,9 +34,6 @@ export interface CreationResult {
   replayed: boolean;
 }
 
-/** Bytes of payload in the claim's commit; Firestore's limit for a commit is 10 MiB. */
-const MAX_CLAIM_PAYLOAD_BYTES = 9 * 1024 * 1024 - 64 * 1024;
-
 /**
  * Creates both lists of a submission, exactly once for its key.
  *
@@ -46,8 +43,8 @@ export async function createPriceLists(
   submission: PriceListSubmission,
   context: CreationContext,
 ): Promise<CreationResult> {
-  let payload: ReturnType<typeof preparePayload> | undefined;
-  const loadPayload = () => (payload ??= preparePayload(submission));
+  let payload: Promise<Buffer[]> | undefined;
+  const loadPayload = () => (payload ??= compressToChunks(submission));
   const claimed = await claimKey(submission, loadPayload, context);
   if (claimed.kind !== 'owned') return toResult(claimed);
 
@@ -56,9 +53,8 @@ export async function createPriceLists(
   const attempt = claimed.record;
   log.claimed(attempt);
   const { outcome, cause } = await runAttempt(attempt, info, context, async (lease) => {
-    const { chunks, inlineChunkCount } = await loadPayload();
-    for (const [i, data] of chunks.slice(inlineChunkCount).entries()) {
-      const index = inlineChunkCount + i;
+    for (const [index, data] of (await loadPayload()).entries()) {
+      if (index < MAX_CLAIM_CHUNKS) continue;
       await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));
     }
     const { creation } = attempt;
@@ -67,14 +63,6 @@ export async function createPriceLists(
   logOutcome(outcome, attempt, log);
   // Whatever became of the key meanwhile, its payload was this one: a mismatch would mislead the client.
   return toResult(outcome.kind === 'payload_mismatch' ? { kind: 'blocked', retryAfterMs: null } : outcome, cause);
-}
-
-/** The payload in chunks, and how many of them, from the first, fit the claim's commit. */
-async function preparePayload(submission: PriceListSubmission) {
-  const chunks = await compressToChunks(submission);
-  let bytes = 0;
-  const firstBeyond = chunks.findIndex((chunk) => (bytes += chunk.length) > MAX_CLAIM_PAYLOAD_BYTES);
-  return { chunks, inlineChunkCount: firstBeyond === -1 ? chunks.length : firstBeyond };
 }
 
 async function claimKey(

@@ -26,6 +26,9 @@ import type { WorkflowContext } from './workflow-context';
  * earlier one wrote.
  */
 
+/** Chunks of the payload in the claim's commit. Firestore's limit is 10 MiB, and for the key record among it 1 MiB. */
+export const MAX_CLAIM_CHUNKS = 9;
+
 export interface ClaimRequest {
   info: PriceListInfo;
   /** The attempt without what its market and its payload decide. */
@@ -34,8 +37,8 @@ export interface ClaimRequest {
   requestId: string;
   /** Ids of the lists, used if a market matches. */
   listIds: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
-  /** The payload in chunks, and how many of them, from the first, fit the claim. Called only if the key is available. */
-  loadPayload: () => Promise<{ chunks: readonly Buffer[]; inlineChunkCount: number }>;
+  /** The payload in chunks. Called only if the key is available. */
+  loadPayload: () => Promise<readonly Buffer[]>;
 }
 
 /** Claims the key if it is available, in one try; one commit holds the key record, the request record, its payload and both lists. */
@@ -49,7 +52,7 @@ export async function commitClaim(
   const inspected = await commitTransition(context, key, { kind: 'inspected', attempt: attemptDraft }, now);
   if (inspected.kind !== 'available') return inspected;
 
-  const { chunks, inlineChunkCount } = await loadPayload();
+  const chunks = await loadPayload();
   const creation = market && {
     ...listIds,
     market_name: nullIfTooLong(market.name),
@@ -57,10 +60,10 @@ export async function commitClaim(
     currency: nullIfTooLong(market.currency_iso) ?? info.currency_iso,
   };
   const attempt = { ...attemptDraft, payload_chunks: chunks.length, creation };
-  const isComplete = creation === null && inlineChunkCount === chunks.length;
+  const isComplete = creation === null && chunks.length <= MAX_CLAIM_CHUNKS;
   return commitTransition(context, key, { kind: 'submitted', info, attempt, isComplete }, now, (writes, record) => {
     setRequestRecord(db, writes, record, info, requestId);
-    for (const [i, data] of chunks.slice(0, inlineChunkCount).entries()) setPayloadChunk(db, writes, record, i, data);
+    for (const [i, data] of chunks.slice(0, MAX_CLAIM_CHUNKS).entries()) setPayloadChunk(db, writes, record, i, data);
     if (creation === null) return;
     setListDocuments(db, writes, creation, createListDocuments(record, creation, info, 'processing', now));
   });
