@@ -143,7 +143,7 @@ async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { 
 async function resumeKey(record: KeyRecord, values: Options, context: CommandContext): Promise<void> {
   const { terminal } = context;
   const onProgress: WorkflowContext['onProgress'] = (progress) => drawProgress(terminal.streams.stderr, progress);
-  const decision = { by: getOperatorName(values), reason: values.reason ?? null, limit: { kind: 'none' } } as const;
+  const decision = { by: getOperatorName(values), reason: values.reason ?? null, maxResumes: null };
   const { response } = await resume(record, decision, { ...context, onProgress });
   const text = escapeJsonControls(response);
   terminal.print(values.json === true ? `${text}\n` : `Ready. From now on the client gets:\n\n  ${text}\n`);

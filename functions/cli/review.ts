@@ -8,7 +8,7 @@ import {
   type ProductColumns,
 } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
-import type { KeyOutcome, OperatorDecision, ResumeLimit } from '../src/price-lists/key-state-machine';
+import type { KeyOutcome, OperatorDecision, ResumeDecision } from '../src/price-lists/key-state-machine';
 import { takeStep } from '../src/price-lists/key-steps';
 import type { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
@@ -50,9 +50,6 @@ export async function loadStoredPayload(db: Database, attempt: Attempt): Promise
   return { kind: 'invalid', reason: 'the stored payload is not the accepted one' };
 }
 
-/** Who resolves a key, and why. */
-export type DecisionAuthor = Pick<OperatorDecision, 'by' | 'reason'>;
-
 /**
  * Takes over an attempt and carries it to its end: writes the entries that are missing or differ, makes both lists
  * ready, and stores the response. May be stopped anywhere and repeated; of two at the same time one is rejected.
@@ -62,7 +59,7 @@ export type DecisionAuthor = Pick<OperatorDecision, 'by' | 'reason'>;
  */
 export async function resume(
   record: KeyRecord,
-  decision: DecisionAuthor & { limit: ResumeLimit },
+  decision: ResumeDecision,
   context: WorkflowContext,
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
@@ -90,7 +87,7 @@ export async function resume(
  *
  * @throws CommandError
  */
-export async function release(record: KeyRecord, decision: DecisionAuthor, context: WorkflowContext): Promise<void> {
+export async function release(record: KeyRecord, decision: OperatorDecision, context: WorkflowContext): Promise<void> {
   const { boq_list_id, document_id } = record;
   const outcome = await takeStep(context, boq_list_id, { kind: 'released', document_id, ...decision });
   if (outcome.kind === 'completed') throw new CommandError('The lists are ready: there is nothing to release.');

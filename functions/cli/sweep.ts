@@ -111,9 +111,8 @@ export class Sweeper {
       this.#tell(record, 'would_resume', record.failure);
       return;
     }
-    const limit = { kind: 'automatic', maxResumes: maxAttempts } as const;
     try {
-      await resume(record, { by: 'sweep', reason: record.failure, limit }, this.context);
+      await resume(record, { by: 'sweep', reason: record.failure, maxResumes: maxAttempts }, this.context);
       this.#tell(record, 'resumed', null);
     } catch (error) {
       if (!(error instanceof InvalidPayloadError)) {

@@ -43,18 +43,20 @@ export type KeyEvent =
   /** A client or a process reads the record; an expired lease takes effect. */
   | { kind: 'inspected'; attempt: KeyCaller }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
-  | ({ kind: 'resumed'; attempt: Pick<Attempt, 'owner'>; limit: ResumeLimit } & OperatorDecision)
+  | ({ kind: 'resumed'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
   /** An operator gives up the attempt with this `document_id` and frees its key. */
-  | ({ kind: 'released' } & OperatorDecision);
+  | ({ kind: 'released'; document_id: string } & OperatorDecision);
 
+/** Who resolves a key, and why. */
 export interface OperatorDecision {
-  document_id: string;
   by: string;
   reason: string | null;
 }
 
-/** Which attempts a resume may take: any that requires review, or those that the sweep may take without a person. */
-export type ResumeLimit = { kind: 'none' } | { kind: 'automatic'; maxResumes: number };
+export interface ResumeDecision extends OperatorDecision {
+  /** How often the sweep resumes an attempt by itself; null for a person, who may resume any that requires review. */
+  maxResumes: number | null;
+}
 
 /** An attempt without the times, which its claim decides. */
 export type SubmittedAttempt = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
@@ -114,7 +116,9 @@ function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number):
     case 'inspected':
       return record;
     case 'resumed':
-      return isResumable(record, event) ? createResumedRecord(record, event, now) : record;
+      if (!isInReview(record, event)) return record;
+      if (event.maxResumes !== null && getSweepObstacle(record, event.maxResumes) !== null) return record;
+      return createResumedRecord(record, event, now);
     case 'released':
       return isInReview(record, event)
         ? recordAction('release', { ...record, status: 'released' }, event, now)
@@ -122,15 +126,10 @@ function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number):
   }
 }
 
-const isInReview = (record: KeyRecord | undefined, { document_id }: OperatorDecision): record is KeyRecord =>
-  record?.status === 'requires_review' && record.document_id === document_id;
-
-const isResumable = (
+const isInReview = (
   record: KeyRecord | undefined,
-  event: OperatorDecision & { limit: ResumeLimit },
-): record is KeyRecord =>
-  isInReview(record, event) &&
-  (event.limit.kind === 'none' || getSweepObstacle(record, event.limit.maxResumes) === null);
+  { document_id }: Pick<Attempt, 'document_id'>,
+): record is KeyRecord => record?.status === 'requires_review' && record.document_id === document_id;
 
 /** Why a key that requires review is left to an operator; null if the sweep may resume it. */
 export function getSweepObstacle(record: KeyRecord, maxResumes: number): string | null {
@@ -183,7 +182,7 @@ function createClaimedRecord(
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
   // A person's decision gives the sweep its tries back.
-  const automatic_resumes = event.limit.kind === 'automatic' ? record.automatic_resumes + 1 : 0;
+  const automatic_resumes = event.maxResumes === null ? 0 : record.automatic_resumes + 1;
   const attempt = { ...event.attempt, lease_expires_at: now + LEASE_DURATION_MS, progress: null };
   const resumed = { ...record, ...attempt, status: 'processing', automatic_resumes } as const;
   return recordAction('resume', resumed, event, now);

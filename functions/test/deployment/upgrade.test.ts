@@ -84,7 +84,7 @@ describe.each(versions)('records of %s', (file) => {
       newToken: () => 'operator',
       signal,
     };
-    const { response } = await resume(record, { by: 'test', reason: 'upgrade', limit: { kind: 'none' } }, run);
+    const { response } = await resume(record, { by: 'test', reason: 'upgrade', maxResumes: null }, run);
 
     expect((await addPriceLists(key)).text).toBe(response);
     const { expected_forward_cost_id, price_list_id } = record.creation;

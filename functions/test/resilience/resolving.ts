@@ -32,7 +32,7 @@ export async function resolveAfterLease(
 ): Promise<void> {
   const context = createOperatorContext(db, LEASE_DURATION_MS + 60_000);
   const record = await requireKeyRecord(key, context);
-  if (how === 'resume') await resume(record, { ...decision, limit: { kind: 'none' } }, context);
+  if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, context);
   else if (how === 'release') await release(record, decision, context);
   else await new Sweeper(context, { maxAttempts: 3, dryRun: false, concurrency: 1 }, quiet).sweepOnce();
 }

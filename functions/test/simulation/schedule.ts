@@ -225,7 +225,7 @@ class Schedule {
       await this.world.run(process, BUDGET_MS, async (signal) => {
         const context = this.#createContext(process, signal);
         const record = await requireKeyRecord(key, context);
-        if (how === 'resume') await resume(record, { ...decision, limit: { kind: 'none' } }, context);
+        if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, context);
         else await release(record, decision, context);
       });
       this.world.note(process, `${how}d ${key}`);

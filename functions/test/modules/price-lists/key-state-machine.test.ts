@@ -58,10 +58,8 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
       case 'inspected':
         return { kind, attempt };
       case 'resumed': {
-        const limit = isAutomatic
-          ? ({ kind: 'automatic', maxResumes: MAX_RESUMES } as const)
-          : ({ kind: 'none' } as const);
-        return { kind, attempt: { owner: `${owner}-resumed` }, limit, ...decision };
+        const maxResumes = isAutomatic ? MAX_RESUMES : null;
+        return { kind, attempt: { owner: `${owner}-resumed` }, maxResumes, ...decision };
       }
       case 'released':
         return { kind, ...decision };
@@ -143,7 +141,7 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
     case 'processing failed':
       return isOwner ? 'requires_review' : 'processing';
     case 'requires_review resumed': {
-      const isAutomatic = event.kind === 'resumed' && event.limit.kind === 'automatic';
+      const isAutomatic = event.kind === 'resumed' && event.maxResumes !== null;
       const passes = expired || (before?.failure_cause !== null && before?.failure_cause !== 'error');
       const isWithinLimit = passes && (before?.automatic_resumes ?? 0) < MAX_RESUMES;
       return isReviewed && (!isAutomatic || isWithinLimit) ? 'processing' : 'requires_review';
@@ -199,7 +197,7 @@ describe('a key', () => {
       expect(after?.automatic_resumes ?? 0).toBeLessThanOrEqual(MAX_RESUMES);
       if (before === undefined || after === undefined) return;
       if (event.kind === 'resumed' && after.actions.length > before.actions.length) {
-        const isAutomatic = event.limit.kind === 'automatic';
+        const isAutomatic = event.maxResumes !== null;
         expect(after.automatic_resumes).toBe(isAutomatic ? before.automatic_resumes + 1 : 0);
       } else {
         const isSame = after.document_id === before.document_id;
@@ -285,14 +283,16 @@ test('the histories reach every state with every event, every outcome, and more 
       seen.add(`${before?.status ?? 'none'} ${event.kind}`);
       seen.add(after?.status ?? 'none').add(outcome.kind);
       if (event.kind === 'renewed' && isExpired(before, now) && outcome.kind === 'owned') seen.add('late renewal');
-      if (event.kind === 'resumed' && outcome.kind === 'owned') seen.add(`resumed ${event.limit.kind}`);
+      if (event.kind === 'resumed' && outcome.kind === 'owned') {
+        seen.add(event.maxResumes === null ? 'resumed by a person' : 'resumed by the sweep');
+      }
       if (after?.automatic_resumes === MAX_RESUMES) seen.add('limit reached');
       longest = Math.max(longest, after?.history.length ?? 0);
     }
   }
   const states = ['none', 'processing', 'completed', 'requires_review', 'released'];
   const steps = states.flatMap((state) => KINDS.map((kind) => `${state} ${kind}`));
-  const rare = ['late renewal', 'resumed none', 'resumed automatic', 'limit reached'];
+  const rare = ['late renewal', 'resumed by a person', 'resumed by the sweep', 'limit reached'];
   expect(longest).toBeGreaterThan(1);
   expect([...seen]).toEqual(expect.arrayContaining([...states, ...steps, ...OUTCOMES, ...rare]));
 });
