@@ -94,30 +94,23 @@ async function showKey(record: KeyRecord, values: Options, context: CommandConte
 /** Resumes keys one after another. With several keys, one that cannot be resumed does not stop the others. */
 async function resumeKeys(keys: readonly string[], values: Options, context: CommandContext): Promise<number> {
   let failures = 0;
-  const attemptEach = async <T, R>(items: readonly T[], getKey: (item: T) => string, fn: (item: T) => Promise<R>) => {
-    const results: R[] = [];
-    for (const item of items) {
-      try {
-        results.push(await fn(item));
-      } catch (error) {
-        if (keys.length === 1 || context.signal.aborted) throw error;
-        failures += 1;
-        context.terminal.printError(`${quote(getKey(item))}: ${describeError(error)}\n`, 1);
-      }
+  const attempt = async <T>(key: string, fn: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await fn();
+    } catch (error) {
+      if (keys.length === 1 || context.signal.aborted) throw error;
+      failures += 1;
+      context.terminal.printError(`${quote(key)}: ${describeError(error)}\n`, 1);
+      return undefined;
     }
-    return results;
   };
-  const records = await attemptEach(
-    keys,
-    (key) => key,
-    (key) => requireResumable(key, context),
-  );
+  const records: KeyRecord[] = [];
+  for (const key of keys) {
+    const record = await attempt(key, () => requireResumable(key, context));
+    if (record !== undefined) records.push(record);
+  }
   if (records.length > 0) await confirmResume(records, values, context);
-  await attemptEach(
-    records,
-    ({ boq_list_id }) => boq_list_id,
-    (record) => resumeKey(record, values, context),
-  );
+  for (const record of records) await attempt(record.boq_list_id, () => resumeKey(record, values, context));
   return failures === 0 ? 0 : 1;
 }
 
