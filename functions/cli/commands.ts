@@ -61,9 +61,9 @@ async function list(values: Options, context: CommandContext): Promise<number> {
   for (const record of selected) summaries.push(await getKeySummary(record, context));
   context.terminal.print(values.json === true ? toJson(summaries) : formatKeys(summaries, statuses === undefined, now));
   const note = formatInProgress(inProgress);
-  if (values.json === true) context.terminal.printError(note, 0);
+  if (values.json === true) context.terminal.printError(note);
   else if (statuses === undefined) context.terminal.print(note);
-  for (const path of unreadable) context.terminal.printError(`${path} cannot be read: it is left out.\n`, 0);
+  for (const path of unreadable) context.terminal.printError(`${path} cannot be read: it is left out.\n`);
   return 0;
 }
 
@@ -100,7 +100,7 @@ async function resumeKeys(keys: readonly string[], values: Options, context: Com
     } catch (error) {
       if (keys.length === 1 || context.signal.aborted) throw error;
       failures += 1;
-      context.terminal.printError(`${quote(key)}: ${describeError(error)}\n`, 1);
+      context.terminal.printError(`${quote(key)}: ${describeError(error)}\n`);
       return undefined;
     }
   };
@@ -179,12 +179,12 @@ async function sweep(values: Options, context: CommandContext): Promise<number> 
   });
   if (intervalMs === undefined) {
     for (const path of await sweeper.sweepOnce())
-      context.terminal.printError(`${path} cannot be read: it is left out.\n`, 0);
+      context.terminal.printError(`${path} cannot be read: it is left out.\n`);
     return 0;
   }
   await sweeper.watch(intervalMs, (error) => {
     if (context.signal.aborted) return;
-    context.terminal.printError(`The keys could not be read: ${describeError(error)}\n`, 1);
+    context.terminal.printError(`The keys could not be read: ${describeError(error)}\n`);
   });
   return 0;
 }

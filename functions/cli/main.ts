@@ -42,9 +42,12 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
       await Promise.race([firestore.terminate(), delay(1_000)]);
     }
   } catch (error) {
-    if (error instanceof UsageError) return terminal.printError(`${error.message}\n\n${HELP}`, 2);
-    if (error instanceof CommandError) return terminal.printError(`${error.message}\n`, 1);
-    return terminal.printError(`Failed: ${describeError(error)}\n`, 1);
+    if (error instanceof UsageError) {
+      terminal.printError(`${error.message}\n\n${HELP}`);
+      return 2;
+    }
+    terminal.printError(`${error instanceof CommandError ? '' : 'Failed: '}${describeError(error)}\n`);
+    return 1;
   }
 }
 

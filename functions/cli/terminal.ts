@@ -24,10 +24,9 @@ export class Terminal {
     this.streams.stdout.write(text);
   }
 
-  /** Prints an error text, which may quote stored text, line by line. @returns `code` */
-  printError(text: string, code: number): number {
+  /** Prints an error text, which may quote stored text, line by line. */
+  printError(text: string): void {
     this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
-    return code;
   }
 
   /** Asks before anything is written. @throws CommandError unless the response is yes */
