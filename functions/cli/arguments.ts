@@ -48,12 +48,10 @@ const COMMANDS = {
 const COMMON_OPTIONS = ['project', 'help'];
 
 export type Command = keyof typeof COMMANDS;
-export type Options = ReturnType<typeof parse>['values'];
+export type Options = ReturnType<typeof parseOptions>['values'];
 
 /** The arguments are not a command. */
 export class UsageError extends Error {}
-
-const parse = (args: string[]) => parseArgs({ args, options, allowPositionals: true });
 
 /** @throws UsageError */
 export function parseCommand(args: string[]): { command: Command | undefined; keys: string[]; values: Options } {
@@ -70,7 +68,7 @@ export function parseCommand(args: string[]): { command: Command | undefined; ke
 
 function parseOptions(args: string[]) {
   try {
-    return parse(args);
+    return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : 'The options could not be read.');
   }

@@ -58,7 +58,7 @@ export function formatKeys(keys: readonly KeySummary[], isReviewOnly: boolean, n
   const verb = keys.length === 1 ? ['requires', 'has'] : ['require', 'have'];
   const what = isReviewOnly ? `${verb[0] ?? ''} review` : `${verb[1] ?? ''} one of these statuses`;
   const title = `${count(keys.length, 'key')} ${what}, oldest first.`;
-  return `${title}\n\n${keys.map((key) => formatKey(key, now)).join('\n')}`;
+  return `${title}\n\n${keys.map((key) => formatFields(key, now, getCommonFields(key))).join('\n')}`;
 }
 
 /** What `list` does not list: attempts in progress, and when the last of their leases ends. */
@@ -70,21 +70,17 @@ export function formatInProgress(records: readonly KeyRecord[]): string {
     : `${records.length} attempts are in progress; the last of their leases lasts until ${until} unless it is renewed.\n`;
 }
 
-function formatKey(key: KeySummary, now: number): string {
-  return formatFields(key, now, {
-    lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
-    written: formatProgress(key),
-    failure: key.failure,
-  });
-}
+const getCommonFields = (key: KeySummary) => ({
+  lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
+  written: formatProgress(key),
+  failure: key.failure,
+});
 
 export function formatKeyDetails(key: KeyDetails, now: number): string {
   const { payload, history, actions, failure_cause, automatic_resumes } = key;
   return formatFields(key, now, {
     claimed: formatTime(key.claimed_at),
-    lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
-    written: formatProgress(key),
-    failure: key.failure,
+    ...getCommonFields(key),
     cause: failure_cause,
     swept: automatic_resumes === 0 ? null : count(automatic_resumes, 'resume'),
     payload: payload.usable

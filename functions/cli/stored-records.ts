@@ -8,17 +8,11 @@ import { configureClient, type Database } from '../src/lib/firestore/database';
 import {
   entriesCollection,
   isDocumentId,
-  keyDocumentId,
   listDocument,
+  readKey,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
-import {
-  keyRecordSchema,
-  parseKeyRecord,
-  type Attempt,
-  type Creation,
-  type KeyRecord,
-} from '../src/lib/schemas/key-record';
+import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../src/lib/schemas/key-record';
 import { readText } from '../src/lib/schemas/stored';
 
 /** What an operator reads of the records of add price lists. Changes go through the steps of the state machine. */
@@ -47,13 +41,8 @@ export async function listKeyRecords(
 }
 
 /** @returns undefined if no request was ever accepted for the key */
-export const getKeyRecord = (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
-  readKeyRecord(db, keyDocumentId(boqListId));
-
-async function readKeyRecord(db: Database, id: string): Promise<KeyRecord | undefined> {
-  const [key] = await db.getAll(db.firestore.collection(collections.priceListIdempotency).doc(id));
-  return key.exists ? parseKeyRecord(key.data()) : undefined;
-}
+export const getKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
+  (await readKey(db, boqListId)).record;
 
 /** A client may send one request id with many requests. */
 const MAX_MATCHES = 20;
@@ -103,7 +92,6 @@ export interface ListProgress {
 }
 
 export async function readListProgress(db: Database, kind: ListKind, creation: Creation): Promise<ListProgress> {
-  db.callCount += 1;
   const [[list], entries] = await Promise.all([
     db.getAll(listDocument(db, kind, creation)),
     entriesCollection(db, kind, creation).count().get(),
@@ -123,7 +111,5 @@ export async function* streamStoredEntries(
   }
 }
 
-function stream(db: Database, query: Query): AsyncIterable<QueryDocumentSnapshot> {
-  db.callCount += 1;
-  return addAbortSignal(db.signal, query.stream() as unknown as Readable) as AsyncIterable<QueryDocumentSnapshot>;
-}
+const stream = ({ signal }: Database, query: Query) =>
+  addAbortSignal(signal, query.stream() as unknown as Readable) as AsyncIterable<QueryDocumentSnapshot>;
