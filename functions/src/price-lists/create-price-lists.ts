@@ -104,18 +104,15 @@ function toResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
       return { response: outcome.response, replayed: !outcome.isOwn };
     case 'payload_mismatch':
       throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
-    case 'blocked':
-      throw toBlockedError(outcome.retryAfterMs, cause);
+    case 'blocked': {
+      if (outcome.retryAfterMs === null) throw new ApiError('review_required', 'the key requires review', { cause });
+      const headers = { 'Retry-After': String(Math.ceil(outcome.retryAfterMs / 1000)) };
+      throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, headers });
+    }
     case 'available':
       throw new ApiError('review_required', 'an operator released the key meanwhile', { cause });
     case 'failed':
     case 'owned':
       throw new ApiError('creation_failed', 'the attempt failed', { cause });
   }
-}
-
-function toBlockedError(retryAfterMs: number | null, cause: unknown): ApiError {
-  if (retryAfterMs === null) return new ApiError('review_required', 'the key requires review', { cause });
-  const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) };
-  return new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, headers });
 }

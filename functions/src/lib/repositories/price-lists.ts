@@ -55,10 +55,10 @@ export function setListDocuments(
   db: Database,
   writes: CommitWrites,
   creation: Creation,
-  lists: { expectedForwardCost: ListDocument; priceList: PriceListDocument },
+  lists: { expected_forward_cost: ListDocument; price_list: PriceListDocument },
 ): void {
-  writes.set(listDocument(db, 'expected_forward_cost', creation), lists.expectedForwardCost);
-  writes.set(listDocument(db, 'price_list', creation), lists.priceList);
+  writes.set(listDocument(db, 'expected_forward_cost', creation), lists.expected_forward_cost);
+  writes.set(listDocument(db, 'price_list', creation), lists.price_list);
 }
 
 export function setRequestRecord(
