@@ -55,8 +55,8 @@ export const isInProgress = ({ status, lease_expires_at }: KeyRecord, now: numbe
 
 export function formatKeys(keys: readonly KeySummary[], isReviewOnly: boolean, now: number): string {
   if (keys.length === 0) return isReviewOnly ? 'No key requires review.\n' : 'No key has one of these statuses.\n';
-  const verb = keys.length === 1 ? ['requires', 'has'] : ['require', 'have'];
-  const what = isReviewOnly ? `${verb[0] ?? ''} review` : `${verb[1] ?? ''} one of these statuses`;
+  const [requires, has] = keys.length === 1 ? ['requires', 'has'] : ['require', 'have'];
+  const what = isReviewOnly ? `${requires} review` : `${has} one of these statuses`;
   const title = `${count(keys.length, 'key')} ${what}, oldest first.`;
   return `${title}\n\n${keys.map((key) => formatFields(key, now, getCommonFields(key))).join('\n')}`;
 }

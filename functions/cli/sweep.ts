@@ -52,9 +52,7 @@ export class Sweeper {
 
   /** Resumes what can be resumed now. @returns the paths of key records that cannot be read */
   async sweepOnce(): Promise<string[]> {
-    const { due, unreadable } = await this.#readDue();
-    this.#waiting = due;
-    this.#startWaiting();
+    const { unreadable } = await this.#startDue();
     // Each that ends starts the next.
     while (this.#running.size > 0) await Promise.all(this.#running.values());
     return unreadable;
@@ -66,9 +64,7 @@ export class Sweeper {
     while (!signal.aborted) {
       let pauseMs = intervalMs;
       try {
-        const { due, nextExpiry } = await this.#readDue();
-        this.#waiting = due.filter(({ document_id }) => !this.#running.has(document_id));
-        this.#startWaiting();
+        const { nextExpiry } = await this.#startDue();
         pauseMs = Math.min(intervalMs, Math.max(MIN_PAUSE_MS, nextExpiry - clock.now() + MIN_PAUSE_MS));
       } catch (error) {
         onError(error);
@@ -78,16 +74,18 @@ export class Sweeper {
     await Promise.all(this.#running.values());
   }
 
-  async #readDue(): Promise<{ due: KeyRecord[]; nextExpiry: number; unreadable: string[] }> {
+  /** Looks at the keys, and starts what is due and not at work. */
+  async #startDue(): Promise<{ nextExpiry: number; unreadable: string[] }> {
     const read = () => listKeyRecords(this.context.db, ['processing', 'requires_review']);
     const { records, unreadable } = await retry(read, this.context);
     const now = this.context.clock.now();
     const expired = records.map((record) => expireLease(record, now));
-    const due = expired
-      .filter(({ status }) => status === 'requires_review')
+    this.#waiting = expired
+      .filter(({ status, document_id }) => status === 'requires_review' && !this.#running.has(document_id))
       .sort((a, b) => a.updated_at - b.updated_at);
+    this.#startWaiting();
     const leases = expired.filter(({ status }) => status === 'processing').map((live) => live.lease_expires_at);
-    return { due, nextExpiry: Math.min(...leases, Infinity), unreadable };
+    return { nextExpiry: Math.min(...leases, Infinity), unreadable };
   }
 
   #startWaiting(): void {

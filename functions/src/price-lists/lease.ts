@@ -22,7 +22,7 @@ export class Lease {
   #progress = { entries_written: 0, entries_total: 0, started_at: 0 };
 
   constructor(
-    readonly attempt: KeyRecord,
+    private readonly attempt: KeyRecord,
     private readonly context: WorkflowContext,
   ) {
     this.#expiresAt = attempt.lease_expires_at;
