@@ -11,6 +11,7 @@ import {
   formatKeyDetails,
   formatKeys,
   formatSweepResult,
+  formatUnreadable,
   getKeyDetails,
   getKeySummary,
   isInProgress,
@@ -18,7 +19,7 @@ import {
 } from './format';
 import { describeInvalidPayload, loadStoredPayload, release, requireKeyRecord, resume } from './review';
 import { Sweeper } from './sweep';
-import { CommandError, describeError, drawProgress, type Terminal } from './terminal';
+import { CommandError, describeError, type Terminal } from './terminal';
 
 /** What a command works with. */
 export interface CommandContext extends WorkflowContext {
@@ -63,7 +64,7 @@ async function list(values: Options, context: CommandContext): Promise<number> {
   const note = formatInProgress(inProgress);
   if (values.json === true) context.terminal.printError(note);
   else if (statuses === undefined) context.terminal.print(note);
-  for (const path of unreadable) context.terminal.printError(`${path} cannot be read: it is left out.\n`);
+  for (const path of unreadable) context.terminal.printError(`${formatUnreadable(path)}\n`);
   return 0;
 }
 
@@ -135,7 +136,7 @@ async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { 
 
 async function resumeKey(record: KeyRecord, values: Options, context: CommandContext): Promise<void> {
   const { terminal } = context;
-  const onProgress: WorkflowContext['onProgress'] = (progress) => drawProgress(terminal.streams.stderr, progress);
+  const onProgress: WorkflowContext['onProgress'] = (progress) => terminal.drawProgress(progress);
   const decision = { by: getOperatorName(values), reason: values.reason ?? null, maxResumes: null };
   const { response } = await resume(record, decision, { ...context, onProgress });
   const text = escapeJsonControls(response);
@@ -165,27 +166,21 @@ async function releaseKey(record: KeyRecord, values: Options, context: CommandCo
 const CONCURRENT_RESUMES = 4;
 
 async function sweep(values: Options, context: CommandContext): Promise<number> {
+  const { terminal } = context;
   const options = {
-    maxAttempts: parseMaxAttempts(values['max-attempts'] ?? '3'),
+    maxResumes: parseMaxAttempts(values['max-attempts'] ?? '3'),
     dryRun: values['dry-run'] === true,
     concurrency: CONCURRENT_RESUMES,
   };
   const intervalMs = values.watch === undefined ? undefined : parseDuration('watch', values.watch);
-  const sweeper = new Sweeper(context, options, (result) => {
-    const line = { time: context.clock.now(), ...result };
-    context.terminal.print(
-      values.json === true ? `${escapeJsonControls(JSON.stringify(line))}\n` : formatSweepResult(line),
-    );
+  const sweeper = new Sweeper(context, options, {
+    onResult: (result) => {
+      const line = { time: context.clock.now(), ...result };
+      terminal.print(values.json === true ? `${escapeJsonControls(JSON.stringify(line))}\n` : formatSweepResult(line));
+    },
+    onWarning: (text) => terminal.printError(`${text}\n`),
   });
-  if (intervalMs === undefined) {
-    for (const path of await sweeper.sweepOnce())
-      context.terminal.printError(`${path} cannot be read: it is left out.\n`);
-    return 0;
-  }
-  await sweeper.watch(intervalMs, (error) => {
-    if (context.signal.aborted) return;
-    context.terminal.printError(`The keys could not be read: ${describeError(error)}\n`);
-  });
+  await (intervalMs === undefined ? sweeper.sweepOnce() : sweeper.watch(intervalMs));
   return 0;
 }
 

@@ -5,6 +5,7 @@ import { retry } from '../src/lib/firestore/retry';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { listKeyRecords } from './stored-records';
 import { InvalidPayloadError, resume } from './review';
+import { formatUnreadable } from './format';
 import { describeError } from './terminal';
 
 /**
@@ -14,7 +15,7 @@ import { describeError } from './terminal';
 
 export interface SweepOptions {
   /** Resumes of one attempt without an operator. */
-  maxAttempts: number;
+  maxResumes: number;
   dryRun: boolean;
   /** Resumes under way at once. */
   concurrency: number;
@@ -29,7 +30,11 @@ export interface SweepResult {
   reason: string | null;
 }
 
-export type SweepReporter = (result: SweepResult) => void;
+/** Where a sweep tells what it did, and what it could not read. */
+export interface SweepReporter {
+  onResult: (result: SweepResult) => void;
+  onWarning: (text: string) => void;
+}
 
 /** After the end of a lease, and between two looks at the keys at least. */
 const MIN_PAUSE_MS = 1_000;
@@ -43,41 +48,44 @@ export class Sweeper {
   readonly #invalid = new Map<string, string>();
   /** What was last reported of an attempt that is left to an operator: each reason is reported once. */
   readonly #reported = new Map<string, string>();
+  /** Paths of key records that cannot be read: each is named once. */
+  readonly #unreadable = new Set<string>();
 
   constructor(
     private readonly context: WorkflowContext,
     private readonly options: SweepOptions,
-    private readonly report: SweepReporter,
+    private readonly reporter: SweepReporter,
   ) {}
 
-  /** Resumes what can be resumed now. @returns the paths of key records that cannot be read */
-  async sweepOnce(): Promise<string[]> {
-    const { unreadable } = await this.#startDue();
+  /** Resumes what can be resumed now. */
+  async sweepOnce(): Promise<void> {
+    await this.#startDue();
     // Each that ends starts the next.
     while (this.#running.size > 0) await Promise.all(this.#running.values());
-    return unreadable;
   }
 
   /** Looks at the keys every `intervalMs`, and as soon as a lease expires, until the signal aborts. */
-  async watch(intervalMs: number, onError: (error: unknown) => void): Promise<void> {
+  async watch(intervalMs: number): Promise<void> {
     const { clock, signal } = this.context;
     while (!signal.aborted) {
       let pauseMs = intervalMs;
       try {
-        const { nextExpiry } = await this.#startDue();
+        const nextExpiry = await this.#startDue();
         pauseMs = Math.min(intervalMs, Math.max(MIN_PAUSE_MS, nextExpiry - clock.now() + MIN_PAUSE_MS));
       } catch (error) {
-        onError(error);
+        if (!this.context.signal.aborted)
+          this.reporter.onWarning(`The keys could not be read: ${describeError(error)}`);
       }
       await clock.sleep(pauseMs, signal).catch(() => undefined);
     }
     await Promise.all(this.#running.values());
   }
 
-  /** Looks at the keys, and starts what is due and not at work. */
-  async #startDue(): Promise<{ nextExpiry: number; unreadable: string[] }> {
+  /** Looks at the keys, and starts what is due and not at work. @returns when the next lease expires */
+  async #startDue(): Promise<number> {
     const read = () => listKeyRecords(this.context.db, ['processing', 'requires_review']);
     const { records, unreadable } = await retry(read, this.context);
+    for (const path of unreadable) this.#warnOfUnreadable(path);
     const now = this.context.clock.now();
     const expired = records.map((record) => expireLease(record, now));
     this.#waiting = expired
@@ -85,7 +93,12 @@ export class Sweeper {
       .sort((a, b) => a.updated_at - b.updated_at);
     this.#startWaiting();
     const leases = expired.filter(({ status }) => status === 'processing').map((live) => live.lease_expires_at);
-    return { nextExpiry: Math.min(...leases, Infinity), unreadable };
+    return Math.min(...leases, Infinity);
+  }
+
+  #warnOfUnreadable(path: string): void {
+    if (!this.#unreadable.has(path)) this.reporter.onWarning(formatUnreadable(path));
+    this.#unreadable.add(path);
   }
 
   #startWaiting(): void {
@@ -102,15 +115,15 @@ export class Sweeper {
   }
 
   async #sweepKey(record: KeyRecord): Promise<void> {
-    const { maxAttempts, dryRun } = this.options;
-    const obstacle = this.#invalid.get(record.document_id) ?? getSweepObstacle(record, maxAttempts);
+    const { maxResumes, dryRun } = this.options;
+    const obstacle = this.#invalid.get(record.document_id) ?? getSweepObstacle(record, maxResumes);
     if (obstacle !== null) return this.#leave(record, obstacle);
     if (dryRun) {
       this.#tell(record, 'would_resume', record.failure);
       return;
     }
     try {
-      await resume(record, { by: 'sweep', reason: record.failure, maxResumes: maxAttempts }, this.context);
+      await resume(record, { by: 'sweep', reason: record.failure, maxResumes }, this.context);
       this.#tell(record, 'resumed', null);
     } catch (error) {
       if (!(error instanceof InvalidPayloadError)) {
@@ -133,6 +146,6 @@ export class Sweeper {
   }
 
   #tell({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {
-    this.report({ boq_list_id, document_id, result, reason });
+    this.reporter.onResult({ boq_list_id, document_id, result, reason });
   }
 }

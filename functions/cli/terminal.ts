@@ -16,8 +16,12 @@ export interface Streams {
 
 type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean };
 
+const BAR_WIDTH = 40;
+
 /** What a command says to its operator, and asks. */
 export class Terminal {
+  #isBarOpen = false;
+
   constructor(readonly streams: Streams) {}
 
   print(text: string): void {
@@ -26,7 +30,18 @@ export class Terminal {
 
   /** Prints an error text, which may quote stored text, line by line. */
   printError(text: string): void {
+    if (this.#isBarOpen) this.streams.stderr.write('\n');
+    this.#isBarOpen = false;
     this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
+  }
+
+  /** Draws a bar that grows while entries are written; without a terminal or entries, nothing. */
+  drawProgress({ entries_written, entries_total }: Pick<Progress, 'entries_written' | 'entries_total'>): void {
+    const { stderr } = this.streams;
+    if (stderr.isTTY !== true || entries_total === 0) return;
+    const bar = '█'.repeat(Math.round((entries_written / entries_total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
+    this.#isBarOpen = entries_written < entries_total;
+    stderr.write(`\r  ${bar} ${entries_written} of ${entries_total} entries${this.#isBarOpen ? '' : '\n'}`);
   }
 
   /** Asks before anything is written. @throws CommandError unless the response is yes */
@@ -47,17 +62,4 @@ export class Terminal {
       terminal.close();
     }
   }
-}
-
-const BAR_WIDTH = 40;
-
-/** Draws a bar that grows while entries are written; without a terminal or entries, nothing. */
-export function drawProgress(
-  stream: OutputStream,
-  { entries_written, entries_total }: Pick<Progress, 'entries_written' | 'entries_total'>,
-): void {
-  if (stream.isTTY !== true || entries_total === 0) return;
-  const bar = '█'.repeat(Math.round((entries_written / entries_total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
-  const end = entries_written === entries_total ? '\n' : '';
-  stream.write(`\r  ${bar} ${entries_written} of ${entries_total} entries${end}`);
 }

@@ -181,3 +181,19 @@ test('a sweep that is stopped in the middle gives its attempt back, and the next
   expect(getResults(await sweep())).toEqual([['crashed', 'resumed']]);
   await expectReplayed('crashed');
 });
+
+test('names a key record that it cannot read, with --watch once, and resumes the others', async () => {
+  await submitAndFail('newer', { ...STOPPED, schema_version: 2 });
+  await submitAndFail('first', CRASHED);
+  const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read: it is left out.\n`;
+  expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
+  await expectReplayed('first');
+  const watching = command.start('sweep', '--watch', '1s');
+  for (const key of ['second', 'third']) {
+    // Found by a look of its own.
+    await submitAndFail(key, CRASHED);
+    while ((await getKey(key).get()).get('status') !== 'completed') await delay(200);
+  }
+  watching.process.kill('SIGTERM');
+  expect((await watching.output).err.split(warning)).toHaveLength(2);
+});

@@ -7,7 +7,7 @@ import type { WorkflowContext } from '../../src/price-lists/workflow-context';
 import { requireKeyRecord, release, resume } from '../../cli/review';
 import { Sweeper } from '../../cli/sweep';
 
-const quiet = () => undefined;
+const quiet = { onResult: () => undefined, onWarning: () => undefined };
 
 /** A run of an operator's, at a time `afterMs` from now. */
 export function createOperatorContext(db: Firestore, afterMs = 0): WorkflowContext {
@@ -34,5 +34,5 @@ export async function resolveAfterLease(
   const record = await requireKeyRecord(key, context);
   if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, context);
   else if (how === 'release') await release(record, decision, context);
-  else await new Sweeper(context, { maxAttempts: 3, dryRun: false, concurrency: 1 }, quiet).sweepOnce();
+  else await new Sweeper(context, { maxResumes: 3, dryRun: false, concurrency: 1 }, quiet).sweepOnce();
 }

@@ -245,7 +245,7 @@ class Schedule {
     const times = integer(1, 6);
     for (let i = 1; i <= times; i += 1) {
       await self.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
-      await this.#sweep(`${name}-${i}`, { maxAttempts: pick([1, 3]), dryRun: chance(0.1), concurrency: 1 });
+      await this.#sweep(`${name}-${i}`, { maxResumes: pick([1, 3]), dryRun: chance(0.1), concurrency: 1 });
     }
   }
 
@@ -253,14 +253,16 @@ class Schedule {
     const process = this.world.process(name);
     try {
       await this.world.run(process, BUDGET_MS, async (signal) => {
-        const sweeper = new Sweeper(
-          this.#createContext(process, signal),
-          options,
-          ({ boq_list_id, result, reason }) => {
-            this.world.note(process, `${boq_list_id} ${result}: ${reason ?? ''}`);
+        const note = (text: string) => {
+          this.world.note(process, text);
+        };
+        const sweeper = new Sweeper(this.#createContext(process, signal), options, {
+          onResult: ({ boq_list_id, result, reason }) => {
+            note(`${boq_list_id} ${result}: ${reason ?? ''}`);
             this.#count(`sweep ${result}`);
           },
-        );
+          onWarning: note,
+        });
         await sweeper.sweepOnce();
       });
     } catch (error) {
@@ -283,7 +285,7 @@ class Schedule {
   }
 
   async #endAll(): Promise<void> {
-    await this.#sweep('last-sweep', { maxAttempts: 99, dryRun: false, concurrency: 1 });
+    await this.#sweep('last-sweep', { maxResumes: 99, dryRun: false, concurrency: 1 });
     for (const key of this.#keys) await this.#endKey(key);
   }
 
