@@ -16,12 +16,7 @@ export interface QuerySpec {
 
 export type FieldFilter = readonly [path: string, operator: keyof typeof FILTER_OPERATORS, value: string | number];
 
-/** A document with the fields that were read. */
-export interface StoredDocument {
-  readonly id: string;
-  readonly fields: StoredFields;
-}
-
+/** The fields of a document that were read. */
 export type StoredFields = Readonly<Record<string, unknown>>;
 
 const { CompositeFilter, Direction, FieldFilter: Filter } = Request.StructuredQuery;
@@ -63,13 +58,13 @@ export function encodeRunQueryRequest(
 /**
  * Decodes the document of a response; undefined for a response without one, which only reports progress.
  *
- * @param parentLength length of the part of the document's name before its id
  * @throws Error for bytes that are no such message
  */
-export function decodeDocument(response: Buffer, parentLength: number): StoredDocument | undefined {
+export function decodeDocument(response: Buffer): { id: string; fields: StoredFields } | undefined {
   const { document } = Response.RunQueryResponse.decode(response);
   if (!document) return undefined;
-  return { id: (document.name ?? '').slice(parentLength), fields: toStoredFields(document) };
+  const name = document.name ?? '';
+  return { id: name.slice(name.lastIndexOf('/') + 1), fields: toStoredFields(document) };
 }
 
 /** Decodes where a query continues, all encoded: value of the order, name of the document, time of the read. */

@@ -2,7 +2,7 @@ import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { CallContext } from '../call-context';
 import { systemClock } from '../clock';
 import { CALL_TIMEOUTS_MS, getConnection } from './connection';
-import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredDocument } from './messages';
+import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { runOutsideDomain } from './node-domain';
 import { Backoff, isTransient, type RetryOptions } from './retry';
 
@@ -16,7 +16,7 @@ const MAX_BATCH_BYTES = 1024 * 1024;
 export type StreamOptions = Pick<RetryOptions, 'clock' | 'random'>;
 
 /**
- * Streams the records of a query's documents in batches as they arrive, at the pace of the consumer.
+ * Streams the records of a query's documents, each with its id, in batches as they arrive, at the pace of the consumer.
  *
  * They come in the order of the query, each once. After a transient error the query continues after the last
  * document and reads at the same time as before; it fails after a minute of errors without a document.
@@ -26,12 +26,11 @@ export type StreamOptions = Pick<RetryOptions, 'clock' | 'random'>;
 export async function* streamQuery<T>(
   context: CallContext,
   query: QuerySpec,
-  toRecord: (document: StoredDocument) => T,
+  toRecord: (stored: StoredFields) => T,
   options: StreamOptions = { clock: systemClock, random: Math.random },
-): AsyncGenerator<readonly T[]> {
+): AsyncGenerator<[id: string, record: T][]> {
   const { signal } = context;
   const { client, documentsPath, prepareCall } = await getConnection();
-  const parentLength = `${documentsPath}/${query.collection}/`.length;
   let backoff = new Backoff({ ...options, signal });
   let request = encodeRunQueryRequest(documentsPath, query);
   for (;;) {
@@ -44,11 +43,11 @@ export async function* streamQuery<T>(
     let last: Buffer | undefined;
     try {
       for await (const messages of readBatches(call)) {
-        const found: T[] = [];
+        const found: [string, T][] = [];
         for (const message of messages) {
-          const document = decodeDocument(message, parentLength);
+          const document = decodeDocument(message);
           if (document === undefined) continue;
-          found.push(toRecord(document));
+          found.push([document.id, toRecord(document.fields)]);
           last = message;
         }
         context.documentCount += found.length;

@@ -1,22 +1,22 @@
+/** The records of a list as they arrive, each with the id of its document. */
+type RecordBatches = AsyncIterable<[id: string, record: object][]>;
+
 /**
  * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is known last
  * (docs/decisions/0006-count-last.md).
  */
-export const streamRecordMap = (
-  name: string,
-  batches: AsyncIterable<readonly (readonly [id: string, record: object])[]>,
-): AsyncGenerator<string> =>
+export const streamRecordMap = (name: string, batches: RecordBatches): AsyncGenerator<string> =>
   streamList(name, '{}', batches, ([id, record]) => `${JSON.stringify(id)}:${JSON.stringify(record)}`);
 
-/** Streams the JSON `{"<name>": [record, …], "count": n}`. */
-export const streamRecordArray = (name: string, batches: AsyncIterable<readonly object[]>): AsyncGenerator<string> =>
-  streamList(name, '[]', batches, (record) => JSON.stringify(record));
+/** Streams the JSON `{"<name>": [{"id": "<id>", …record}, …], "count": n}`. */
+export const streamRecordArray = (name: string, batches: RecordBatches): AsyncGenerator<string> =>
+  streamList(name, '[]', batches, ([id, record]) => JSON.stringify({ id, ...record }));
 
-async function* streamList<T>(
+async function* streamList(
   name: string,
   [open, close]: string,
-  batches: AsyncIterable<readonly T[]>,
-  toText: (record: T) => string,
+  batches: RecordBatches,
+  toText: (entry: [id: string, record: object]) => string,
 ): AsyncGenerator<string> {
   let count = 0;
   yield `{"${name}":${open}`;

@@ -15,7 +15,7 @@ export function readOrders(context: CallContext, request: OrdersByTeamRequest) {
   const { customerId, customerName, invoice, market, team } = fields.order;
   const shown = [customerId, customerName, invoice, market, team];
   const query = createTeamDateRangeQuery(collections.orders, fields.order, request, shown);
-  return streamRecordsWithIds(context, query, (stored): Order => ({
+  return streamQuery(context, query, (stored): Order => ({
     customer_data: { customer_id: getText(stored, customerId), customer_name: getText(stored, customerName) },
     invoice_id: getText(stored, invoice),
     market_id: getText(stored, market),
@@ -27,10 +27,7 @@ export function readOrders(context: CallContext, request: OrdersByTeamRequest) {
 export function readSupplyOrders(context: CallContext, request: SupplyOrdersInvoicesRequest) {
   const { invoices } = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
-  return streamQuery(context, query, ({ id, fields: stored }): SupplyOrder => ({
-    id,
-    invoices: readInvoices(getPath(stored, invoices)),
-  }));
+  return streamQuery(context, query, (stored): SupplyOrder => ({ invoices: readInvoices(getPath(stored, invoices)) }));
 }
 
 export const readWarehouses = (context: CallContext) =>
@@ -39,7 +36,7 @@ export const readWarehouses = (context: CallContext) =>
 export const readTeams = (context: CallContext) => readNamedRecords(context, collections.teams, fields.team);
 
 export const readMarkets = (context: CallContext) =>
-  streamRecordsWithIds(context, { collection: collections.markets, fields: Object.values(fields.market) }, toMarket);
+  streamQuery(context, { collection: collections.markets, fields: Object.values(fields.market) }, toMarket);
 
 export const toMarket = (stored: StoredFields): Market => ({
   ...toNamedRecord(stored, fields.market),
@@ -54,10 +51,7 @@ const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordField
 });
 
 const readNamedRecords = (context: CallContext, collection: string, field: NamedRecordFields) =>
-  streamRecordsWithIds(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
-
-const streamRecordsWithIds = <T>(context: CallContext, query: QuerySpec, toRecord: (stored: StoredFields) => T) =>
-  streamQuery(context, query, ({ id, fields: stored }) => [id, toRecord(stored)] as const);
+  streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
 /** Ordered by creation time, so that one index serves the range and the order. @param shown fields to read */
 function createTeamDateRangeQuery(

@@ -53,7 +53,8 @@ export const supplyOrderSchema = z
       .describe('Empty for a supply order without invoices. A stored entry without a name or an address is left out.'),
   })
   .meta({ id: 'SupplyOrder' });
-export type SupplyOrder = z.output<typeof supplyOrderSchema>;
+/** Without its id, which is the document's. */
+export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
 
 const createListResponse = (id: string, list: z.ZodRawShape) => z.object({ ...list, count: countField }).meta({ id });
 
