@@ -7,17 +7,13 @@ const PREFLIGHT_MAX_AGE_S = 3600;
  * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed if it equals an allowed one
  * exactly; `null` is an origin like any other.
  *
- * @returns `absent` for a client that is not a browser
+ * @returns false for an origin that is not allowed; a client that is not a browser has none
  */
-export function applyCors(
-  request: IncomingMessage,
-  response: ServerResponse,
-  allowedOrigins: readonly string[],
-): 'allowed' | 'rejected' | 'absent' {
+export function applyCors(request: IncomingMessage, response: ServerResponse, allowedOrigins: string[]): boolean {
   response.appendHeader('Vary', 'Origin');
   const { origin } = request.headers;
-  if (origin === undefined) return 'absent';
-  if (!allowedOrigins.includes(origin)) return 'rejected';
+  if (origin === undefined) return true;
+  if (!allowedOrigins.includes(origin)) return false;
   cors({
     origin,
     methods: ['GET'],
@@ -26,5 +22,5 @@ export function applyCors(
     maxAge: PREFLIGHT_MAX_AGE_S,
     preflightContinue: true,
   })(request, response, () => undefined);
-  return 'allowed';
+  return true;
 }

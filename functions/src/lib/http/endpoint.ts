@@ -169,9 +169,9 @@ const MAX_LOGGED_ORIGIN_LENGTH = 300;
 
 /** @returns whether the request was a preflight, and has its response */
 function handleCors({ request, response, logFields }: Exchange): boolean {
-  const outcome = applyCors(request, response, getAllowedOrigins());
+  const isAllowed = applyCors(request, response, getAllowedOrigins());
   if (request.method !== 'OPTIONS') return false;
-  if (outcome === 'rejected') {
+  if (!isAllowed) {
     logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
     throw new ApiError('origin_not_allowed', 'preflight of an origin that is not allowed');
   }
