@@ -60,10 +60,8 @@ const progressSchema = z.object({
   measured_at: time,
 });
 
-/** Causes of a failure that may be gone when the attempt is resumed; `error` is every other one. */
-const PASSING_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable'] as const;
-
-const failureCauseSchema = z.enum([...PASSING_CAUSES, 'error']);
+/** All but `error` may be gone when the attempt is resumed. */
+const failureCauseSchema = z.enum(['lease_expired', 'stopped', 'timeout', 'unavailable', 'error']);
 
 export const keyRecordSchema = attemptSchema.extend({
   schema_version: z.literal(1),
@@ -93,8 +91,7 @@ export type FailureCause = z.output<typeof failureCauseSchema>;
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 
 /** Whether an attempt that failed for this cause may succeed when it is resumed without a person. */
-export const isPassingCause = (cause: FailureCause | null): boolean =>
-  PASSING_CAUSES.some((passing) => passing === cause);
+export const isPassingCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
 
 /** @throws Error for a record of a later version or another program; it names fields, never a value */
 export function parseKeyRecord(stored: unknown): KeyRecord {
