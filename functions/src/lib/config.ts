@@ -52,11 +52,9 @@ export class ConfigError extends Error {
  * @throws ConfigError
  */
 export function assertAllowedOrigins(): void {
-  const value = process.env[corsAllowedOrigins.name] ?? '';
-  for (const origin of splitNonBlank(value, ',')) {
-    const problem = findOriginProblem(origin);
-    if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
-  }
+  const origins = splitNonBlank(process.env[corsAllowedOrigins.name] ?? '', ',');
+  const problem = origins.map(findOriginProblem).find((each) => each !== undefined);
+  if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
 
 /** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */
