@@ -128,7 +128,6 @@ const fieldErrorSchema = z
   .meta({ id: 'FieldError' });
 
 export const errorResponseSchema = z.object({ error: z.string() }).meta({ id: 'ErrorResponse' });
-export type ErrorResponse = z.output<typeof errorResponseSchema>;
 
 export const validationErrorResponseSchema = z
   .object({
@@ -137,7 +136,7 @@ export const validationErrorResponseSchema = z
     errors: z.array(fieldErrorSchema).min(1),
   })
   .meta({ id: 'ValidationErrorResponse' });
-export type ValidationErrorResponse = z.output<typeof validationErrorResponseSchema>;
 
 export const getErrorResponseSchema = (errorCode: ErrorCode) =>
   errorCode === 'validation_failed' ? validationErrorResponseSchema : errorResponseSchema;
+export type ErrorResponse = z.output<ReturnType<typeof getErrorResponseSchema>>;
