@@ -8,8 +8,8 @@ export interface QuerySpec {
   collection: string;
   /** Conditions that all hold. */
   where?: readonly FieldFilter[];
-  /** Field of the ascending order. Documents without it are left out; ties, and queries without it, go by document id. */
-  orderBy?: string;
+  /** Fields of the ascending order. Documents without them are left out; ties, and queries without them, go by document id. */
+  orderBy?: readonly string[];
   /** Paths of the fields to read. */
   fields: readonly string[];
 }
@@ -34,20 +34,18 @@ const FILTER_OPERATORS = {
  */
 export function encodeRunQueryRequest(
   parent: string,
-  { collection, where = [], orderBy, fields }: QuerySpec,
+  { collection, where = [], orderBy = [], fields }: QuerySpec,
   last?: Buffer,
 ): Buffer {
-  const order = orderBy === undefined ? ['__name__'] : [orderBy, '__name__'];
-  // To continue after a document takes its value of the field of the order.
-  const selected = orderBy === undefined ? fields : [...fields, orderBy];
   const position = last === undefined ? null : decodePosition(last, orderBy);
   const request: Request.IRunQueryRequest = {
     parent,
     structuredQuery: {
-      select: { fields: selected.map(toField) },
+      // To continue after a document takes its values of the fields of the order.
+      select: { fields: [...fields, ...orderBy].map(toField) },
       from: [{ collectionId: collection }],
       where: where.length === 0 ? null : toAndFilter(where),
-      orderBy: order.map((path) => ({ field: toField(path), direction: Direction.ASCENDING })),
+      orderBy: [...orderBy, '__name__'].map((path) => ({ field: toField(path), direction: Direction.ASCENDING })),
       startAt: position && { values: position.values },
     },
     readTime: position?.readTime ?? null,
@@ -67,13 +65,12 @@ export function decodeDocument(response: Buffer): { id: string; fields: StoredFi
   return { id: name.slice(name.lastIndexOf('/') + 1), fields: toStoredFields(document) };
 }
 
-/** Decodes where a query continues, all encoded: value of the order, name of the document, time of the read. */
-function decodePosition(response: Buffer, orderBy: string | undefined) {
+/** Decodes where a query continues, all encoded: values of the order, name of the document, time of the read. */
+function decodePosition(response: Buffer, orderBy: readonly string[]) {
   const { document, readTime } = Position.RunQueryResponse.decode(response);
-  const { name, fields } = document ?? {};
-  const orderValue = orderBy === undefined ? undefined : fields?.[orderBy];
-  const reference = Request.Value.encode({ referenceValue: name ?? '' }).finish();
-  return { values: orderValue === undefined ? [reference] : [orderValue, reference], readTime };
+  const values = orderBy.flatMap((path) => document?.fields?.[path] ?? []);
+  const reference = Request.Value.encode({ referenceValue: document?.name ?? '' }).finish();
+  return { values: [...values, reference], readTime };
 }
 
 function toStoredFields({ fields }: Response.IMapValue): StoredFields {

@@ -66,7 +66,7 @@ function createTeamDateRangeQuery(
     [field.createdAt, '<', end_date],
   ];
   if (status !== null) where.push([field.status, '==', status]);
-  return { collection, where, orderBy: field.createdAt, fields: shown };
+  return { collection, where, orderBy: [field.createdAt], fields: shown };
 }
 
 const getText = (stored: StoredFields, path: string) => readText(getPath(stored, path));

@@ -175,7 +175,7 @@ describe('an encoded request', () => {
         ['created_at', '>=', -8_640_000_000_000_000],
         ['created_at', '<', Number.MAX_SAFE_INTEGER],
       ],
-      orderBy: 'created_at',
+      orderBy: ['created_at'],
       fields: ['customer_data.customer_id'],
     } as const;
     const filter = (path: string, op: string, operand: object) => ({
@@ -207,7 +207,7 @@ describe('an encoded request', () => {
   test('has the value, the name and the read time of the last document unchanged', () => {
     const timestamp = { seconds: 1_700_000_000, nanos: 5 };
     const last = encodeResponse({ name: `${PREFIX}1`, fields: { created_at: { timestampValue: timestamp } } });
-    const query = { collection: 'orders', orderBy: 'created_at', fields: [] };
+    const query = { collection: 'orders', orderBy: ['created_at'], fields: [] };
     expect(decode(encodeRunQueryRequest(PARENT, query, last))).toMatchObject({
       structuredQuery: {
         startAt: {

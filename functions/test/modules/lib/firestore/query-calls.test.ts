@@ -68,7 +68,7 @@ const db = () => createCallContext(new AbortController().signal);
 
 async function read(context = db(), options?: StreamOptions): Promise<string[]> {
   const ids: string[] = [];
-  const orders = { collection: 'orders', orderBy: 'created_at', fields: ['team_id'] };
+  const orders = { collection: 'orders', orderBy: ['created_at'], fields: ['team_id'] };
   for await (const batch of streamQuery(context, orders, () => null, options)) ids.push(...batch.map(([id]) => id));
   return ids;
 }

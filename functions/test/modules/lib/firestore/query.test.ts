@@ -12,7 +12,7 @@ const TEAM = 'team-1';
 const selection: QuerySpec = {
   collection: 'orders',
   where: [['team_id', '==', TEAM]],
-  orderBy: 'created_at',
+  orderBy: ['created_at'],
   fields: ['customer_data.customer_id'],
 };
 
