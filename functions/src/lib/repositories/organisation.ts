@@ -74,9 +74,5 @@ const getText = (stored: StoredFields, path: string) => readText(getPath(stored,
 const getCode = (stored: StoredFields, path: string) => readCode(getPath(stored, path));
 
 /** Returns the value at a dotted path. */
-function getPath(stored: StoredFields, path: string): unknown {
-  const dot = path.indexOf('.');
-  if (dot === -1) return stored[path];
-  const inner = stored[path.slice(0, dot)];
-  return typeof inner === 'object' && inner !== null ? getPath(inner as StoredFields, path.slice(dot + 1)) : undefined;
-}
+const getPath = (stored: StoredFields, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, name) => (value as StoredFields | null | undefined)?.[name], stored);
