@@ -1,5 +1,8 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
+import { createJsonParser } from '../json/body-parser';
+import { MAX_READ_BODY_BYTES } from '../payload-limits';
+import { READ_BODY_TIMEOUT_MS } from '../runtime-options';
 
 /**
  * Request bodies of the two range reads, and the rules that all bodies share. Unknown fields are ignored; strings are
@@ -82,13 +85,18 @@ export const supplyOrdersInvoicesRequestSchema = teamDateRangeSchema
   .meta({ id: 'SupplyOrdersInvoicesRequest' });
 export type SupplyOrdersInvoicesRequest = z.output<typeof supplyOrdersInvoicesRequestSchema>;
 
-/** @returns a validator that returns the parsed value or throws a {@link ValidationError} with all field errors */
-export function validateWith<Schema extends z.ZodType>(schema: Schema): (body: unknown) => z.output<Schema> {
-  return (body) => {
-    const result = schema.safeParse(body);
-    if (result.success) return result.data;
-    throw new ValidationError(toFieldErrors(result.error, []));
-  };
+/** The body of a read, as its endpoint takes it. */
+export const defineReadBody = <Schema extends z.ZodType>(schema: Schema) => ({
+  maxBytes: MAX_READ_BODY_BYTES,
+  timeoutMs: READ_BODY_TIMEOUT_MS,
+  createParser: () => createJsonParser((body) => validate(schema, body)),
+});
+
+/** Returns the parsed body. @throws ValidationError with all field errors */
+export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw new ValidationError(toFieldErrors(result.error, []));
 }
 
 /** Converts zod issues to field errors. @param under path of the validated value in the body */

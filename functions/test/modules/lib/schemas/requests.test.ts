@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
 import {
-  validateWith,
+  validate,
   ordersByTeamRequestSchema,
   supplyOrdersInvoicesRequestSchema,
 } from '../../../../src/lib/schemas/requests';
@@ -118,7 +118,7 @@ describe('status', () => {
 });
 
 test('the status -0 of supply orders is 0', () => {
-  const { status } = validateWith(supplyOrdersInvoicesRequestSchema)({
+  const { status } = validate(supplyOrdersInvoicesRequestSchema, {
     ...operations.supplyOrdersInvoices.body,
     status: -0,
   });
@@ -126,8 +126,8 @@ test('the status -0 of supply orders is 0', () => {
 });
 
 describe('a day', () => {
-  const check = validateWith(ordersByTeamRequestSchema);
-  const startOf = (start_date: string) => check({ ...operations.getOrdersByTeam.body, start_date }).start_date;
+  const startOf = (start_date: string) =>
+    validate(ordersByTeamRequestSchema, { ...operations.getOrdersByTeam.body, start_date }).start_date;
   const leap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   const lengths = (year: number) => [31, leap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
   const digits = (value: number, length: number) => String(value).padStart(length, '0');
@@ -170,7 +170,7 @@ test('for any body, the validator returns a value or a validation error', () =>
       fc.constantFrom(ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema),
       (body, schema) => {
         try {
-          validateWith<typeof schema>(schema)(body);
+          validate<typeof schema>(schema, body);
         } catch (error) {
           expect(error).toBeInstanceOf(ValidationError);
         }
