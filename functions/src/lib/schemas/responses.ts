@@ -72,14 +72,11 @@ export const supplyOrdersInvoicesResponseSchema = createListResponse('SupplyOrde
   supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
 });
 
-const listStatusSchema = z
-  .enum(['processing', 'ready', 'failed'])
-  .describe('Use a list only if it is `ready`. A response always shows `ready`.');
-export type ListStatus = z.output<typeof listStatusSchema>;
-
 /** The list document of an expected forward cost list, without its id. */
 const listDocumentSchema = z.object({
-  status: listStatusSchema,
+  status: z
+    .enum(['processing', 'ready', 'failed'])
+    .describe('Use a list only if it is `ready`. A response always shows `ready`.'),
   created_at: unixMs,
   updated_at: unixMs,
   currency: z.string().describe("The market's currency; the request's if the market has none."),
@@ -89,6 +86,7 @@ const listDocumentSchema = z.object({
   new_date: z.object({ year: z.int(), month: z.int().min(1).max(12).describe('1 is January.') }),
 });
 export type ListDocument = z.output<typeof listDocumentSchema>;
+export type ListStatus = ListDocument['status'];
 
 /** The list document of a price list: the same, and the month as it was sent. */
 const priceListDocumentSchema = listDocumentSchema.extend({ date: z.string().describe('MM/YYYY') });
