@@ -10,9 +10,8 @@ export const readCode = (value: unknown): string | null =>
 /** @returns the invoices of a supply order, without entries that lack a name or a URL */
 export function readInvoices(value: unknown): { name: string; url: string }[] {
   if (!Array.isArray(value)) return [];
-  return value.flatMap((entry: unknown) => {
-    const { name, url } = (entry ?? {}) as { name?: unknown; url?: unknown };
-    const invoice = { name: readText(name), url: readText(url) };
-    return invoice.name === null || invoice.url === null ? [] : [{ name: invoice.name, url: invoice.url }];
+  return value.flatMap((entry: { name?: unknown; url?: unknown } | null | undefined) => {
+    const [name, url] = [readText(entry?.name), readText(entry?.url)];
+    return name === null || url === null ? [] : [{ name, url }];
   });
 }
