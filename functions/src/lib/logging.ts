@@ -1,4 +1,4 @@
-import { write } from 'firebase-functions/logger';
+import { write, type LogSeverity } from 'firebase-functions/logger';
 import type { ApiError } from './errors';
 
 /**
@@ -41,6 +41,9 @@ function formatStack(error: ApiError): string {
   return stack.slice(stack.indexOf('\n    at ') + 1);
 }
 
+const logEvent = (severity: LogSeverity, event: string, fields: object) =>
+  write({ severity, message: event.replaceAll('_', ' '), event, ...fields });
+
 /**
  * Removes what Firestore's messages may reveal of a document: from its path on, which names products, and from the first
  * quotation mark on, after which a value may follow.
@@ -58,10 +61,10 @@ export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
 
 /** Logs the events of a price list under its request's id and its records' ids, never under its key. */
 export function createPriceListLogger(request_id: string) {
-  const log = (severity: 'INFO' | 'WARNING' | 'ERROR', event: string, attempt: LoggedAttempt, more: object = {}) => {
+  const log = (severity: LogSeverity, event: string, attempt: LoggedAttempt, more: object = {}) => {
     const { document_id, products_count, creation } = attempt;
     const ids = { request_id, document_id, price_list_id: creation?.price_list_id ?? null };
-    write({ severity, message: event.replaceAll('_', ' '), event, ...ids, products_count, ...more });
+    logEvent(severity, event, { ...ids, products_count, ...more });
   };
   return {
     claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
@@ -75,12 +78,8 @@ export function createPriceListLogger(request_id: string) {
 }
 
 /** The platform stops this instance. @param requests in progress */
-export function logInstanceStopping(requests: number): void {
-  write({ severity: 'INFO', message: 'instance stopping', event: 'instance_stopping', requests });
-}
+export const logInstanceStopping = (requests: number) => logEvent('INFO', 'instance_stopping', { requests });
 
 /** This instance exits. @param unanswered requests whose responses are not complete */
-export function logInstanceStopped(unanswered: number, duration_ms: number): void {
-  const severity = unanswered > 0 ? 'WARNING' : 'INFO';
-  write({ severity, message: 'instance stopped', event: 'instance_stopped', unanswered, duration_ms });
-}
+export const logInstanceStopped = (unanswered: number, duration_ms: number) =>
+  logEvent(unanswered > 0 ? 'WARNING' : 'INFO', 'instance_stopped', { unanswered, duration_ms });
