@@ -8,7 +8,7 @@ export interface QuerySpec {
   collection: string;
   /** Conditions that all hold. */
   where?: readonly FieldFilter[];
-  /** Fields of the ascending order. Documents without them are left out; ties, and queries without them, go by document id. */
+  /** Top-level fields of the ascending order. Documents without them are left out; ties go by document id. */
   orderBy?: readonly string[];
   /** Paths of the fields to read. */
   fields: readonly string[];
