@@ -14,15 +14,26 @@ export const systemClock: Clock = {
 };
 
 /**
- * Creates a signal that aborts after `ms` milliseconds, by `abort`, or with its parent. Unlike one of `AbortSignal.timeout` it
- * can be cancelled, and must be: until then the timer holds the request, through the `node:domain` of the Functions Framework.
+ * Creates a signal that aborts after `ms` milliseconds, or with a parent. Unlike one of `AbortSignal.timeout` it can be
+ * cancelled, and must be: until then the timer holds the request, through the `node:domain` of the Functions Framework.
  *
  * @param createReason makes the signal's reason after `ms`
  */
-export function createTimeout(ms: number, createReason: () => Error, parent?: AbortSignal) {
+export function createTimeout(ms: number, createReason: () => Error, ...parents: AbortSignal[]) {
   const controller = new AbortController();
-  const abort = (reason: Error) => controller.abort(reason);
-  const timer = setTimeout(() => abort(createReason()), ms);
-  const signal = parent === undefined ? controller.signal : AbortSignal.any([controller.signal, parent]);
-  return { signal, abort, cancel: () => clearTimeout(timer) };
+  const timer = setTimeout(() => controller.abort(createReason()), ms);
+  return { signal: AbortSignal.any([controller.signal, ...parents]), cancel: () => clearTimeout(timer) };
+}
+
+/** Rejects when the signal aborts first, without undoing the call. */
+export async function abortable<T>(signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([promise, fn()]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }

@@ -10,9 +10,8 @@ import { commitNumberDocuments, type NumberDocuments } from './bulk-commit';
 import { CALL_TIMEOUTS_MS, CHANNEL_OPTIONS, type CallTimeouts } from './connection';
 import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './node-domain';
-import { abortable } from './retry';
 import type { CallContext } from '../call-context';
-import { createTimeout } from '../clock';
+import { abortable, createTimeout } from '../clock';
 
 /** The database of one request: its calls are counted, and each is one try. */
 export type Database = ReturnType<typeof createDatabase>;

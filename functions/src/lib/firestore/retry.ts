@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { Clock } from '../clock';
+import { abortable, type Clock } from '../clock';
 
 /**
  * Retries of calls to Firestore after transient errors. Only for calls that may be executed twice: reads, writes of fixed
@@ -91,16 +91,3 @@ export const isTransient = (error: unknown): boolean => TRANSIENT_CODES.has(getC
 export const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;
 
 const getCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
-
-/** Rejects when the signal aborts first, without undoing the call. */
-export async function abortable<T>(signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([promise, fn()]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
 import { createCallContext, type CallContext } from '../call-context';
-import { createTimeout } from '../clock';
+import { abortable, createTimeout } from '../clock';
 import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
 import type { BodyParser } from '../json/body-parser';
@@ -12,7 +12,7 @@ import { applyCors } from './cors';
 import { toErrorResponse } from './error-response';
 import { createBodyTimeoutError, disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './request-body';
 import { sendResponse, type OutgoingResponse } from './response';
-import { shutdown, stopOnSigterm, type StoppableRequest } from './shutdown';
+import { shutdown, stopOnSigterm } from './shutdown';
 
 /**
  * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md, docs/architecture.md
@@ -67,8 +67,8 @@ export type OperationFunction = HttpsFunction & { readonly operation: OperationI
 interface Endpoint<Body> extends OperationInfo<Body> {
   /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
-  /** What a stopping instance does with a request, by default `finish`. */
-  onShutdown?: StoppableRequest['onShutdown'];
+  /** What a stopping instance does with a request: by default it may finish, as long as there is time. */
+  onShutdown?: 'finish' | 'abort';
   handler: (context: RequestContext, body: Body) => Promise<HandlerResult> | HandlerResult;
 }
 
@@ -101,23 +101,21 @@ async function handleRequest<Body>(
   const startedAt = performance.now();
   const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS, onShutdown = 'finish' } = endpoint;
   const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
-  const timeout = createTimeout(timeLimitMs, () => new Error('the time for the request is up'));
-  const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
-  const removeFromShutdown = shutdown.addRequest({ onShutdown, abort: timeout.abort, giveUp });
-  const context = { callContext: createCallContext(timeout.signal), requestId: resolveRequestId(request) };
+  const createReason = () => new Error('the time for the request is up');
+  const { signal, cancel } = createTimeout(timeLimitMs, createReason, shutdown.steps[onShutdown].signal);
+  const context = { callContext: createCallContext(signal), requestId: resolveRequestId(request) };
   const exchange: Exchange = { request, response, context, logFields: {} };
   setCommonHeaders(response, context.requestId);
 
   let result: HandlerResult | undefined;
   let error: ApiError | undefined;
   try {
-    result = await Promise.race([runPipeline(endpoint, exchange), givenUp]);
+    result = await abortable(shutdown.steps.giveUp.signal, () => runPipeline(endpoint, exchange));
   } catch (cause) {
     error = toApiError(cause);
     await sendError(request, response, error);
   } finally {
-    timeout.cancel();
-    removeFromShutdown();
+    cancel();
   }
   logRequest({
     operation: endpoint.name,

@@ -4,16 +4,6 @@ import { systemClock, type Clock } from '../clock';
 import { StoppedError } from '../errors';
 import { logInstanceStopped, logInstanceStopping } from '../logging';
 
-/** How a stopping instance ends a request. */
-export interface StoppableRequest {
-  /** `finish`: aborted only when the time for it is up; `abort`: at once. */
-  onShutdown: 'finish' | 'abort';
-  /** Aborts the handler, which then fails. */
-  abort: (reason: StoppedError) => void;
-  /** Sends the error response now, also if the handler does not end. */
-  giveUp: (reason: StoppedError) => void;
-}
-
 /** Cloud Run sends SIGKILL 10 s after SIGTERM. The sum of these is 9 s. */
 const FINISH_MS = 7_000;
 const FAIL_MS = 1_000;
@@ -24,17 +14,14 @@ const LINGER_MS = 50;
 
 /** Ends the requests of this process, which may serve several functions. */
 export class Shutdown {
-  readonly #requests = new Set<StoppableRequest>();
+  /** Abort one after another: handlers that do not finish, then all others, then the waiting for those that do not end. */
+  readonly steps = { abort: new AbortController(), finish: new AbortController(), giveUp: new AbortController() };
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();
   readonly #drained = new AbortController();
-  #isStopping = false;
 
-  /** @returns a function to call when the request is handled */
-  addRequest(request: StoppableRequest): () => void {
-    this.#requests.add(request);
-    if (this.#isStopping && request.onShutdown === 'abort') request.abort(new StoppedError('the instance is stopping'));
-    return () => void this.#requests.delete(request);
+  get #isStopping(): boolean {
+    return this.steps.abort.signal.aborted;
   }
 
   /** Adds a response, of any request that reaches the process. */
@@ -55,22 +42,21 @@ export class Shutdown {
   /** Accepts no more connections and ends the requests in progress: reads by their responses if there is time. */
   async stop(clock: Clock): Promise<void> {
     const startedAt = clock.now();
-    this.#isStopping = true;
     for (const server of this.#servers) server.close();
-    logInstanceStopping(this.#requests.size);
+    logInstanceStopping(this.#openResponses.size);
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
 
     const reason = new StoppedError('the instance is stopping');
-    for (const request of this.#requests) if (request.onShutdown === 'abort') request.abort(reason);
+    this.steps.abort.abort(reason);
     this.#endStopIfDrained();
     // From one start: on a busy machine each timer is late, and together they would outlast the platform's 10 s.
     const wait = (endMs: number, maxMs: number) =>
       clock.sleep(Math.min(Math.max(0, startedAt + endMs - clock.now()), maxMs), this.#drained.signal);
     try {
       await wait(FINISH_MS, FINISH_MS);
-      for (const request of this.#requests) request.abort(reason);
+      this.steps.finish.abort(reason);
       await wait(FINISH_MS + FAIL_MS, FAIL_MS);
-      for (const request of this.#requests) request.giveUp(reason);
+      this.steps.giveUp.abort(reason);
       await wait(FINISH_MS + FAIL_MS + FLUSH_MS, FLUSH_MS);
     } catch (error) {
       if (!this.#drained.signal.aborted) throw error;

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { Clock } from '../../../../src/lib/clock';
 import { StoppedError } from '../../../../src/lib/errors';
 import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging';
-import { Shutdown, type StoppableRequest } from '../../../../src/lib/http/shutdown';
+import { Shutdown } from '../../../../src/lib/http/shutdown';
 import { ManualClock } from '../../../support/clock';
 
 /** The steps of a stop, in virtual time: each sleep is over at once unless the last response is sent. */
@@ -21,15 +21,20 @@ function createInstance() {
   const shutdown = new Shutdown();
   const steps: Step[] = [];
   /** Adds a request whose response is sent at a step, or never. */
-  const add = (request: string, onShutdown: StoppableRequest['onShutdown'], sentAt?: Step['step']) => {
+  const add = (request: string, onShutdown: 'finish' | 'abort', sentAt?: Step['step']) => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     shutdown.addResponse(createServer(), response);
-    const record = (step: Step['step']) => (reason: StoppedError) => {
-      expect(reason).toBeInstanceOf(StoppedError);
-      steps.push({ request, step, atMs: clock.now() });
-      if (step === sentAt) response.emit('close');
+    const watch = ({ signal }: AbortController, step: Step['step']) => {
+      const record = () => {
+        expect(signal.reason).toBeInstanceOf(StoppedError);
+        steps.push({ request, step, atMs: clock.now() });
+        if (step === sentAt) response.emit('close');
+      };
+      if (signal.aborted) record();
+      else signal.addEventListener('abort', record);
     };
-    shutdown.addRequest({ onShutdown, abort: record('abort'), giveUp: record('giveUp') });
+    watch(shutdown.steps[onShutdown], 'abort');
+    watch(shutdown.steps.giveUp, 'giveUp');
     return response;
   };
   return { clock, shutdown, steps, add };
@@ -52,7 +57,6 @@ test('aborts a read after 7 s, gives up every request after 8 s, and ends after 
   expect(steps).toEqual([
     { request: 'hanging creation', step: 'abort', atMs: 0 },
     { request: 'read', step: 'abort', atMs: 7_000 },
-    { request: 'hanging creation', step: 'abort', atMs: 7_000 },
     { request: 'hanging read', step: 'abort', atMs: 7_000 },
     { request: 'read', step: 'giveUp', atMs: 8_000 },
     { request: 'hanging creation', step: 'giveUp', atMs: 8_000 },
@@ -86,12 +90,15 @@ test('ends as soon as the last response is sent', async () => {
   expect(steps).toEqual([]);
 });
 
-test('closes the connection of each response, and aborts a creation that comes meanwhile', async () => {
+test('closes the connection of each response, and aborts and gives up a creation that comes after it all', async () => {
   const { clock, shutdown, steps, add } = createInstance();
   const before = add('read', 'finish');
   await shutdown.stop(clock);
   steps.length = 0;
   const after = add('creation', 'abort');
   expect([before.getHeader('connection'), after.getHeader('connection')]).toEqual(['close', 'close']);
-  expect(steps).toEqual([{ request: 'creation', step: 'abort', atMs: 9_000 }]);
+  expect(steps).toEqual([
+    { request: 'creation', step: 'abort', atMs: 9_000 },
+    { request: 'creation', step: 'giveUp', atMs: 9_000 },
+  ]);
 });
