@@ -42,7 +42,7 @@ export async function runCommand(
     case 'resume':
       return resumeKeys(keys, values, context);
     case 'release':
-      return releaseKey(await requireKeyRecord(key, context), values, context);
+      return releaseKey(await requireKeyRecord(key, context.db), values, context);
     case 'sweep':
       return sweep(values, context);
   }
@@ -52,7 +52,7 @@ async function list(values: Options, context: CommandContext): Promise<number> {
   const statuses = parseStatuses(values.status);
   const olderThanMs = values['older-than'] === undefined ? 0 : parseDuration('older-than', values['older-than']);
   const { records, unreadable } = await listKeyRecords(context.db, statuses ?? ['processing', 'requires_review']);
-  const now = context.clock.now();
+  const now = context.db.clock.now();
   const inProgress = records.filter((record) => isInProgress(record, now));
   const selected = records
     .filter((record) => now - record.updated_at >= olderThanMs)
@@ -69,7 +69,7 @@ async function list(values: Options, context: CommandContext): Promise<number> {
 }
 
 async function show(id: string, values: Options, context: CommandContext): Promise<number> {
-  const records = await retry(() => findKeyRecords(context.db, id), context);
+  const records = await retry(() => findKeyRecords(context.db, id), context.db);
   if (records.length === 0) throw new CommandError(`No request was ever accepted for ${quote(id)}.`);
   for (const record of records) await showKey(record, values, context);
   return 0;
@@ -80,7 +80,7 @@ async function showKey(record: KeyRecord, values: Options, context: CommandConte
   const { payload: file } = values;
   if (file === undefined) {
     const details = await getKeyDetails(record, payload, context);
-    context.terminal.print(values.json === true ? toJson(details) : formatKeyDetails(details, context.clock.now()));
+    context.terminal.print(values.json === true ? toJson(details) : formatKeyDetails(details, context.db.clock.now()));
     return;
   }
   if (payload.kind === 'invalid') throw new CommandError(describeInvalidPayload(payload.reason));
@@ -99,7 +99,7 @@ async function resumeKeys(keys: readonly string[], values: Options, context: Com
     try {
       return await fn();
     } catch (error) {
-      if (keys.length === 1 || context.signal.aborted) throw error;
+      if (keys.length === 1 || context.db.signal.aborted) throw error;
       failures += 1;
       context.terminal.printError(`${quote(key)}: ${describeError(error)}\n`);
       return undefined;
@@ -116,21 +116,21 @@ async function resumeKeys(keys: readonly string[], values: Options, context: Com
 }
 
 async function requireResumable(key: string, context: CommandContext): Promise<KeyRecord> {
-  const record = await requireKeyRecord(key, context);
+  const record = await requireKeyRecord(key, context.db);
   assertNotInProgress(record, context);
   const payload = await loadStoredPayload(context.db, record);
   if (payload.kind === 'invalid') throw new CommandError(describeInvalidPayload(payload.reason));
   return record;
 }
 
-async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { terminal, signal }: CommandContext) {
+async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { terminal, db }: CommandContext) {
   if (yes === true) return;
   const keys = records.map(({ boq_list_id }) => quote(boq_list_id)).join(', ');
   const products = records.reduce((sum, { products_count }) => sum + products_count, 0);
   await terminal.confirm(
     `Resume ${keys}: write the missing entries of ${products} products into both lists, make the lists ready, ` +
       'and store the response for the client.',
-    signal,
+    db.signal,
   );
 }
 
@@ -151,10 +151,10 @@ async function releaseKey(record: KeyRecord, values: Options, context: CommandCo
     await context.terminal.confirm(
       `Release ${quote(record.boq_list_id)}: its lists stay failed, and the next request for it is a new attempt, ` +
         'with any payload. What was stored stays for the audit.',
-      context.signal,
+      context.db.signal,
     );
   }
-  await release(record, { by: getOperatorName(values), reason }, context);
+  await release(record, { by: getOperatorName(values), reason }, context.db);
   const released = { released: record.boq_list_id };
   context.terminal.print(
     values.json === true ? toJson(released) : 'Released. The client may send the request again.\n',
@@ -175,7 +175,7 @@ async function sweep(values: Options, context: CommandContext): Promise<number> 
   const intervalMs = values.watch === undefined ? undefined : parseDuration('watch', values.watch);
   const sweeper = new Sweeper(context, options, {
     onResult: (result) => {
-      const line = { time: context.clock.now(), ...result };
+      const line = { time: context.db.clock.now(), ...result };
       terminal.print(values.json === true ? `${escapeJsonControls(JSON.stringify(line))}\n` : formatSweepResult(line));
     },
     onWarning: (text) => terminal.printError(`${text}\n`),
@@ -185,8 +185,8 @@ async function sweep(values: Options, context: CommandContext): Promise<number> 
 }
 
 /** Fails before anything is asked; the state machine would reject the step as well. @throws CommandError */
-function assertNotInProgress(record: KeyRecord, { clock }: WorkflowContext): void {
-  if (!isInProgress(record, clock.now())) return;
+function assertNotInProgress(record: KeyRecord, { db }: CommandContext): void {
+  if (!isInProgress(record, db.clock.now())) return;
   const until = new Date(record.lease_expires_at).toISOString();
   throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
 }

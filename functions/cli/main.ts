@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemClock } from '../src/lib/clock';
 import { createDatabase } from '../src/lib/firestore/database';
 import { createCallContext } from '../src/lib/call-context';
 import { HELP, parseCommand, UsageError, type Options } from './arguments';
@@ -25,14 +24,10 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
     }
     const target = resolveTarget(values);
     const firestore = createClient(target.project);
-    const signal = getSignal();
     const context: CommandContext = {
       terminal,
-      db: createDatabase(firestore, createCallContext(signal), CLI_TIMEOUTS_MS),
-      clock: systemClock,
-      random: Math.random,
+      db: createDatabase(firestore, createCallContext(getSignal()), CLI_TIMEOUTS_MS),
       newToken: randomUUID,
-      signal,
     };
     streams.stderr.write(`${target.name}\n\n`);
     try {

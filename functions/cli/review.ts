@@ -28,8 +28,8 @@ export type StoredPayload =
   { kind: 'valid'; submission: PriceListSubmission; text: Buffer } | { kind: 'invalid'; reason: string };
 
 /** @throws CommandError if no request was ever accepted for the key */
-export async function requireKeyRecord(boqListId: string, context: WorkflowContext): Promise<KeyRecord> {
-  const record = await retry(() => getKeyRecord(context.db, boqListId), context);
+export async function requireKeyRecord(boqListId: string, db: Database): Promise<KeyRecord> {
+  const record = await retry(() => getKeyRecord(db, boqListId), db);
   if (record === undefined) throw new CommandError(`No request was ever accepted for ${quote(boqListId)}.`);
   return record;
 }
@@ -64,11 +64,11 @@ export async function resume(
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
   const { db } = context;
-  const payload = await retry(() => loadStoredPayload(db, record), context);
+  const payload = await retry(() => loadStoredPayload(db, record), db);
   if (payload.kind === 'invalid') throw new InvalidPayloadError(describeInvalidPayload(payload.reason));
 
   const attempt = { owner: context.newToken() };
-  const taken = await takeStep(context, boq_list_id, { kind: 'resumed', document_id, attempt, ...decision });
+  const taken = await takeStep(db, boq_list_id, { kind: 'resumed', document_id, attempt, ...decision });
   if (taken.kind !== 'owned') return requireCompleted(taken);
 
   const { info, products } = payload.submission;
@@ -76,7 +76,7 @@ export async function resume(
     const { creation } = record;
     if (creation === null) return;
     const pending = await lease.run(() => findPendingEntries(db, creation, products, lease));
-    await writePendingEntries(pending, creation, lease, context);
+    await writePendingEntries(pending, creation, lease, db);
   });
   if (outcome.kind === 'failed') throw cause;
   return requireCompleted(outcome);
@@ -87,9 +87,9 @@ export async function resume(
  *
  * @throws CommandError
  */
-export async function release(record: KeyRecord, decision: OperatorDecision, context: WorkflowContext): Promise<void> {
+export async function release(record: KeyRecord, decision: OperatorDecision, db: Database): Promise<void> {
   const { boq_list_id, document_id } = record;
-  const outcome = await takeStep(context, boq_list_id, { kind: 'released', document_id, ...decision });
+  const outcome = await takeStep(db, boq_list_id, { kind: 'released', document_id, ...decision });
   if (outcome.kind === 'completed') throw new CommandError('The lists are ready: there is nothing to release.');
   if (outcome.kind !== 'available') throw new CommandError(describeOutcome(outcome));
 }

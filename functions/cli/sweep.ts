@@ -66,14 +66,14 @@ export class Sweeper {
 
   /** Looks at the keys every `intervalMs`, and as soon as a lease expires, until the signal aborts. */
   async watch(intervalMs: number): Promise<void> {
-    const { clock, signal } = this.context;
+    const { clock, signal } = this.context.db;
     while (!signal.aborted) {
       let pauseMs = intervalMs;
       try {
         const nextExpiry = await this.#startDue();
         pauseMs = Math.min(intervalMs, Math.max(MIN_PAUSE_MS, nextExpiry - clock.now() + MIN_PAUSE_MS));
       } catch (error) {
-        if (!this.context.signal.aborted)
+        if (!this.context.db.signal.aborted)
           this.reporter.onWarning(`The keys could not be read: ${describeError(error)}`);
       }
       await clock.sleep(pauseMs, signal).catch(() => undefined);
@@ -83,10 +83,10 @@ export class Sweeper {
 
   /** Looks at the keys, and starts what is due and not at work. @returns when the next lease expires */
   async #startDue(): Promise<number> {
-    const read = () => listKeyRecords(this.context.db, ['processing', 'requires_review']);
-    const { records, unreadable } = await retry(read, this.context);
+    const { db } = this.context;
+    const { records, unreadable } = await retry(() => listKeyRecords(db, ['processing', 'requires_review']), db);
     for (const path of unreadable) this.#warnOfUnreadable(path);
-    const now = this.context.clock.now();
+    const now = db.clock.now();
     const expired = records.map((record) => expireLease(record, now));
     this.#waiting = expired
       .filter(({ status, document_id }) => status === 'requires_review' && !this.#running.has(document_id))
@@ -102,7 +102,7 @@ export class Sweeper {
   }
 
   #startWaiting(): void {
-    while (this.#running.size < this.options.concurrency && !this.context.signal.aborted) {
+    while (this.#running.size < this.options.concurrency && !this.context.db.signal.aborted) {
       const record = this.#waiting.shift();
       if (record === undefined) return;
       const { document_id } = record;
@@ -142,7 +142,7 @@ export class Sweeper {
     this.#tell(record, 'left', reason);
     if (this.options.dryRun) return;
     const event = { kind: 'inspected', attempt: {} } as const;
-    await takeStep(this.context, record.boq_list_id, event).catch(() => this.#reported.delete(record.document_id));
+    await takeStep(this.context.db, record.boq_list_id, event).catch(() => this.#reported.delete(record.document_id));
   }
 
   #tell({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import { systemClock } from './lib/clock';
 import { defineEndpoint } from './lib/http/endpoint';
 import { createPriceListLogger } from './lib/logging';
 import { MAX_PRICE_LISTS_BODY_BYTES } from './lib/payload-limits';
@@ -40,10 +39,7 @@ export const addPriceLists = defineEndpoint({
   handler: async ({ callContext, requestId }, submission) => {
     const { response, replayed } = await createPriceLists(submission, {
       db: getDatabase(callContext),
-      clock: systemClock,
-      random: Math.random,
       newToken: randomUUID,
-      signal: callContext.signal,
       requestId,
       log: createPriceListLogger(requestId),
     });

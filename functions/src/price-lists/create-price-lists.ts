@@ -58,7 +58,7 @@ export async function createPriceLists(
       await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));
     }
     const { creation } = attempt;
-    if (creation !== null) await writePendingEntries(toEntries(products), creation, lease, context);
+    if (creation !== null) await writePendingEntries(toEntries(products), creation, lease, db);
   });
   logOutcome(outcome, attempt, log);
   // Whatever became of the key meanwhile, its payload was this one: a mismatch would mislead the client.
@@ -82,11 +82,11 @@ async function claimKey(
   const listIds = { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) };
   const request = { info, attemptDraft, requestId, listIds, loadPayload };
   try {
-    return await retry(() => commitClaim(context, request), context);
+    return await retry(() => commitClaim(db, request), db);
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
     const event = { kind: 'inspected', attempt: attemptDraft } as const;
-    const outcome = await takeStep(withReserveTime(context), info.boq_list_id, event);
+    const outcome = await takeStep(withReserveTime(db), info.boq_list_id, event);
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }

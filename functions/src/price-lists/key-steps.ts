@@ -1,4 +1,4 @@
-import type { CommitWrites } from '../lib/firestore/database';
+import type { CommitWrites, Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import {
   readKey,
@@ -16,7 +16,6 @@ import type { ListStatus } from '../lib/schemas/responses';
 import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
 import { transition, type KeyEvent, type KeyOutcome, type SubmittedAttempt } from './key-state-machine';
 import { createListDocuments } from './list-documents';
-import type { WorkflowContext } from './workflow-context';
 
 /**
  * The steps of a key. Each reads the key record, applies an event, and commits what follows in one commit, on the
@@ -43,13 +42,12 @@ export interface ClaimRequest {
 
 /** Claims the key if it is available, in one try; one commit holds the key record, the request record, its payload and both lists. */
 export async function commitClaim(
-  context: WorkflowContext,
+  db: Database,
   { info, attemptDraft, requestId, listIds, loadPayload }: ClaimRequest,
 ): Promise<KeyOutcome> {
-  const { db, clock } = context;
-  const now = clock.now();
+  const now = db.clock.now();
   const { key, market } = await readKeyAndMarket(db, info);
-  const inspected = await commitTransition(context, key, { kind: 'inspected', attempt: attemptDraft }, now);
+  const inspected = await commitTransition(db, key, { kind: 'inspected', attempt: attemptDraft }, now);
   if (inspected.kind !== 'available') return inspected;
 
   const chunks = await loadPayload();
@@ -61,7 +59,7 @@ export async function commitClaim(
   };
   const attempt = { ...attemptDraft, payload_chunks: chunks.length, creation };
   const isComplete = creation === null && chunks.length <= MAX_CLAIM_CHUNKS;
-  return commitTransition(context, key, { kind: 'submitted', info, attempt, isComplete }, now, (writes, record) => {
+  return commitTransition(db, key, { kind: 'submitted', info, attempt, isComplete }, now, (writes, record) => {
     setRequestRecord(db, writes, record, info, requestId);
     for (const [i, data] of chunks.slice(0, MAX_CLAIM_CHUNKS).entries()) setPayloadChunk(db, writes, record, i, data);
     if (creation === null) return;
@@ -70,17 +68,17 @@ export async function commitClaim(
 }
 
 /** Takes one step of a key, and tries again after a transient error. */
-export const takeStep = (context: WorkflowContext, boqListId: string, event: KeyEvent): Promise<KeyOutcome> =>
-  retry(() => tryStep(context, boqListId, event), context);
+export const takeStep = (db: Database, boqListId: string, event: KeyEvent): Promise<KeyOutcome> =>
+  retry(() => tryStep(db, boqListId, event), db);
 
 /** The same in one try. */
-export async function tryStep(context: WorkflowContext, boqListId: string, event: KeyEvent): Promise<KeyOutcome> {
-  const now = context.clock.now();
-  return commitTransition(context, await readKey(context.db, boqListId), event, now);
+export async function tryStep(db: Database, boqListId: string, event: KeyEvent): Promise<KeyOutcome> {
+  const now = db.clock.now();
+  return commitTransition(db, await readKey(db, boqListId), event, now);
 }
 
 async function commitTransition(
-  { db, signal }: WorkflowContext,
+  db: Database,
   key: KeySnapshot,
   event: KeyEvent,
   now: number,
@@ -89,7 +87,7 @@ async function commitTransition(
   const { record, outcome } = transition(key.record, event, now);
   if (record === undefined || record === key.record) return outcome;
   // The workflow no longer waits for a try whose signal aborted, and may have acted on a later read.
-  signal.throwIfAborted();
+  db.signal.throwIfAborted();
   const listStatus = key.record?.status === 'processing' ? LIST_STATUSES[record.status] : null;
   await db.commit((writes) => {
     setKey(writes, key, record);

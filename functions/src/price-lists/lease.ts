@@ -26,13 +26,13 @@ export class Lease {
     private readonly context: WorkflowContext,
   ) {
     this.#expiresAt = attempt.lease_expires_at;
-    this.#pace = new Pace(context.clock);
+    this.#pace = new Pace(context.db);
     this.expect(0);
   }
 
   /** Starts the progress that renewals store. @param entries of both lists, still to write */
   expect(entries: number): void {
-    this.#progress = { entries_written: 0, entries_total: entries, started_at: this.context.clock.now() };
+    this.#progress = { entries_written: 0, entries_total: entries, started_at: this.context.db.clock.now() };
     this.advance(0);
   }
 
@@ -47,14 +47,13 @@ export class Lease {
       await this.keep();
       return fn();
     };
-    const runOnce = () => this.#pace.call(work, this.context.signal);
-    return retry(runOnce, { ...this.context, maxElapsedMs: Infinity });
+    return retry(() => this.#pace.call(work), this.context.db, Infinity);
   }
 
   /** @throws Error if another step was taken on the key, or the error of the renewal, which the retry around it handles */
   async keep(): Promise<void> {
     // A renewal that took long may leave a lease that is due again.
-    while (this.context.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
+    while (this.context.db.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
@@ -65,7 +64,7 @@ export class Lease {
   async #renew(): Promise<void> {
     const { attempt, context } = this;
     const event = { kind: 'renewed', attempt, progress: { ...this.#progress } } as const;
-    const outcome = await tryStep(context, attempt.boq_list_id, event);
+    const outcome = await tryStep(context.db, attempt.boq_list_id, event);
     if (outcome.kind !== 'owned') {
       throw new Error('another step was taken on the key after the lease of the attempt expired');
     }

@@ -1,4 +1,5 @@
 import { StoppedError } from '../lib/errors';
+import type { Database } from '../lib/firestore/database';
 import { writeEntryBatch, type Entries, type ListKind } from '../lib/repositories/price-lists';
 import { isTransient } from '../lib/firestore/retry';
 import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
@@ -22,12 +23,12 @@ export async function runAttempt(
   writeRest: (lease: Lease) => Promise<void>,
 ): Promise<{ outcome: KeyOutcome; cause?: unknown }> {
   const lease = new Lease(attempt, context);
-  const complete = () => tryStep(context, attempt.boq_list_id, { kind: 'completed', attempt, info });
+  const complete = () => tryStep(context.db, attempt.boq_list_id, { kind: 'completed', attempt, info });
   try {
     await writeRest(lease);
     return { outcome: await lease.run(complete) };
   } catch (cause) {
-    return { outcome: await failAttempt(attempt, cause, context), cause };
+    return { outcome: await failAttempt(attempt, cause, context.db), cause };
   }
 }
 
@@ -39,7 +40,7 @@ export async function writePendingEntries(
   pending: Entries,
   creation: Creation,
   lease: Lease,
-  { db }: WorkflowContext,
+  db: Database,
 ): Promise<void> {
   let stopped = false;
   lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
@@ -65,11 +66,11 @@ export async function writePendingEntries(
  * Fails an attempt that cannot go on, in the time reserved for it. Its completion may have taken effect, although the response
  * to it was lost: the outcome then is that.
  */
-async function failAttempt(attempt: KeyRecord, error: unknown, context: WorkflowContext): Promise<KeyOutcome> {
+async function failAttempt(attempt: KeyRecord, error: unknown, db: Database): Promise<KeyOutcome> {
   const reason = errorMessage(error);
-  const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, context.signal) } as const;
+  const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, db.signal) } as const;
   try {
-    return await takeStep(withReserveTime(context), attempt.boq_list_id, event);
+    return await takeStep(withReserveTime(db), attempt.boq_list_id, event);
   } catch (failure) {
     // The lease expires, and the next step on the key fails the attempt.
     return { kind: 'failed', reason: `${reason}; the failure could not be stored: ${errorMessage(failure)}` };

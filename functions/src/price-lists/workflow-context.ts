@@ -1,17 +1,12 @@
-import type { Clock } from '../lib/clock';
 import type { Database } from '../lib/firestore/database';
 import type { Progress } from '../lib/schemas/key-record';
 
 /** What an attempt depends on besides its submission. */
 export interface WorkflowContext {
+  /** Its signal aborts when the attempt has to stop, early enough for it to be failed in {@link FAILURE_RESERVE_MS}. */
   db: Database;
-  clock: Clock;
-  /** Uniform in [0, 1), like Math.random. */
-  random: () => number;
   /** Creates a token that no other attempt ever had. */
   newToken: () => string;
-  /** Aborts when the attempt has to stop, early enough for it to be failed in {@link FAILURE_RESERVE_MS}. */
-  signal: AbortSignal;
   /** Told how many entries of an attempt are written, at the start and after each batch. */
   onProgress?: (progress: Pick<Progress, 'entries_written' | 'entries_total'>) => void;
 }
@@ -22,8 +17,8 @@ export const FAILURE_RESERVE_MS = 45_000;
 /** Milliseconds of a request's time that are kept for the response, after those for failing the attempt. */
 export const RESPONSE_RESERVE_MS = 15_000;
 
-/** The context with the reserved time in place of what is left of the attempt's own. */
-export const withReserveTime = (context: WorkflowContext): WorkflowContext => ({
-  ...context,
+/** The database with the reserved time in place of what is left of the attempt's own. */
+export const withReserveTime = (db: Database): Database => ({
+  ...db,
   signal: AbortSignal.timeout(FAILURE_RESERVE_MS),
 });

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { getKeyRecord } from '../../cli/stored-records';
 import { resume } from '../../cli/review';
-import { systemClock } from '../../src/lib/clock';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
@@ -73,17 +72,10 @@ describe.each(versions)('records of %s', (file) => {
   });
 
   test.each(['requires-review', 'processing'])('the attempt %s is resumed from its stored payload', async (key) => {
-    const signal = AbortSignal.timeout(20_000);
-    const db = getDatabase(createCallContext(signal));
+    const db = getDatabase(createCallContext(AbortSignal.timeout(20_000)));
     const record = await getKeyRecord(db, key);
     if (record?.creation == null) throw new Error(`${key} is not among the records`);
-    const run = {
-      db,
-      clock: systemClock,
-      random: Math.random,
-      newToken: () => 'operator',
-      signal,
-    };
+    const run = { db, newToken: () => 'operator' };
     const { response } = await resume(record, { by: 'test', reason: 'upgrade', maxResumes: null }, run);
 
     expect((await addPriceLists(key)).text).toBe(response);

@@ -1,5 +1,5 @@
 import type { Firestore } from 'firebase-admin/firestore';
-import { systemClock } from '../../src/lib/clock';
+import { systemClock, type Clock } from '../../src/lib/clock';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
@@ -13,12 +13,10 @@ const quiet = { onResult: () => undefined, onWarning: () => undefined };
 export function createOperatorContext(db: Firestore, afterMs = 0): WorkflowContext {
   const { signal } = new AbortController();
   let tokens = 0;
+  const clock: Clock = { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) };
   return {
-    db: createDatabase(db, createCallContext(signal)),
-    clock: { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) },
-    random: Math.random,
+    db: createDatabase(db, { ...createCallContext(signal), clock }),
     newToken: () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`,
-    signal,
   };
 }
 
@@ -31,8 +29,8 @@ export async function resolveAfterLease(
   key: string,
 ): Promise<void> {
   const context = createOperatorContext(db, LEASE_DURATION_MS + 60_000);
-  const record = await requireKeyRecord(key, context);
+  const record = await requireKeyRecord(key, context.db);
   if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, context);
-  else if (how === 'release') await release(record, decision, context);
+  else if (how === 'release') await release(record, decision, context.db);
   else await new Sweeper(context, { maxResumes: 3, dryRun: false, concurrency: 1 }, quiet).sweepOnce();
 }

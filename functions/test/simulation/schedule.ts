@@ -152,9 +152,9 @@ class Schedule {
     const timeoutMs = pick([HOUR, HOUR, 5 * SECOND, 10 * MINUTE]);
     const self = this.world.process(name);
     for (const pause of pauses) {
-      await self.clock.sleep(pause, NEVER);
+      await self.db.clock.sleep(pause, NEVER);
       // A client that disconnects gets nothing; the process goes on without it.
-      await Promise.race([this.#sendRequest(submission), self.clock.sleep(timeoutMs, NEVER)]);
+      await Promise.race([this.#sendRequest(submission), self.db.clock.sleep(timeoutMs, NEVER)]);
     }
   }
 
@@ -187,11 +187,8 @@ class Schedule {
   #createContext(process: Process, signal: AbortSignal): CreationContext {
     const quiet = () => undefined;
     return {
-      db: process.db,
-      clock: process.clock,
-      random: () => this.#random.next(),
+      db: { ...process.db, signal },
       newToken: () => process.name,
-      signal,
       requestId: process.name,
       log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
     };
@@ -202,7 +199,7 @@ class Schedule {
     for (const key of this.#keys) {
       const record = this.#history.now(key);
       if (record?.status !== 'processing' || record.owner !== process.name) continue;
-      if (process.clock.now() < record.lease_expires_at) continue;
+      if (process.db.clock.now() < record.lease_expires_at) continue;
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
     }
   }
@@ -213,7 +210,7 @@ class Schedule {
     const self = this.world.process(name);
     const times = integer(1, 4);
     for (let i = 1; i <= times; i += 1) {
-      await self.clock.sleep(pick([SECOND, MINUTE, 30 * MINUTE]), NEVER);
+      await self.db.clock.sleep(pick([SECOND, MINUTE, 30 * MINUTE]), NEVER);
       await this.#resolve(pick(this.#keys), pick(['resume', 'release'] as const), `${name}-${i}`);
     }
   }
@@ -224,9 +221,9 @@ class Schedule {
     try {
       await this.world.run(process, BUDGET_MS, async (signal) => {
         const context = this.#createContext(process, signal);
-        const record = await requireKeyRecord(key, context);
+        const record = await requireKeyRecord(key, context.db);
         if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, context);
-        else await release(record, decision, context);
+        else await release(record, decision, context.db);
       });
       this.world.note(process, `${how}d ${key}`);
       this.#count(`${how}d`);
@@ -244,7 +241,7 @@ class Schedule {
     const self = this.world.process(name);
     const times = integer(1, 6);
     for (let i = 1; i <= times; i += 1) {
-      await self.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
+      await self.db.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
       await this.#sweep(`${name}-${i}`, { maxResumes: pick([1, 3]), dryRun: chance(0.1), concurrency: 1 });
     }
   }

@@ -1,5 +1,4 @@
 import type { Firestore } from 'firebase-admin/firestore';
-import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
@@ -57,7 +56,6 @@ export interface Process {
   stop: (() => void) | undefined;
   stopped: boolean;
   readonly db: Database;
-  readonly clock: Clock;
 }
 
 interface Waiting {
@@ -122,27 +120,28 @@ export class Simulator {
       permanent: false,
       stop: undefined,
       stopped: false,
-      clock: {
-        now: () => this.now + skew,
-        sleep: (ms, signal) => {
-          signal.throwIfAborted();
-          return new Promise((resolve, reject) => {
-            const abort = () => reject(signal.reason as Error);
-            const wake = () => {
-              signal.removeEventListener('abort', abort);
-              resolve();
-              return Promise.resolve();
-            };
-            this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go: wake });
-            signal.addEventListener('abort', abort, { once: true });
-          });
-        },
-      },
       db: {
         firestore: this.firestore,
         signal: real.signal,
         callCount: 0,
         documentCount: 0,
+        random: () => this.random.next(),
+        clock: {
+          now: () => this.now + skew,
+          sleep: (ms, signal) => {
+            signal.throwIfAborted();
+            return new Promise((resolve, reject) => {
+              const abort = () => reject(signal.reason as Error);
+              const wake = () => {
+                signal.removeEventListener('abort', abort);
+                resolve();
+                return Promise.resolve();
+              };
+              this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go: wake });
+              signal.addEventListener('abort', abort, { once: true });
+            });
+          },
+        },
         getAll: (...documents) =>
           this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
         commit: (fill) =>

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock';
+import type { CallContext } from '../call-context';
 import { isOverload } from './retry';
 
 const INITIAL_PAUSE_MS = 100;
@@ -15,11 +15,11 @@ const MIN_PAUSE_MS = 10;
 export class Pace {
   #pauseMs = 0;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly context: CallContext) {}
 
   /** Calls `fn` after the current pause. */
-  async call<T>(fn: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (this.#pauseMs > 0) await this.clock.sleep(this.#pauseMs, signal);
+  async call<T>(fn: () => Promise<T>): Promise<T> {
+    if (this.#pauseMs > 0) await this.context.clock.sleep(this.#pauseMs, this.context.signal);
     try {
       const result = await fn();
       this.#pauseMs = shortenPause(this.#pauseMs);

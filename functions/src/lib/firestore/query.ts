@@ -1,19 +1,15 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { CallContext } from '../call-context';
-import { systemClock } from '../clock';
 import { CALL_TIMEOUTS_MS, getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { runOutsideDomain } from './node-domain';
-import { Backoff, isTransient, type RetryOptions } from './retry';
+import { Backoff, isTransient } from './retry';
 
 /** One asynchronous step per message would cost as much as everything else. */
 const MESSAGES_PER_BATCH = 128;
 
 /** Ends a batch early: a document can have a mebibyte. */
 const MAX_BATCH_BYTES = 1024 * 1024;
-
-/** Time and chance of the pauses between tries. */
-export type StreamOptions = Pick<RetryOptions, 'clock' | 'random'>;
 
 /**
  * Streams the records of a query's documents, each with its id, in batches as they arrive, at the pace of the consumer.
@@ -27,11 +23,10 @@ export async function* streamQuery<T>(
   context: CallContext,
   query: QuerySpec,
   toRecord: (stored: StoredFields) => T,
-  options: StreamOptions = { clock: systemClock, random: Math.random },
 ): AsyncGenerator<[id: string, record: T][]> {
   const { signal } = context;
   const { client, documentsPath, prepareCall } = await getConnection();
-  let backoff = new Backoff({ ...options, signal });
+  let backoff = new Backoff(context);
   let request = encodeRunQueryRequest(documentsPath, query);
   for (;;) {
     signal.throwIfAborted();
@@ -59,7 +54,7 @@ export async function* streamQuery<T>(
       if (!isTransient(error)) throw error;
       if (last !== undefined) {
         request = encodeRunQueryRequest(documentsPath, query, last);
-        backoff = new Backoff({ ...options, signal });
+        backoff = new Backoff(context);
       }
       await backoff.wait(error);
     } finally {

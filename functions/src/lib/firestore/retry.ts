@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import { abortable, type Clock } from '../clock';
+import type { CallContext } from '../call-context';
+import { abortable } from '../clock';
 
 /**
  * Retries of calls to Firestore after transient errors. Only for calls that may be executed twice: reads, writes of fixed
@@ -29,28 +30,20 @@ const MAX_DELAY_MS = 5_000;
 /** Covers an outage of nearly a minute, and a connection that died silently. */
 const MAX_ELAPSED_MS = 60_000;
 
-export interface RetryOptions {
-  clock: Clock;
-  /** Uniform in [0, 1), like Math.random. */
-  random: () => number;
-  signal: AbortSignal;
-  /** No try starts later than this after the first; Infinity to retry until the signal aborts. Default: 60 s. */
-  maxElapsedMs?: number;
-}
-
 /**
  * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms to 5 s.
  *
  * Ends with the signal's reason as soon as it aborts, even during a try, whose effect is then unknown. A try of several calls
  * looks at the signal between them.
  *
+ * @param maxElapsedMs no try starts later than this after the first, by default 60 s; Infinity: until the signal aborts
  * @throws the last error
  */
-export async function retry<T>(fn: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const backoff = new Backoff(options);
+export async function retry<T>(fn: () => Promise<T>, context: CallContext, maxElapsedMs?: number): Promise<T> {
+  const backoff = new Backoff(context, maxElapsedMs);
   for (;;) {
     try {
-      return await abortable(options.signal, fn);
+      return await abortable(context.signal, fn);
     } catch (error) {
       if (!(isTransient(error) || CONFLICT_CODES.has(getCode(error)))) throw error;
       await backoff.wait(error);
@@ -63,14 +56,16 @@ export class Backoff {
   #failures = 0;
   readonly #retryUntil: number;
 
-  constructor(private readonly options: RetryOptions) {
-    const { clock, maxElapsedMs = MAX_ELAPSED_MS } = options;
-    this.#retryUntil = clock.now() + maxElapsedMs;
+  constructor(
+    private readonly context: CallContext,
+    maxElapsedMs = MAX_ELAPSED_MS,
+  ) {
+    this.#retryUntil = context.clock.now() + maxElapsedMs;
   }
 
   /** Waits before the next try. @throws `error` if there is no time for one; the signal's reason when that aborts */
   async wait(error: unknown): Promise<void> {
-    const { clock, random, signal } = this.options;
+    const { clock, random, signal } = this.context;
     const delayMs = getBackoffMs(this.#failures, isOverload(error), random);
     this.#failures += 1;
     if (clock.now() + delayMs > this.#retryUntil) throw error;

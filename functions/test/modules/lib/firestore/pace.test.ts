@@ -1,3 +1,4 @@
+import { createCallContext } from '../../../../src/lib/call-context';
 import { Pace } from '../../../../src/lib/firestore/pace';
 import { ManualClock } from '../../../support/clock';
 
@@ -8,12 +9,12 @@ const outage = Object.assign(new Error('UNAVAILABLE'), { code: 14 });
 /** Makes calls that end as given, undefined for success. @returns the pause before each of them, in ms */
 async function getPauses(outcomes: readonly (Error | undefined)[]): Promise<number[]> {
   const clock = new ManualClock(0);
-  const pace = new Pace(clock);
+  const pace = new Pace({ ...createCallContext(NEVER), clock });
   const pauses: number[] = [];
   for (const error of outcomes) {
     const start = clock.now();
     const call = () => (error === undefined ? Promise.resolve('done') : Promise.reject(error));
-    const outcome = await pace.call(call, NEVER).catch((cause: unknown) => cause);
+    const outcome = await pace.call(call).catch((cause: unknown) => cause);
     expect(outcome).toBe(error ?? 'done');
     pauses.push(clock.now() - start);
   }

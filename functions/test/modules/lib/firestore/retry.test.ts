@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { retry, type RetryOptions } from '../../../../src/lib/firestore/retry';
+import { createCallContext, type CallContext } from '../../../../src/lib/call-context';
+import { retry } from '../../../../src/lib/firestore/retry';
+import type { Clock } from '../../../../src/lib/clock';
 import { ManualClock } from '../../../support/clock';
 
 const NEVER = new AbortController().signal;
@@ -9,13 +11,15 @@ const CONFLICT = [6, 9];
 const PERMANENT = [3, 5, 7, 11, 12, 15, undefined];
 const RESOURCE_EXHAUSTED = 8;
 
+const createContext = (clock: Clock, signal = NEVER) => ({ ...createCallContext(signal), clock, random: () => 0 });
+
 const createError = (code: number | undefined) =>
   Object.assign(new Error(`code ${code ?? 'none'}`), code === undefined ? {} : { code });
 
 /** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
 async function retryFailing(
   codes: readonly (number | undefined)[],
-  { tryMs = 0, ...options }: Partial<RetryOptions> & { tryMs?: number } = {},
+  { tryMs = 0, maxElapsedMs, ...context }: Partial<CallContext> & { tryMs?: number; maxElapsedMs?: number } = {},
 ) {
   const clock = new ManualClock(1_000);
   let tries = 0;
@@ -26,7 +30,7 @@ async function retryFailing(
     tries += 1;
     return fails ? Promise.reject(createError(code)) : Promise.resolve('done');
   };
-  const outcome = await retry(call, { clock, random: () => 0, signal: NEVER, ...options }).catch(
+  const outcome = await retry(call, { ...createContext(clock), ...context }, maxElapsedMs).catch(
     (error: unknown) => error,
   );
   return { outcome, tries, slept: clock.slept };
@@ -53,8 +57,7 @@ describe('retry', () => {
 
   test('throws an error that is not from Firestore at once', async () => {
     const call = () => Promise.reject(new TypeError('a bug'));
-    const options = { clock: new ManualClock(0), random: () => 0, signal: NEVER };
-    await expect(retry(call, options)).rejects.toThrow('a bug');
+    await expect(retry(call, createContext(new ManualClock(0)))).rejects.toThrow('a bug');
   });
 
   test('succeeds after an outage of 55 s, with pauses of at most 5 s', async () => {
@@ -97,7 +100,7 @@ describe('retry', () => {
   test('rejects with the reason of the signal during a try', async () => {
     const timeout = new AbortController();
     const call = () => new Promise<never>(() => undefined);
-    const ended = retry(call, { clock: new ManualClock(0), random: () => 0, signal: timeout.signal });
+    const ended = retry(call, createContext(new ManualClock(0), timeout.signal));
     timeout.abort(new Error('timeout'));
     await expect(ended).rejects.toThrow('timeout');
   });
@@ -110,6 +113,6 @@ describe('retry', () => {
       return Promise.reject(new DOMException(String(signal.aborted), 'AbortError'));
     });
     const call = () => Promise.reject(createError(14));
-    await expect(retry(call, { clock, random: () => 0, signal: timeout.signal })).rejects.toThrow('timeout');
+    await expect(retry(call, createContext(clock, timeout.signal))).rejects.toThrow('timeout');
   });
 });
