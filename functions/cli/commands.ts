@@ -136,9 +136,8 @@ async function confirmResume(records: readonly KeyRecord[], { yes }: Options, { 
 
 async function resumeKey(record: KeyRecord, values: Options, context: CommandContext): Promise<void> {
   const { terminal } = context;
-  const onProgress: WorkflowContext['onProgress'] = (progress) => terminal.drawProgress(progress);
   const decision = { by: getOperatorName(values), reason: values.reason ?? null, maxResumes: null };
-  const { response } = await resume(record, decision, { ...context, onProgress });
+  const { response } = await resume(record, decision, context, (progress) => terminal.drawProgress(progress));
   const text = escapeJsonControls(response);
   terminal.print(values.json === true ? `${text}\n` : `Ready. From now on the client gets:\n\n  ${text}\n`);
 }

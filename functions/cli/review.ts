@@ -60,23 +60,23 @@ export async function loadStoredPayload(db: Database, attempt: Attempt): Promise
 export async function resume(
   record: KeyRecord,
   decision: ResumeDecision,
-  context: WorkflowContext,
+  { db, newToken }: WorkflowContext,
+  onProgress?: Parameters<typeof writePendingEntries>[4],
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
-  const { db } = context;
   const payload = await retry(() => loadStoredPayload(db, record), db);
   if (payload.kind === 'invalid') throw new InvalidPayloadError(describeInvalidPayload(payload.reason));
 
-  const attempt = { owner: context.newToken() };
+  const attempt = { owner: newToken() };
   const taken = await takeStep(db, boq_list_id, { kind: 'resumed', document_id, attempt, ...decision });
   if (taken.kind !== 'owned') return requireCompleted(taken);
 
   const { info, products } = payload.submission;
-  const { outcome, cause } = await runAttempt(taken.record, info, context, async (lease) => {
+  const { outcome, cause } = await runAttempt(taken.record, info, db, async (lease) => {
     const { creation } = record;
     if (creation === null) return;
     const pending = await lease.run(() => findPendingEntries(db, creation, products, lease));
-    await writePendingEntries(pending, creation, lease, db);
+    await writePendingEntries(pending, creation, lease, db, onProgress);
   });
   if (outcome.kind === 'failed') throw cause;
   return requireCompleted(outcome);

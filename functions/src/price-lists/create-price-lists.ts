@@ -52,7 +52,7 @@ export async function createPriceLists(
   const { info, products } = submission;
   const attempt = claimed.record;
   log.claimed(attempt);
-  const { outcome, cause } = await runAttempt(attempt, info, context, async (lease) => {
+  const { outcome, cause } = await runAttempt(attempt, info, db, async (lease) => {
     for (const [index, data] of (await loadPayload()).entries()) {
       if (index < MAX_CLAIM_CHUNKS) continue;
       await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));

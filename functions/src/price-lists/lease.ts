@@ -1,9 +1,9 @@
+import type { Database } from '../lib/firestore/database';
 import { Pace } from '../lib/firestore/pace';
 import { retry } from '../lib/firestore/retry';
 import { LEASE_DURATION_MS } from '../lib/runtime-options';
-import type { KeyRecord } from '../lib/schemas/key-record';
+import type { KeyRecord, Progress } from '../lib/schemas/key-record';
 import { tryStep } from './key-steps';
-import type { WorkflowContext } from './workflow-context';
 
 /** The part of a lease that passes between two renewals. What is left covers the longest commit and clocks that differ. */
 const RENEWAL_FRACTION = 2 / 5;
@@ -19,26 +19,16 @@ export class Lease {
   #expiresAt: number;
   #renewal: Promise<void> | undefined;
   readonly #pace: Pace;
-  #progress = { entries_written: 0, entries_total: 0, started_at: 0 };
+  /** Stored by each renewal. */
+  progress: Omit<Progress, 'measured_at'>;
 
   constructor(
     private readonly attempt: KeyRecord,
-    private readonly context: WorkflowContext,
+    private readonly db: Database,
   ) {
     this.#expiresAt = attempt.lease_expires_at;
-    this.#pace = new Pace(context.db);
-    this.expect(0);
-  }
-
-  /** Starts the progress that renewals store. @param entries of both lists, still to write */
-  expect(entries: number): void {
-    this.#progress = { entries_written: 0, entries_total: entries, started_at: this.context.db.clock.now() };
-    this.advance(0);
-  }
-
-  advance(entries: number): void {
-    this.#progress.entries_written += entries;
-    this.context.onProgress?.(this.#progress);
+    this.#pace = new Pace(db);
+    this.progress = { entries_written: 0, entries_total: 0, started_at: db.clock.now() };
   }
 
   /** Calls `fn`, and again after a transient error until the signal aborts, as an outage costs time, not the attempt. */
@@ -47,13 +37,13 @@ export class Lease {
       await this.keep();
       return fn();
     };
-    return retry(() => this.#pace.call(work), this.context.db, Infinity);
+    return retry(() => this.#pace.call(work), this.db, Infinity);
   }
 
   /** @throws Error if another step was taken on the key, or the error of the renewal, which the retry around it handles */
   async keep(): Promise<void> {
     // A renewal that took long may leave a lease that is due again.
-    while (this.context.db.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
+    while (this.db.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
@@ -62,9 +52,8 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    const { attempt, context } = this;
-    const event = { kind: 'renewed', attempt, progress: { ...this.#progress } } as const;
-    const outcome = await tryStep(context.db, attempt.boq_list_id, event);
+    const { attempt, db, progress } = this;
+    const outcome = await tryStep(db, attempt.boq_list_id, { kind: 'renewed', attempt, progress: { ...progress } });
     if (outcome.kind !== 'owned') {
       throw new Error('another step was taken on the key after the lease of the attempt expired');
     }

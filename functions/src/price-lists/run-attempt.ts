@@ -4,11 +4,11 @@ import { writeEntryBatch, type Entries, type ListKind } from '../lib/repositorie
 import { isTransient } from '../lib/firestore/retry';
 import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Creation, FailureCause, KeyRecord } from '../lib/schemas/key-record';
+import type { Creation, FailureCause, KeyRecord, Progress } from '../lib/schemas/key-record';
 import { takeStep, tryStep } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { Lease } from './lease';
-import { withReserveTime, type WorkflowContext } from './workflow-context';
+import { withReserveTime } from './workflow-context';
 
 /**
  * Carries an attempt to its end, for the request that claimed it and for a resume: has the rest written under its lease, and
@@ -19,31 +19,36 @@ import { withReserveTime, type WorkflowContext } from './workflow-context';
 export async function runAttempt(
   attempt: KeyRecord,
   info: PriceListInfo,
-  context: WorkflowContext,
+  db: Database,
   writeRest: (lease: Lease) => Promise<void>,
 ): Promise<{ outcome: KeyOutcome; cause?: unknown }> {
-  const lease = new Lease(attempt, context);
-  const complete = () => tryStep(context.db, attempt.boq_list_id, { kind: 'completed', attempt, info });
+  const lease = new Lease(attempt, db);
+  const complete = () => tryStep(db, attempt.boq_list_id, { kind: 'completed', attempt, info });
   try {
     await writeRest(lease);
     return { outcome: await lease.run(complete) };
   } catch (cause) {
-    return { outcome: await failAttempt(attempt, cause, context.db), cause };
+    return { outcome: await failAttempt(attempt, cause, db), cause };
   }
 }
 
 /**
  * Writes entries of both lists side by side, each list batch by batch. When one list fails, the other stops after its
  * current batch, so that no call is under way when the attempt is failed.
+ *
+ * @param onProgress told how many entries are written, at the start and after each batch
  */
 export async function writePendingEntries(
   pending: Entries,
   creation: Creation,
   lease: Lease,
   db: Database,
+  onProgress?: (progress: Pick<Progress, 'entries_written' | 'entries_total'>) => void,
 ): Promise<void> {
   let stopped = false;
-  lease.expect(pending.expected_forward_cost.ids.length + pending.price_list.ids.length);
+  const entries_total = pending.expected_forward_cost.ids.length + pending.price_list.ids.length;
+  lease.progress = { entries_written: 0, entries_total, started_at: db.clock.now() };
+  onProgress?.(lease.progress);
   const write = async (kind: ListKind) => {
     const { ids, prices } = pending[kind];
     try {
@@ -51,7 +56,8 @@ export async function writePendingEntries(
         const end = start + MAX_ENTRIES_PER_COMMIT;
         const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
         await lease.run(() => writeEntryBatch(db, kind, creation, batch));
-        lease.advance(batch.ids.length);
+        lease.progress.entries_written += batch.ids.length;
+        onProgress?.(lease.progress);
       }
     } catch (error) {
       stopped = true;

@@ -1,5 +1,4 @@
 import type { Database } from '../lib/firestore/database';
-import type { Progress } from '../lib/schemas/key-record';
 
 /** What an attempt depends on besides its submission. */
 export interface WorkflowContext {
@@ -7,8 +6,6 @@ export interface WorkflowContext {
   db: Database;
   /** Creates a token that no other attempt ever had. */
   newToken: () => string;
-  /** Told how many entries of an attempt are written, at the start and after each batch. */
-  onProgress?: (progress: Pick<Progress, 'entries_written' | 'entries_total'>) => void;
 }
 
 /** Milliseconds of a request's time that are kept for failing its attempt. */

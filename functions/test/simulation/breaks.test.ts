@@ -48,8 +48,8 @@ const breaks: Record<string, Break> = {
   },
   'a renewal that is never due': {
     file: LEASE,
-    line: 'while (this.context.db.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {',
-    broken: 'while (this.context.db.clock.now() < 0) {',
+    line: 'while (this.db.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {',
+    broken: 'while (this.db.clock.now() < 0) {',
     caught: /writes entries after its lease expired/,
   },
   'a sweep, like every other step, that ignores the lease': {
