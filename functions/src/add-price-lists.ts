@@ -36,9 +36,9 @@ export const addPriceLists = defineEndpoint({
       return createPriceListParser();
     },
   },
-  handler: async ({ callContext, requestId }, submission) => {
+  handler: async (context, submission, requestId) => {
     const { response, replayed } = await createPriceLists(submission, {
-      db: getDatabase(callContext),
+      db: getDatabase(context),
       newToken: randomUUID,
       requestId,
       log: createPriceListLogger(requestId),

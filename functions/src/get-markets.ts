@@ -7,5 +7,5 @@ export const getMarkets = defineEndpoint({
   name: 'getMarkets',
   method: 'GET',
   runtimeOptions: listOptions,
-  handler: ({ callContext }) => ({ body: streamRecordMap('markets', readMarkets(callContext)) }),
+  handler: (context) => ({ body: streamRecordMap('markets', readMarkets(context)) }),
 });

@@ -9,5 +9,5 @@ export const getOrdersByTeam = defineEndpoint({
   method: 'POST',
   runtimeOptions: rangeOptions,
   body: defineReadBody(ordersByTeamRequestSchema),
-  handler: ({ callContext }, request) => ({ body: streamRecordMap('orders', readOrders(callContext, request)) }),
+  handler: (context, request) => ({ body: streamRecordMap('orders', readOrders(context, request)) }),
 });

@@ -7,5 +7,5 @@ export const getTeams = defineEndpoint({
   name: 'getTeams',
   method: 'GET',
   runtimeOptions: listOptions,
-  handler: ({ callContext }) => ({ body: streamRecordMap('teams', readTeams(callContext)) }),
+  handler: (context) => ({ body: streamRecordMap('teams', readTeams(context)) }),
 });

@@ -8,5 +8,5 @@ export const getWarehouses = defineEndpoint({
   method: 'GET',
   runtimeOptions: listOptions,
   cors: true,
-  handler: ({ callContext }) => ({ body: streamRecordMap('warehouses', readWarehouses(callContext)) }),
+  handler: (context) => ({ body: streamRecordMap('warehouses', readWarehouses(context)) }),
 });

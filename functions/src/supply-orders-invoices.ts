@@ -9,7 +9,7 @@ export const supplyOrdersInvoices = defineEndpoint({
   method: 'POST',
   runtimeOptions: rangeOptions,
   body: defineReadBody(supplyOrdersInvoicesRequestSchema),
-  handler: ({ callContext }, request) => ({
-    body: streamRecordArray('supply_orders', readSupplyOrders(callContext, request)),
+  handler: (context, request) => ({
+    body: streamRecordArray('supply_orders', readSupplyOrders(context, request)),
   }),
 });

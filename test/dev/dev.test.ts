@@ -148,7 +148,7 @@ test('with --inspect, a debugger stops in the source file of a reloaded build', 
   const client = await connectDebugger(local.output);
   const source = join(folder, TEAMS);
   editFile(source, 'export const', 'globalThis.inspected = () => {\n  debugger;\n};\nexport const');
-  editFile(source, 'handler: ({ callContext }) =>', 'handler: ({ callContext }) => globalThis.inspected() ??');
+  editFile(source, 'handler: (context) =>', 'handler: (context) => globalThis.inspected() ??');
   await waitFor(() => local.output.stdout.includes('Reloaded in'));
 
   const paused = client.next('Debugger.paused');

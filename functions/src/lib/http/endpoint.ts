@@ -27,13 +27,6 @@ import { shutdown, stopOnSigterm } from './shutdown';
  *     log           one line
  */
 
-/** What a handler receives besides the body. */
-export interface RequestContext {
-  /** Counts the calls to Firestore. Its signal aborts when the handler's time is up or the instance stops. */
-  callContext: CallContext;
-  requestId: string;
-}
-
 /** The response of a successful handler, and what is logged of it. */
 export interface HandlerResult {
   body: OutgoingResponse['body'];
@@ -69,13 +62,15 @@ interface Endpoint<Body> extends OperationInfo<Body> {
   timeoutMarginMs?: number;
   /** What a stopping instance does with a request: by default it may finish, as long as there is time. */
   onShutdown?: 'finish' | 'abort';
-  handler: (context: RequestContext, body: Body) => Promise<HandlerResult> | HandlerResult;
+  handler: (context: CallContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
 }
 
 interface Exchange {
   request: RequestWithRawBody;
   response: ServerResponse;
-  context: RequestContext;
+  /** Its signal aborts when the handler's time is up or the instance stops. */
+  context: CallContext;
+  requestId: string;
   /** What the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
 }
@@ -103,9 +98,10 @@ async function handleRequest<Body>(
   const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
   const createReason = () => new Error('the time for the request is up');
   const { signal, cancel } = createTimeout(timeLimitMs, createReason, shutdown.steps[onShutdown].signal);
-  const context = { callContext: createCallContext(signal), requestId: resolveRequestId(request) };
-  const exchange: Exchange = { request, response, context, logFields: {} };
-  setCommonHeaders(response, context.requestId);
+  const context = createCallContext(signal);
+  const requestId = resolveRequestId(request);
+  const exchange: Exchange = { request, response, context, requestId, logFields: {} };
+  setCommonHeaders(response, requestId);
 
   let result: HandlerResult | undefined;
   let error: ApiError | undefined;
@@ -119,13 +115,13 @@ async function handleRequest<Body>(
   }
   logRequest({
     operation: endpoint.name,
-    request_id: context.requestId,
+    request_id: requestId,
     method: request.method ?? '',
     // An error may come after the response has begun, or after the client has gone: the log has its own status.
     status: error === undefined ? response.statusCode : ERROR_DEFINITIONS[error.code].status,
     duration_ms: Math.round(performance.now() - startedAt),
-    firestore_calls: context.callContext.callCount,
-    count: result && (result.count ?? context.callContext.documentCount),
+    firestore_calls: context.callCount,
+    count: result && (result.count ?? context.documentCount),
     replayed: result?.replayed,
     ...exchange.logFields,
     error,
@@ -157,7 +153,7 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
   authenticate(exchange);
   // The handler of a GET takes no body.
   const body = endpoint.body === undefined ? (undefined as Body) : await readRequestBody(endpoint.body, exchange);
-  const result = await endpoint.handler(exchange.context, body);
+  const result = await endpoint.handler(exchange.context, body, exchange.requestId);
   await sendResponse(request, response, { status: 200, ...result });
   return result;
 }
@@ -193,7 +189,7 @@ function readRequestBody<Body>(
   { maxBytes, timeoutMs, createParser }: RequestBody<Body>,
   { request, context }: Exchange,
 ): Promise<Body> {
-  const { signal, cancel } = createTimeout(timeoutMs, createBodyTimeoutError, context.callContext.signal);
+  const { signal, cancel } = createTimeout(timeoutMs, createBodyTimeoutError, context.signal);
   return readBody(request, createParser(), { maxBytes, signal }).finally(cancel);
 }
 
