@@ -4,7 +4,7 @@ import { newDocumentId, setPayloadChunk, toEntries } from '../lib/repositories/p
 import { retry } from '../lib/firestore/retry';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { commitClaim, MAX_CLAIM_CHUNKS, takeStep, type ClaimRequest } from './key-steps';
+import { commitClaim, MAX_CLAIM_CHUNKS, takeStep } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { compressToChunks, computeFingerprint } from './payload';
 import { runAttempt, writePendingEntries } from './run-attempt';
@@ -67,22 +67,19 @@ export async function createPriceLists(
 
 async function claimKey(
   submission: PriceListSubmission,
-  loadPayload: ClaimRequest['loadPayload'],
-  context: CreationContext,
+  loadPayload: () => Promise<Buffer[]>,
+  { db, newToken, requestId }: CreationContext,
 ): Promise<KeyOutcome> {
   const { info, products } = submission;
-  const { db, requestId } = context;
   const attemptDraft = {
-    owner: context.newToken(),
+    owner: newToken(),
     fingerprint: computeFingerprint(submission),
     products_count: products.ids.length,
     market_id: info.market_id,
     document_id: newDocumentId(db),
   };
-  const listIds = { expected_forward_cost_id: newDocumentId(db), price_list_id: newDocumentId(db) };
-  const request = { info, attemptDraft, requestId, listIds, loadPayload };
   try {
-    return await retry(() => commitClaim(db, request), db);
+    return await retry(() => commitClaim(db, info, attemptDraft, requestId, loadPayload), db);
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
     const event = { kind: 'inspected', attempt: attemptDraft } as const;

@@ -1,6 +1,7 @@
 import type { CommitWrites, Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import {
+  newDocumentId,
   readKey,
   readKeyAndMarket,
   setKey,
@@ -11,7 +12,7 @@ import {
   type KeySnapshot,
 } from '../lib/repositories/price-lists';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Creation, KeyRecord } from '../lib/schemas/key-record';
+import type { KeyRecord } from '../lib/schemas/key-record';
 import type { ListStatus } from '../lib/schemas/responses';
 import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
 import { transition, type KeyEvent, type KeyOutcome, type SubmittedAttempt } from './key-state-machine';
@@ -21,29 +22,25 @@ import { createListDocuments } from './list-documents';
  * The steps of a key. Each reads the key record, applies an event, and commits what follows in one commit, on the
  * precondition that the record is unchanged since the read; see docs/decisions/0008-conditional-commits.md.
  *
- * Each may be tried again: ids and tokens are created outside, and a repeated try recognizes by the owner token what an
- * earlier one wrote.
+ * Each may be tried again: the id of an attempt and its owner token are created outside, and a repeated try recognizes by
+ * the token what an earlier one wrote, such as the ids of the lists.
  */
 
 /** Chunks of the payload in the claim's commit. Firestore's limit is 10 MiB, and for the key record among it 1 MiB. */
 export const MAX_CLAIM_CHUNKS = 9;
 
-export interface ClaimRequest {
-  info: PriceListInfo;
-  /** The attempt without what its market and its payload decide. */
-  attemptDraft: Omit<SubmittedAttempt, 'creation' | 'payload_chunks'>;
-  /** Stored with the request record. */
-  requestId: string;
-  /** Ids of the lists, used if a market matches. */
-  listIds: Pick<Creation, 'expected_forward_cost_id' | 'price_list_id'>;
-  /** The payload in chunks. Called only if the key is available. */
-  loadPayload: () => Promise<readonly Buffer[]>;
-}
-
-/** Claims the key if it is available, in one try; one commit holds the key record, the request record, its payload and both lists. */
+/**
+ * Claims the key if it is available, in one try; one commit holds the key record, the request record, its payload and both lists.
+ *
+ * @param attemptDraft the attempt without what its market and its payload decide
+ * @param loadPayload called only if the key is available
+ */
 export async function commitClaim(
   db: Database,
-  { info, attemptDraft, requestId, listIds, loadPayload }: ClaimRequest,
+  info: PriceListInfo,
+  attemptDraft: Omit<SubmittedAttempt, 'creation' | 'payload_chunks'>,
+  requestId: string,
+  loadPayload: () => Promise<readonly Buffer[]>,
 ): Promise<KeyOutcome> {
   const now = db.clock.now();
   const { key, market } = await readKeyAndMarket(db, info);
@@ -52,7 +49,8 @@ export async function commitClaim(
 
   const chunks = await loadPayload();
   const creation = market && {
-    ...listIds,
+    expected_forward_cost_id: newDocumentId(db),
+    price_list_id: newDocumentId(db),
     market_name: nullIfTooLong(market.name),
     market_iso: nullIfTooLong(market.country_iso),
     currency: nullIfTooLong(market.currency_iso) ?? info.currency_iso,

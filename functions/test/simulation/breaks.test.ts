@@ -74,7 +74,7 @@ const breaks: Record<string, Break> = {
   },
   'no owner token': {
     file: CREATION,
-    line: 'owner: context.newToken(),',
+    line: 'owner: newToken(),',
     broken: "owner: 'anybody',",
     caught: /only a claimed attempt fails|gets the first response/,
   },
