@@ -85,6 +85,5 @@ export function stopOnSigterm(): void {
 
 async function exitAfterRequests(): Promise<void> {
   await shutdown.stop(systemClock);
-  await systemClock.sleep(LINGER_MS, new AbortController().signal);
-  process.exit(0);
+  setTimeout(() => process.exit(0), LINGER_MS);
 }
