@@ -11,7 +11,6 @@ import {
   formatKeyDetails,
   formatKeys,
   formatSweepResult,
-  formatUnreadable,
   getKeyDetails,
   getKeySummary,
   isInProgress,
@@ -19,7 +18,7 @@ import {
 } from './format';
 import { describeInvalidPayload, loadStoredPayload, release, requireKeyRecord, resume } from './review';
 import { Sweeper } from './sweep';
-import { CommandError, describeError, type Terminal } from './terminal';
+import { CommandError, describeError, describeUnreadable, type Terminal } from './terminal';
 
 /** What a command works with. */
 export interface CommandContext extends WorkflowContext {
@@ -64,7 +63,7 @@ async function list(values: Options, context: CommandContext): Promise<number> {
   const note = formatInProgress(inProgress);
   if (values.json === true) context.terminal.printError(note);
   else if (statuses === undefined) context.terminal.print(note);
-  for (const path of unreadable) context.terminal.printError(`${formatUnreadable(path)}\n`);
+  for (const path of unreadable) context.terminal.printError(`${describeUnreadable(path)}\n`);
   return 0;
 }
 

@@ -150,5 +150,3 @@ function formatAge(ms: number): string {
   if (minutes < 120) return `${minutes} min`;
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
-
-export const formatUnreadable = (path: string): string => `${path} cannot be read: it is left out.`;

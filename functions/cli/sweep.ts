@@ -5,8 +5,7 @@ import { retry } from '../src/lib/firestore/retry';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { listKeyRecords } from './stored-records';
 import { InvalidPayloadError, resume } from './review';
-import { formatUnreadable } from './format';
-import { describeError } from './terminal';
+import { describeError, describeUnreadable } from './terminal';
 
 /**
  * The sweep: resumes, without an operator, attempts whose lease expired or that failed for a cause that passes. Every
@@ -97,7 +96,7 @@ export class Sweeper {
   }
 
   #warnOfUnreadable(path: string): void {
-    if (!this.#unreadable.has(path)) this.reporter.onWarning(formatUnreadable(path));
+    if (!this.#unreadable.has(path)) this.reporter.onWarning(describeUnreadable(path));
     this.#unreadable.add(path);
   }
 

@@ -7,6 +7,8 @@ export class CommandError extends Error {}
 
 export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+export const describeUnreadable = (path: string): string => `${path} cannot be read: it is left out.`;
+
 /** The streams of a command. */
 export interface Streams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
