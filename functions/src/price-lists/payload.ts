@@ -20,9 +20,9 @@ const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 export function* canonicalJsonChunks({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let chunk = `{"info":${canonicalInfo(info)},"products":{`;
   let separator = '';
-  const { ids, expected_forward_cost_price, price_list_price } = products;
+  const { ids, prices } = products;
   for (const [i, id] of ids.entries()) {
-    chunk += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${expected_forward_cost_price[i]},"price_list_price":${price_list_price[i]}}`;
+    chunk += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${prices[2 * i]},"price_list_price":${prices[2 * i + 1]}}`;
     separator = ',';
     if (chunk.length >= TEXT_CHUNK_CHARACTERS) {
       yield chunk;
@@ -44,14 +44,10 @@ const PRODUCTS_PER_HASH_UPDATE = 1024;
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(canonicalInfo(info));
-  const { ids, expected_forward_cost_price, price_list_price } = products;
+  const { ids, prices } = products;
   for (let start = 0; start < ids.length; start += PRODUCTS_PER_HASH_UPDATE) {
-    const group = ids.slice(start, start + PRODUCTS_PER_HASH_UPDATE);
-    const prices = new Float64Array(2 * group.length).map((_, i) => {
-      const column = i % 2 === 0 ? expected_forward_cost_price : price_list_price;
-      return column[start + (i >> 1)] ?? NaN;
-    });
-    hash.update(JSON.stringify(group)).update(prices);
+    const end = start + PRODUCTS_PER_HASH_UPDATE;
+    hash.update(JSON.stringify(ids.slice(start, end))).update(prices.subarray(2 * start, 2 * end));
   }
   return hash.digest('hex');
 }

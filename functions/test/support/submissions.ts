@@ -20,13 +20,10 @@ export const parseSubmission = (body: unknown): PriceListSubmission =>
 
 /** Products as they stand in a body. */
 export const toProductEntries = (products: ProductColumns): [id: string, prices: ProductPrices][] =>
-  products.ids.map((id, i) => [
-    id,
-    {
-      price_list_price: products.price_list_price[i] ?? NaN,
-      expected_forward_cost_price: products.expected_forward_cost_price[i] ?? NaN,
-    },
-  ]);
+  products.ids.map((id, i) => {
+    const [expected_forward_cost_price = NaN, price_list_price = NaN] = products.prices.subarray(2 * i);
+    return [id, { price_list_price, expected_forward_cost_price }];
+  });
 
 /** A body of `count` products with ids and prices that tell them apart. */
 export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {

@@ -121,11 +121,11 @@ export type Entries = Record<ListKind, EntryColumns>;
 export function toEntries(products: ProductColumns): Entries {
   const order = getHashOrder(products.ids);
   const ids = Array.from(order, (index) => products.ids[index] ?? '');
-  const toColumns = (kind: ListKind) => {
-    const prices = products[`${kind}_price`];
-    return { ids, prices: new Float64Array(ids.length).map((_, i) => prices[order[i] ?? 0] ?? NaN) };
+  const toColumns = (first: number) => {
+    const prices = new Float64Array(ids.length).map((_, i) => products.prices[2 * (order[i] ?? 0) + first] ?? NaN);
+    return { ids, prices };
   };
-  return { expected_forward_cost: toColumns('expected_forward_cost'), price_list: toColumns('price_list') };
+  return { expected_forward_cost: toColumns(0), price_list: toColumns(1) };
 }
 
 /** Writes one batch of a list's entries, at most 500 (docs/api.md#behaviour-of-add-price-lists), in one commit. */

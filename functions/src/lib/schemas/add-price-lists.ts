@@ -64,9 +64,11 @@ export interface PriceListSubmission {
   products: ProductColumns;
 }
 
-/** Products in code-unit order of their ids, each id once: the prices at an index belong to the id at that index. */
-export interface ProductColumns extends Readonly<Record<keyof ProductPrices, Float64Array>> {
+/** Products in code-unit order of their ids, each id once. */
+export interface ProductColumns {
   readonly ids: readonly string[];
+  /** Two for each id: its expected forward cost price, then its price list price. */
+  readonly prices: Float64Array;
 }
 
 /** Rules: docs/api.md#product-identifiers. @returns the message of the broken rule, or undefined for a valid id */
@@ -135,7 +137,7 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 /** Validates products one by one as they arrive. */
 class ProductsValidator implements MemberHandler {
   #ids: string[] = [];
-  /** Both prices of each product in turn; doubled when full. */
+  /** As in {@link ProductColumns}; doubled when full. */
   #prices = new Float64Array(2048);
   #errors: FieldError[] = [];
 
@@ -156,8 +158,8 @@ class ProductsValidator implements MemberHandler {
     const { buffer, byteLength, length } = this.#prices;
     const index = 2 * (this.#ids.push(id) - 1);
     if (index === length) this.#prices = new Float64Array(buffer.transfer(2 * byteLength));
-    this.#prices[index] = price_list_price;
-    this.#prices[index + 1] = expected_forward_cost_price;
+    this.#prices[index] = expected_forward_cost_price;
+    this.#prices[index + 1] = price_list_price;
   }
 
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
@@ -188,9 +190,8 @@ class ProductsValidator implements MemberHandler {
       .map((_, place) => place)
       .sort((a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : a - b))
       .filter((place, i, sorted) => id(place) !== id(sorted[i + 1] ?? ids.length));
-    const column = (first: number) =>
-      new Float64Array(places.length).map((_, i) => prices[2 * (places[i] ?? 0) + first] ?? NaN);
-    return { ids: Array.from(places, id), price_list_price: column(0), expected_forward_cost_price: column(1) };
+    const getPrice = (_: number, i: number) => prices[2 * (places[i >> 1] ?? 0) + (i % 2)] ?? NaN;
+    return { ids: Array.from(places, id), prices: new Float64Array(2 * places.length).map(getPrice) };
   }
 }
 
