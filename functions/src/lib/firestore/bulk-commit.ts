@@ -26,14 +26,9 @@ export async function commitNumberDocuments(documents: NumberDocuments, timeoutM
   const { client, databasePath, documentsPath, prepareCall } = await getConnection();
   const writer = encodeCommitRequest(databasePath, documentsPath, documents);
   const call = prepareCall('Commit', writer.finish(), timeoutMs);
-  await new Promise<void>((resolve, reject) => {
-    runOutsideDomain(() =>
-      client.makeUnaryRequest(...call, (error) => {
-        if (error === null) resolve();
-        else reject(error);
-      }),
-    );
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  runOutsideDomain(() => client.makeUnaryRequest(...call, (error, reply) => (error ? reject(error) : resolve(reply))));
+  await promise;
   if (bufferPool.length < MAX_POOLED_BUFFERS) bufferPool.push(writer.buffer);
 }
 
