@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { addAbortSignal, finished, PassThrough } from 'node:stream';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
@@ -105,14 +105,9 @@ async function* streamBytes(request: IncomingMessage, options: ReadOptions): Asy
   const { maxBytes, signal } = options;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(options);
 
-  const source = request.pipe(isGzip ? createGunzip() : new PassThrough());
-  const onAbort = () => source.destroy(signal.reason as Error);
-  const onClientGone = () => source.destroy(invalidBody('The body ended before it was complete'));
-  signal.addEventListener('abort', onAbort);
-  request.on('error', onClientGone);
-  // A complete request closes too, perhaps before its last bytes are inflated.
-  request.on('close', () => {
-    if (!request.readableEnded) onClientGone();
+  const source = addAbortSignal(signal, request.pipe(isGzip ? createGunzip() : new PassThrough()));
+  finished(request, (error) => {
+    if (error) source.destroy(invalidBody('The body ended before it was complete'));
   });
   let sentBytes = 0;
   request.on('data', (bytes: Buffer) => {
@@ -122,10 +117,10 @@ async function* streamBytes(request: IncomingMessage, options: ReadOptions): Asy
   try {
     yield* source as AsyncIterable<Buffer>;
   } catch (error) {
+    signal.throwIfAborted();
     const isGzipError = isGzip && error instanceof Error && 'errno' in error;
     throw isGzipError ? invalidBody('Expected a valid gzip body') : error;
   } finally {
-    signal.removeEventListener('abort', onAbort);
     // Before it flows again: when its last destination goes, a stream is paused.
     request.unpipe(source);
     request.removeAllListeners('data');
