@@ -128,33 +128,30 @@ async function* streamBytes(request: IncomingMessage, options: ReadOptions): Asy
   }
 }
 
-/** Bytes that are decoded at a time, however small the chunks are in which a client sends them. */
-const MIN_DECODED_BYTES = 64 * 1024;
+/** Characters that are parsed at a time, however small the chunks are in which a client sends them. */
+const MIN_PARSED_CHARACTERS = 64 * 1024;
 
 async function* decodeUtf8(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   options: ReadOptions,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const decode = (bytes: Buffer[], stream: boolean) => {
+  const decode = (chunk?: Buffer) => {
     try {
-      return decoder.decode(Buffer.concat(bytes), { stream });
+      return decoder.decode(chunk, { stream: chunk !== undefined });
     } catch {
       throw invalidBody('Expected UTF-8, received other bytes');
     }
   };
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  let allBytes = 0;
+  let text = '';
+  let bytes = 0;
   for await (const chunk of chunks) {
-    allBytes += chunk.length;
-    if (allBytes > options.maxBytes) throw payloadTooLarge(options);
-    held.push(chunk);
-    heldBytes += chunk.length;
-    if (heldBytes < MIN_DECODED_BYTES) continue;
-    yield decode(held, true);
-    held = [];
-    heldBytes = 0;
+    bytes += chunk.length;
+    if (bytes > options.maxBytes) throw payloadTooLarge(options);
+    text += decode(chunk);
+    if (text.length < MIN_PARSED_CHARACTERS) continue;
+    yield text;
+    text = '';
   }
-  yield decode(held, false);
+  yield text + decode();
 }
