@@ -11,8 +11,6 @@ const MAX_BATCH_LENGTH = 64 * 1024;
 
 /** Receives the members of an object that is too large for memory, in their order in the text. */
 export interface MemberHandler {
-  /** An object starts. Of several with the same name the last one counts, as with `JSON.parse`. */
-  onObjectStart(): void;
   onMember(name: string, value: unknown): void;
 }
 
@@ -23,6 +21,8 @@ export interface StreamingJsonOptions {
   envelopeLimit: PayloadLimit;
   /** For each name, and each value, in the streamed member. */
   memberLimit: PayloadLimit;
+  /** Called when an object starts. Of several with the same name the last one counts, as with `JSON.parse`. */
+  createHandler: () => MemberHandler;
 }
 
 /**
@@ -45,15 +45,12 @@ export class StreamingJsonParser {
   /** The text outside the streamed member. */
   #envelope = '';
   #envelopeBytes = 0;
-  /** The last name in the outermost object. */
-  #envelopeName: unknown;
-  #isStreaming = false;
-  #memberName: string | undefined;
+  /** The last name in the outermost object, or in the streamed member: there undefined after its value. */
+  #name: string | undefined;
+  /** Undefined outside the streamed member. */
+  #handler: MemberHandler | undefined;
 
-  constructor(
-    private readonly options: StreamingJsonOptions,
-    private readonly handler: MemberHandler,
-  ) {}
+  constructor(private readonly options: StreamingJsonOptions) {}
 
   /**
    * A token is read again with each chunk until it is complete, so chunks should not be much smaller than tokens may be.
@@ -81,27 +78,29 @@ export class StreamingJsonParser {
       const end = this.#scanner.next(this.#text, this.#index, isLast);
       if (end === undefined) break;
       this.#index = end;
-      if (this.#isStreaming) this.#readMemberToken();
-      else this.#readEnvelopeToken();
+      if (this.#handler === undefined) this.#readEnvelopeToken();
+      else this.#readMemberToken(this.#handler);
     }
     const { errorIndex } = this.#scanner;
     const isAtEnd = errorIndex === this.#text.length;
-    if (!this.#isStreaming) this.#takeEnvelopePart(this.#index);
-    this.#dropParts(errorIndex);
-    const { envelopeLimit, memberLimit } = this.options;
-    if (this.#isStreaming) assertSize(this.#text, memberLimit);
-    else assertSize(this.#text, envelopeLimit, this.#envelopeBytes);
+    if (this.#handler === undefined) this.#takeEnvelopePart();
+    this.#byteOffset += Buffer.byteLength(this.#text.slice(0, this.#partStart));
+    // What follows an error is not kept.
+    this.#text = this.#text.slice(this.#partStart, errorIndex);
+    this.#index -= this.#partStart;
+    this.#partStart = 0;
+    this.#assertSize(this.#text);
     if (errorIndex !== undefined) throw new JsonSyntaxError(this.#byteOffset + Buffer.byteLength(this.#text), isAtEnd);
   }
 
   #readEnvelopeToken(): void {
     const { depth, expected, tokenStart } = this.#scanner;
     const token = this.#text.slice(tokenStart, this.#index);
-    if (depth === 1 && expected === ':') this.#envelopeName = JSON.parse(token);
-    if (depth !== 2 || token !== '{' || this.#envelopeName !== this.options.streamedMember) return;
-    this.#takeEnvelopePart(this.#index);
-    this.#isStreaming = true;
-    this.handler.onObjectStart();
+    if (depth === 1 && expected === ':') this.#name = JSON.parse(token) as string;
+    if (depth !== 2 || token !== '{' || this.#name !== this.options.streamedMember) return;
+    this.#takeEnvelopePart();
+    this.#name = undefined;
+    this.#handler = this.options.createHandler();
   }
 
   /**
@@ -112,7 +111,7 @@ export class StreamingJsonParser {
    */
   #readPlainMembers(): boolean {
     const { depth, expected } = this.#scanner;
-    if (!this.#isStreaming || depth !== 2 || expected !== 'name') return true;
+    if (this.#handler === undefined || depth !== 2 || expected !== 'name') return true;
     const tokens: string[] = [];
     let end = this.#index;
     while (end - this.#index < MAX_BATCH_LENGTH) {
@@ -128,61 +127,49 @@ export class StreamingJsonParser {
     } catch {
       return false;
     }
-    for (let i = 0; i < list.length; i += 2) this.handler.onMember(list[i] as string, list[i + 1]);
+    for (let i = 0; i < list.length; i += 2) this.#handler.onMember(list[i] as string, list[i + 1]);
     this.#index = end;
     this.#partStart = end;
     return true;
   }
 
-  #readMemberToken(): void {
+  #readMemberToken(handler: MemberHandler): void {
     const { depth, tokenStart } = this.#scanner;
-    if (depth > 2) return;
-    if (depth === 1) {
-      this.#endMember(tokenStart);
-      this.#partStart = tokenStart;
-      this.#isStreaming = false;
+    const token = this.#text.charAt(tokenStart);
+    const isEnd = depth === 1;
+    if (!isEnd && (depth > 2 || (token !== ':' && token !== ','))) return;
+    // A separator belongs to no part, the brace at the end to the envelope.
+    const part = this.#takePart(tokenStart, isEnd ? tokenStart : this.#index);
+    if (token === ':') {
+      this.#name = JSON.parse(part) as string;
       return;
     }
-    const token = this.#text[tokenStart];
-    if (token === ':') this.#memberName = JSON.parse(this.#takeMemberPart(tokenStart)) as string;
-    if (token === ',') this.#endMember(tokenStart);
-  }
-
-  #endMember(end: number): void {
-    const value = this.#takeMemberPart(end);
     // Undefined in an object without members.
-    if (this.#memberName !== undefined) this.handler.onMember(this.#memberName, JSON.parse(value) as unknown);
-    this.#memberName = undefined;
+    if (this.#name !== undefined) handler.onMember(this.#name, JSON.parse(part) as unknown);
+    this.#name = undefined;
+    if (isEnd) this.#handler = undefined;
   }
 
-  /** Returns the part up to a separator, which belongs to no part. */
-  #takeMemberPart(separator: number): string {
-    const part = this.#text.slice(this.#partStart, separator);
-    assertSize(part, this.options.memberLimit);
-    this.#partStart = separator + 1;
+  /** @param next where the next part begins */
+  #takePart(end: number, next: number): string {
+    const part = this.#text.slice(this.#partStart, end);
+    this.#assertSize(part);
+    this.#partStart = next;
     return part;
   }
 
-  #takeEnvelopePart(end: number): void {
-    const part = this.#text.slice(this.#partStart, end);
-    assertSize(part, this.options.envelopeLimit, this.#envelopeBytes);
+  #takeEnvelopePart(): void {
+    const part = this.#takePart(this.#index, this.#index);
     this.#envelope += part;
     this.#envelopeBytes += Buffer.byteLength(part);
-    this.#partStart = end;
   }
 
-  /** @param end of what is kept */
-  #dropParts(end: number | undefined): void {
-    this.#byteOffset += Buffer.byteLength(this.#text.slice(0, this.#partStart));
-    this.#text = this.#text.slice(this.#partStart, end);
-    this.#index -= this.#partStart;
-    this.#partStart = 0;
+  /** @param part complete, or as much as there is of it */
+  #assertSize(part: string): void {
+    const { envelopeLimit, memberLimit } = this.options;
+    const [limit, bytesBefore] = this.#handler === undefined ? [envelopeLimit, this.#envelopeBytes] : [memberLimit, 0];
+    // A UTF-16 code unit has at most three bytes of UTF-8, so that hardly any text is counted.
+    if (bytesBefore + 3 * part.length <= limit.bytes) return;
+    if (bytesBefore + Buffer.byteLength(part) > limit.bytes) throw new PayloadTooLargeError(limit);
   }
-}
-
-/** @param bytesBefore of the same part */
-function assertSize(text: string, limit: PayloadLimit, bytesBefore = 0): void {
-  // A UTF-16 code unit has at most three bytes of UTF-8, so that hardly any text is counted.
-  if (bytesBefore + 3 * text.length <= limit.bytes) return;
-  if (bytesBefore + Buffer.byteLength(text) > limit.bytes) throw new PayloadTooLargeError(limit);
 }

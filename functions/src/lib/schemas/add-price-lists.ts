@@ -109,17 +109,16 @@ export const addPriceListsRequestSchema = z
   })
   .meta({ id: 'AddPriceListsRequest' });
 
-const STREAMING_OPTIONS = {
-  streamedMember: 'products',
-  envelopeLimit: OUTSIDE_PRODUCTS_LIMIT,
-  memberLimit: PRODUCT_LIMIT,
-};
-
 /** @returns a parser that returns the submission or throws a {@link ValidationError} with at most 100 field errors */
 export function createPriceListParser(): BodyParser<PriceListSubmission> {
-  const validator = new ProductsValidator();
-  const json = new StreamingJsonParser(STREAMING_OPTIONS, validator);
-  return { write: (text) => json.write(text), end: () => toSubmission(json.end(), validator) };
+  let products = new ProductsValidator();
+  const json = new StreamingJsonParser({
+    streamedMember: 'products',
+    envelopeLimit: OUTSIDE_PRODUCTS_LIMIT,
+    memberLimit: PRODUCT_LIMIT,
+    createHandler: () => (products = new ProductsValidator()),
+  });
+  return { write: (text) => json.write(text), end: () => toSubmission(json.end(), products) };
 }
 
 function toSubmission(body: unknown, products: ProductsValidator): PriceListSubmission {
@@ -138,13 +137,8 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 class ProductsValidator implements MemberHandler {
   #ids: string[] = [];
   /** As in {@link ProductColumns}; doubled when full. */
-  #prices = new Float64Array(2048);
-  #errors: FieldError[] = [];
-
-  onObjectStart(): void {
-    this.#ids = [];
-    this.#errors = [];
-  }
+  #prices = new Float64Array(2);
+  readonly #errors: FieldError[] = [];
 
   onMember(id: string, value: unknown): void {
     if (this.#errors.length >= MAX_FIELD_ERRORS) return;

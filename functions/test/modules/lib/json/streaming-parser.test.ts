@@ -26,10 +26,11 @@ const options = {
 /** Parses a text that is cut at these places, but for those within a character. @throws JsonSyntaxError */
 function parse(text: string, cuts: readonly number[]): Read {
   let members: Member[] = [];
-  const parser = new StreamingJsonParser(options, {
-    onObjectStart: () => (members = []),
-    onMember: (name, value) => void members.push([name, value]),
-  });
+  const createHandler = () => {
+    members = [];
+    return { onMember: (name: string, value: unknown) => void members.push([name, value]) };
+  };
+  const parser = new StreamingJsonParser({ ...options, createHandler });
   const places = cuts.map((cut) => cut % (text.length + 1)).filter((cut) => !/[\udc00-\udfff]/.test(text.charAt(cut)));
   const starts = [0, ...places.sort((a, b) => a - b), text.length];
   starts.slice(1).forEach((end, i) => parser.write(text.slice(starts[i], end)));
