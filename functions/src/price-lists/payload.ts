@@ -13,7 +13,7 @@ import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-pric
 /** Bytes of one stored chunk: a Firestore document holds at most 1 MiB, its name and field included. */
 export const MAX_CHUNK_BYTES = 1_000_000;
 
-/** Characters that are hashed or compressed at a time. */
+/** Characters that are compressed at a time. */
 const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 
 /** The canonical JSON of a submission, in chunks. */
