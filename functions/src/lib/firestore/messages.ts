@@ -1,7 +1,7 @@
 import { Request } from './generated/request';
 import { Position, Response } from './generated/response';
 
-/** Messages of queries, encoded and decoded by protobufjs. `messages.proto` defines them. */
+/** Messages of queries, by protobufjs. `messages.proto` defines them. */
 
 /** What to read from a collection. */
 export interface QuerySpec {

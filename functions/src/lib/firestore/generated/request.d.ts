@@ -153,6 +153,7 @@ export namespace Request {
 
     interface IValue {
         integerValue?: (number|Long|null);
+        doubleValue?: (number|null);
         referenceValue?: (string|null);
         stringValue?: (string|null);
     }
@@ -160,9 +161,44 @@ export namespace Request {
     class Value implements IValue {
         constructor(properties?: Request.IValue);
         public integerValue?: (number|Long|null);
+        public doubleValue?: (number|null);
         public referenceValue?: (string|null);
         public stringValue?: (string|null);
-        public valueType?: ("integerValue"|"referenceValue"|"stringValue");
+        public valueType?: ("integerValue"|"doubleValue"|"referenceValue"|"stringValue");
         public static encode(message: Request.IValue, writer?: $protobuf.Writer): $protobuf.Writer;
+    }
+
+    interface ICommitRequest {
+        database?: (string|null);
+        writes?: (Request.IWrite[]|null);
+    }
+
+    class CommitRequest implements ICommitRequest {
+        constructor(properties?: Request.ICommitRequest);
+        public database: string;
+        public writes: Request.IWrite[];
+        public static encode(message: Request.ICommitRequest, writer?: $protobuf.Writer): $protobuf.Writer;
+    }
+
+    interface IWrite {
+        update?: (Request.IDocument|null);
+    }
+
+    class Write implements IWrite {
+        constructor(properties?: Request.IWrite);
+        public update?: (Request.IDocument|null);
+        public static encode(message: Request.IWrite, writer?: $protobuf.Writer): $protobuf.Writer;
+    }
+
+    interface IDocument {
+        name?: (string|null);
+        fields?: ({ [k: string]: Request.IValue }|null);
+    }
+
+    class Document implements IDocument {
+        constructor(properties?: Request.IDocument);
+        public name: string;
+        public fields: { [k: string]: Request.IValue };
+        public static encode(message: Request.IDocument, writer?: $protobuf.Writer): $protobuf.Writer;
     }
 }
