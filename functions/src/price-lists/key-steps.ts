@@ -13,7 +13,6 @@ import {
 } from '../lib/repositories/price-lists';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import type { ListStatus } from '../lib/schemas/responses';
 import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
 import { transition, type KeyEvent, type KeyOutcome, type SubmittedAttempt } from './key-state-machine';
 import { createListDocuments } from './list-documents';
@@ -86,22 +85,14 @@ async function commitTransition(
   if (record === undefined || record === key.record) return outcome;
   // The workflow no longer waits for a try whose signal aborted, and may have acted on a later read.
   db.signal.throwIfAborted();
-  const listStatus = key.record?.status === 'processing' ? LIST_STATUSES[record.status] : null;
+  const hasEnded = key.record?.status === 'processing' && record.status !== 'processing';
   await db.commit((writes) => {
     setKey(writes, key, record);
-    if (listStatus !== null) setListStatuses(db, writes, record, listStatus);
+    if (hasEnded) setListStatuses(db, writes, record);
     addExtraWrites(writes, record);
   });
   return outcome;
 }
-
-/** The status that both lists take with the step that ends their attempt. */
-const LIST_STATUSES: Readonly<Record<KeyRecord['status'], ListStatus | null>> = {
-  processing: null,
-  completed: 'ready',
-  requires_review: 'failed',
-  released: 'failed',
-};
 
 /** A market's text as the list documents hold it: one longer than a text field may be counts as missing. */
 const nullIfTooLong = (text: string | null): string | null =>

@@ -93,8 +93,8 @@ const breaks: Record<string, Break> = {
   },
   'lists that become ready one by one': {
     file: REPOSITORY,
-    line: "if (status === 'ready') lists.forEach((list) => writes.update(list, { status, updated_at }));",
-    broken: "if (status === 'ready') lists.slice(1).forEach((list) => writes.update(list, { status, updated_at }));",
+    line: "lists.forEach((list) => writes.update(list, { status: 'ready', updated_at }));",
+    broken: "lists.slice(1).forEach((list) => writes.update(list, { status: 'ready', updated_at }));",
     caught: /are ready, not processing/,
   },
 };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CollectionReference, DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
 import type { PriceListInfo, ProductColumns } from '../schemas/add-price-lists';
 import { parseKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
-import type { ListDocument, ListStatus, PriceListDocument } from '../schemas/responses';
+import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
 import type { Database, CommitWrites } from '../firestore/database';
 import { getHashOrder } from '../firestore/spread';
@@ -42,13 +42,13 @@ export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord
   else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });
 }
 
-export function setListStatuses(db: Database, writes: CommitWrites, record: KeyRecord, status: ListStatus): void {
-  const { creation, updated_at } = record;
+/** Gives both lists the status in which the end of their attempt leaves them. */
+export function setListStatuses(db: Database, writes: CommitWrites, { creation, status, updated_at }: KeyRecord): void {
   if (creation === null) return;
   const lists = [listDocument(db, 'expected_forward_cost', creation), listDocument(db, 'price_list', creation)];
-  if (status === 'ready') lists.forEach((list) => writes.update(list, { status, updated_at }));
+  if (status === 'completed') lists.forEach((list) => writes.update(list, { status: 'ready', updated_at }));
   // Merged, so that an attempt can be resolved even if its list documents were deleted.
-  else lists.forEach((list) => writes.set(list, { status, updated_at }, { merge: true }));
+  else lists.forEach((list) => writes.set(list, { status: 'failed', updated_at }, { merge: true }));
 }
 
 export function setListDocuments(
