@@ -116,20 +116,13 @@ function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number):
     case 'inspected':
       return record;
     case 'resumed':
-      if (!isInReview(record, event)) return record;
+    case 'released':
+      if (record?.status !== 'requires_review' || record.document_id !== event.document_id) return record;
+      if (event.kind === 'released') return recordAction('release', { ...record, status: 'released' }, event, now);
       if (event.maxResumes !== null && getSweepObstacle(record, event.maxResumes) !== null) return record;
       return createResumedRecord(record, event, now);
-    case 'released':
-      return isInReview(record, event)
-        ? recordAction('release', { ...record, status: 'released' }, event, now)
-        : record;
   }
 }
-
-const isInReview = (
-  record: KeyRecord | undefined,
-  { document_id }: Pick<Attempt, 'document_id'>,
-): record is KeyRecord => record?.status === 'requires_review' && record.document_id === document_id;
 
 /** Why a key that requires review is left to an operator; null if the sweep may resume it. */
 export function getSweepObstacle(record: KeyRecord, maxResumes: number): string | null {
