@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { retry } from '../src/lib/firestore/retry';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
-import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { parseDuration, parseMaxAttempts, parseStatuses, UsageError, type Command, type Options } from './arguments';
 import { escapeJsonControls, quote } from './escape';
 import { findKeyRecords, listKeyRecords } from './stored-records';
@@ -16,12 +15,19 @@ import {
   isInProgress,
   type KeySummary,
 } from './format';
-import { describeInvalidPayload, loadStoredPayload, release, requireKeyRecord, resume } from './review';
+import {
+  describeInvalidPayload,
+  loadStoredPayload,
+  release,
+  requireKeyRecord,
+  resume,
+  type OperatorContext,
+} from './review';
 import { Sweeper } from './sweep';
 import { CommandError, describeError, describeUnreadable, type Terminal } from './terminal';
 
 /** What a command works with. */
-export interface CommandContext extends WorkflowContext {
+export interface CommandContext extends OperatorContext {
   readonly terminal: Terminal;
 }
 

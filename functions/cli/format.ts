@@ -1,10 +1,9 @@
 import { styleText } from 'node:util';
 import type { ListKind } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
-import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { escapeControls, escapeJsonControls, quote } from './escape';
 import { readListProgress, type ListProgress } from './stored-records';
-import type { StoredPayload } from './review';
+import type { OperatorContext, StoredPayload } from './review';
 import type { SweepResult } from './sweep';
 
 /** What an operator sees of a key: its facts for programs, and as text. */
@@ -15,7 +14,7 @@ export type KeySummary = Awaited<ReturnType<typeof getKeySummary>>;
 /** What `show` shows of a key. */
 export type KeyDetails = Awaited<ReturnType<typeof getKeyDetails>>;
 
-export async function getKeySummary(record: KeyRecord, { db }: WorkflowContext) {
+export async function getKeySummary(record: KeyRecord, { db }: OperatorContext) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
   const readProgress = (kind: ListKind) => (creation === null ? null : readListProgress(db, kind, creation));
@@ -27,7 +26,7 @@ export async function getKeySummary(record: KeyRecord, { db }: WorkflowContext) 
   return { ...attempt, claimed_at, since, lease_expires_at, failure, failure_cause };
 }
 
-export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, context: WorkflowContext) {
+export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, context: OperatorContext) {
   const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
   return {
     ...(await getKeySummary(record, context)),

@@ -13,7 +13,6 @@ import { takeStep } from '../src/price-lists/key-steps';
 import type { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
 import { runAttempt, writePendingEntries } from '../src/price-lists/run-attempt';
-import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { quote } from './escape';
 import { getKeyRecord, readPayloadChunks, streamStoredEntries } from './stored-records';
 import { CommandError } from './terminal';
@@ -22,6 +21,13 @@ import { CommandError } from './terminal';
 
 /** The stored payload of an attempt is incomplete or damaged: the attempt cannot be resumed, ever. */
 export class InvalidPayloadError extends CommandError {}
+
+/** What resolving a key depends on. */
+export interface OperatorContext {
+  db: Database;
+  /** Creates a token that no other attempt ever had. */
+  newToken: () => string;
+}
 
 /** A stored payload as it was accepted, or why it cannot be used. */
 export type StoredPayload =
@@ -60,7 +66,7 @@ export async function loadStoredPayload(db: Database, attempt: Attempt): Promise
 export async function resume(
   record: KeyRecord,
   decision: ResumeDecision,
-  { db, newToken }: WorkflowContext,
+  { db, newToken }: OperatorContext,
   onProgress?: Parameters<typeof writePendingEntries>[4],
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;

@@ -1,10 +1,9 @@
 import { takeStep } from '../src/price-lists/key-steps';
 import { expireLease, getSweepObstacle } from '../src/price-lists/key-state-machine';
-import type { WorkflowContext } from '../src/price-lists/workflow-context';
 import { retry } from '../src/lib/firestore/retry';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { listKeyRecords } from './stored-records';
-import { InvalidPayloadError, resume } from './review';
+import { InvalidPayloadError, resume, type OperatorContext } from './review';
 import { describeError, describeUnreadable } from './terminal';
 
 /**
@@ -51,7 +50,7 @@ export class Sweeper {
   readonly #unreadable = new Set<string>();
 
   constructor(
-    private readonly context: WorkflowContext,
+    private readonly context: OperatorContext,
     private readonly options: SweepOptions,
     private readonly reporter: SweepReporter,
   ) {}

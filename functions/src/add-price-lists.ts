@@ -5,9 +5,8 @@ import { createPriceListLogger } from './lib/logging';
 import { MAX_PRICE_LISTS_BODY_BYTES } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { createPriceListParser } from './lib/schemas/add-price-lists';
-import { WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
 import { createPriceLists } from './price-lists/create-price-lists';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './price-lists/workflow-context';
 
 let isHeapBounded = false;
 

@@ -35,6 +35,12 @@ export const writeOptions = {
 /** Time in which a client has to send a price list: 32 MiB at 1.2 Mbit/s. */
 export const WRITE_BODY_TIMEOUT_MS = 240_000;
 
+/** Milliseconds of a request's time that are kept for failing its attempt. */
+export const FAILURE_RESERVE_MS = 45_000;
+
+/** Milliseconds of a request's time that are kept for the response, after those for failing the attempt. */
+export const RESPONSE_RESERVE_MS = 15_000;
+
 /**
  * How long an attempt owns its key after its claim and after each renewal; renewals follow after two fifths of it. The
  * rest outlives the longest commit (20 s), and leaves 10 s for clocks that differ. With a sweep beside it, a list of 100,000

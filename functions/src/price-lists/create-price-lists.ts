@@ -1,14 +1,14 @@
 import { ApiError } from '../lib/errors';
 import type { PriceListLogger } from '../lib/logging';
+import type { Database } from '../lib/firestore/database';
 import { newDocumentId, setPayloadChunk, toEntries } from '../lib/repositories/price-lists';
 import { retry } from '../lib/firestore/retry';
 import type { PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { commitClaim, MAX_CLAIM_CHUNKS, takeStep } from './key-steps';
+import { commitClaim, MAX_CLAIM_CHUNKS, takeLastStep } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { compressToChunks, computeFingerprint } from './payload';
 import { runAttempt, writePendingEntries } from './run-attempt';
-import { withReserveTime, type WorkflowContext } from './workflow-context';
 
 /**
  * The creation of both lists of a submission, in steps from which it can be resumed:
@@ -23,7 +23,11 @@ import { withReserveTime, type WorkflowContext } from './workflow-context';
  */
 
 /** What a creation depends on besides its submission. */
-export interface CreationContext extends WorkflowContext {
+export interface CreationContext {
+  /** Its signal aborts when the attempt has to stop, early enough for it to be failed in the time reserved for that. */
+  db: Database;
+  /** Creates a token that no other attempt ever had. */
+  newToken: () => string;
   requestId: string;
   log: PriceListLogger;
 }
@@ -83,7 +87,7 @@ async function claimKey(
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
     const event = { kind: 'inspected', attempt: attemptDraft } as const;
-    const outcome = await takeStep(withReserveTime(db), info.boq_list_id, event);
+    const outcome = await takeLastStep(db, info.boq_list_id, event);
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }

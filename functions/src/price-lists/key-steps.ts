@@ -1,5 +1,6 @@
 import type { CommitWrites, Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
+import { FAILURE_RESERVE_MS } from '../lib/runtime-options';
 import {
   newDocumentId,
   readKey,
@@ -68,7 +69,11 @@ export async function commitClaim(
 export const takeStep = (db: Database, boqListId: string, event: KeyEvent): Promise<KeyOutcome> =>
   retry(() => tryStep(db, boqListId, event), db);
 
-/** The same in one try. */
+/** The same in the time reserved for it, whatever is left of the attempt's own. */
+export const takeLastStep = (db: Database, boqListId: string, event: KeyEvent): Promise<KeyOutcome> =>
+  takeStep({ ...db, signal: AbortSignal.timeout(FAILURE_RESERVE_MS) }, boqListId, event);
+
+/** One try of a step. */
 export async function tryStep(db: Database, boqListId: string, event: KeyEvent): Promise<KeyOutcome> {
   const now = db.clock.now();
   return commitTransition(db, await readKey(db, boqListId), event, now);

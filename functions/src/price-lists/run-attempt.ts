@@ -5,10 +5,9 @@ import { isTransient } from '../lib/firestore/retry';
 import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Creation, FailureCause, KeyRecord, Progress } from '../lib/schemas/key-record';
-import { takeStep, tryStep } from './key-steps';
+import { takeLastStep, tryStep } from './key-steps';
 import type { KeyOutcome } from './key-state-machine';
 import { Lease } from './lease';
-import { withReserveTime } from './workflow-context';
 
 /**
  * Carries an attempt to its end, for the request that claimed it and for a resume: has the rest written under its lease, and
@@ -76,7 +75,7 @@ async function failAttempt(attempt: KeyRecord, error: unknown, db: Database): Pr
   const reason = errorMessage(error);
   const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, db.signal) } as const;
   try {
-    return await takeStep(withReserveTime(db), attempt.boq_list_id, event);
+    return await takeLastStep(db, attempt.boq_list_id, event);
   } catch (failure) {
     // The lease expires, and the next step on the key fails the attempt.
     return { kind: 'failed', reason: `${reason}; the failure could not be stored: ${errorMessage(failure)}` };

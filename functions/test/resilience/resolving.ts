@@ -3,14 +3,13 @@ import { systemClock, type Clock } from '../../src/lib/clock';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import type { WorkflowContext } from '../../src/price-lists/workflow-context';
-import { requireKeyRecord, release, resume } from '../../cli/review';
+import { requireKeyRecord, release, resume, type OperatorContext } from '../../cli/review';
 import { Sweeper } from '../../cli/sweep';
 
 const quiet = { onResult: () => undefined, onWarning: () => undefined };
 
 /** A run of an operator's, at a time `afterMs` from now. */
-export function createOperatorContext(db: Firestore, afterMs = 0): WorkflowContext {
+export function createOperatorContext(db: Firestore, afterMs = 0): OperatorContext {
   const { signal } = new AbortController();
   let tokens = 0;
   const clock: Clock = { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) };

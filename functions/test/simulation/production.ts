@@ -1,7 +1,6 @@
 import { lengthenPause, shortenPause } from '../../src/lib/firestore/pace';
 import { getBackoffMs } from '../../src/lib/firestore/retry';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../src/price-lists/workflow-context';
-import { writeOptions } from '../../src/lib/runtime-options';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../src/lib/runtime-options';
 import { SeededRandom } from './random';
 
 /**
