@@ -1,21 +1,15 @@
-import { systemClock, type Clock } from './clock';
+import { systemClock } from './clock';
 
 /** Calls of one request to Firestore, and what their retries follow. */
-export interface CallContext {
-  callCount: number;
-  /** Documents that its queries have brought. */
-  documentCount: number;
-  /** Aborts when the request's time is up. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  /** Uniform in [0, 1), like Math.random. */
-  readonly random: () => number;
-}
+export type CallContext = ReturnType<typeof createCallContext>;
 
-export const createCallContext = (signal: AbortSignal): CallContext => ({
+/** @param signal aborts when the request's time is up */
+export const createCallContext = (signal: AbortSignal) => ({
   callCount: 0,
+  /** Documents that its queries have brought. */
   documentCount: 0,
   signal,
   clock: systemClock,
+  /** Uniform in [0, 1). */
   random: Math.random,
 });

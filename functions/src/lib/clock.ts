@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The one source of time. Everything that compares or stores a time receives it. */
-export interface Clock {
-  /** Unix milliseconds. */
-  now(): number;
-  /** Resolves after `ms` milliseconds, or rejects as soon as the signal aborts. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-}
+export type Clock = typeof systemClock;
 
-export const systemClock: Clock = {
+export const systemClock = {
+  /** Unix milliseconds. */
   now: Date.now,
-  sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+  /** Resolves after `ms` milliseconds, or rejects as soon as the signal aborts. */
+  sleep: (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }),
 };
 
 /**
