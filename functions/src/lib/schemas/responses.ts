@@ -56,21 +56,19 @@ export const supplyOrderSchema = z
 /** Without its id, which is the document's. */
 export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
 
-const createListResponse = (id: string, list: z.ZodRawShape) => z.object({ ...list, count: countField }).meta({ id });
+const createRecordMap = (id: string, name: string, record: z.ZodType) =>
+  z.object({ [name]: z.record(idField, record), count: countField }).meta({ id });
 
-export const ordersByTeamResponseSchema = createListResponse('OrdersByTeamResponse', {
-  orders: z.record(idField, orderSchema),
-});
-export const warehousesResponseSchema = createListResponse('WarehousesResponse', {
-  warehouses: z.record(idField, warehouseSchema),
-});
-export const marketsResponseSchema = createListResponse('MarketsResponse', {
-  markets: z.record(idField, marketSchema),
-});
-export const teamsResponseSchema = createListResponse('TeamsResponse', { teams: z.record(idField, teamSchema) });
-export const supplyOrdersInvoicesResponseSchema = createListResponse('SupplyOrdersInvoicesResponse', {
-  supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
-});
+export const ordersByTeamResponseSchema = createRecordMap('OrdersByTeamResponse', 'orders', orderSchema);
+export const warehousesResponseSchema = createRecordMap('WarehousesResponse', 'warehouses', warehouseSchema);
+export const marketsResponseSchema = createRecordMap('MarketsResponse', 'markets', marketSchema);
+export const teamsResponseSchema = createRecordMap('TeamsResponse', 'teams', teamSchema);
+export const supplyOrdersInvoicesResponseSchema = z
+  .object({
+    supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
+    count: countField,
+  })
+  .meta({ id: 'SupplyOrdersInvoicesResponse' });
 
 /** The list document of an expected forward cost list, without its id. */
 const listDocumentSchema = z.object({
