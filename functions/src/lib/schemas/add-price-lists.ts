@@ -193,11 +193,8 @@ class ProductsValidator implements MemberHandler {
  * Fast path for nearly all products: true only if {@link productPricesSchema} accepts the value and leaves its prices
  * unchanged. zod takes ten times as long.
  */
-function isPlainPrices(value: unknown): value is ProductPrices {
-  if (!isObject(value)) return false;
-  const { price_list_price, expected_forward_cost_price } = value;
-  return isPlainPrice(price_list_price) && isPlainPrice(expected_forward_cost_price);
-}
+const isPlainPrices = (value: unknown): value is ProductPrices =>
+  isObject(value) && isPlainPrice(value['price_list_price']) && isPlainPrice(value['expected_forward_cost_price']);
 
 const isPlainPrice = (value: unknown): boolean =>
   typeof value === 'number' && (value > 0 || Object.is(value, 0)) && value < Infinity;
