@@ -5,12 +5,11 @@ import { createCallContext, type CallContext } from '../call-context';
 import { abortable, createTimeout } from '../clock';
 import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
-import type { BodyParser } from '../json/body-parser';
 import { logRequest, type RequestLogEntry } from '../logging';
 import { identifyApiKey } from './api-key';
 import { applyCors } from './cors';
 import { toErrorResponse } from './error-response';
-import { createBodyTimeoutError, disableFrameworkBodyParsing, readBody, type RequestWithRawBody } from './request-body';
+import { disableFrameworkBodyParsing, readBody, type RequestBody, type RequestWithRawBody } from './request-body';
 import { sendResponse, type OutgoingResponse } from './response';
 import { shutdown, stopOnSigterm } from './shutdown';
 
@@ -45,14 +44,6 @@ export interface OperationInfo<Body = unknown> {
   cors?: boolean;
   /** Only of a POST. */
   body?: RequestBody<Body>;
-}
-
-interface RequestBody<Body> {
-  /** As sent and inflated alike. */
-  maxBytes: number;
-  /** Milliseconds in which a client must send the body. */
-  timeoutMs: number;
-  createParser: () => BodyParser<Body>;
 }
 
 export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };
@@ -144,7 +135,7 @@ function setCommonHeaders(response: ServerResponse, requestId: string): void {
 
 /** @returns undefined for a preflight, which has no handler */
 async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult | undefined> {
-  const { request, response } = exchange;
+  const { request, response, context, requestId } = exchange;
   if (endpoint.cors === true && handleCors(exchange)) return undefined;
   if (request.method !== endpoint.method) {
     const headers = { Allow: endpoint.method };
@@ -152,8 +143,8 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
   }
   authenticate(exchange);
   // The handler of a GET takes no body.
-  const body = endpoint.body === undefined ? (undefined as Body) : await readRequestBody(endpoint.body, exchange);
-  const result = await endpoint.handler(exchange.context, body, exchange.requestId);
+  const body = endpoint.body ? await readBody(request, endpoint.body, context.signal) : (undefined as Body);
+  const result = await endpoint.handler(context, body, requestId);
   await sendResponse(request, response, { status: 200, ...result });
   return result;
 }
@@ -183,14 +174,6 @@ function authenticate({ request: { headers }, logFields }: Exchange): void {
     throw new ApiError('invalid_api_key', reason, { headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } });
   }
   logFields.key_id = keyId;
-}
-
-function readRequestBody<Body>(
-  { maxBytes, timeoutMs, createParser }: RequestBody<Body>,
-  { request, context }: Exchange,
-): Promise<Body> {
-  const { signal, cancel } = createTimeout(timeoutMs, createBodyTimeoutError, context.signal);
-  return readBody(request, createParser(), { maxBytes, signal }).finally(cancel);
 }
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, finished, PassThrough } from 'node:stream';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
+import { createTimeout } from '../clock';
 import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
 import { JsonSyntaxError, type BodyParser } from '../json/body-parser';
 
@@ -24,31 +25,36 @@ export function disableFrameworkBodyParsing(): void {
   });
 }
 
-interface ReadOptions {
+/** What an operation takes as its body. */
+export interface RequestBody<Body> {
   /** As sent and inflated alike. */
   maxBytes: number;
-  /** Ends the reading. */
-  signal: AbortSignal;
+  /** Milliseconds in which a client must send the body. */
+  timeoutMs: number;
+  createParser: () => BodyParser<Body>;
 }
 
 /**
- * Streams the request body into `parser` and returns the parsed value.
+ * Streams the request body into a parser and returns the parsed value.
  *
+ * @param parent ends the reading before its timeout
  * @throws ValidationError with path `body` for anything but JSON in UTF-8, plain or gzip
  * @throws PayloadTooLargeError
- * @throws the signal's reason
+ * @throws ApiError request_timeout, or the parent's reason
  */
 export async function readBody<Body>(
   request: RequestWithRawBody,
-  parser: BodyParser<Body>,
-  options: ReadOptions,
+  { maxBytes, timeoutMs, createParser }: RequestBody<Body>,
+  parent: AbortSignal,
 ): Promise<Body> {
-  options.signal.throwIfAborted();
+  parent.throwIfAborted();
   assertJsonContentType(getContentType(request));
-  const { rawBody } = request;
+  const parser = createParser();
+  const { signal, cancel } = createTimeout(timeoutMs, createBodyTimeoutError, parent);
+  const chunks = request.rawBody ? [request.rawBody] : streamBytes(request, maxBytes, signal);
   let skippedBytes: number | undefined;
   try {
-    for await (const text of decodeUtf8(rawBody === undefined ? streamBytes(request, options) : [rawBody], options)) {
+    for await (const text of decodeUtf8(chunks, maxBytes)) {
       const hasMark = skippedBytes === undefined && text.startsWith(BYTE_ORDER_MARK);
       skippedBytes ??= hasMark ? Buffer.byteLength(BYTE_ORDER_MARK) : 0;
       parser.write(hasMark ? text.slice(BYTE_ORDER_MARK.length) : text);
@@ -58,6 +64,8 @@ export async function readBody<Body>(
     if (!(error instanceof JsonSyntaxError)) throw error;
     const received = error.isAtEnd ? 'text that ends too early,' : 'other text';
     throw invalidBody(`Expected JSON, received ${received} at byte ${(skippedBytes ?? 0) + error.byteOffset}`);
+  } finally {
+    cancel();
   }
 }
 
@@ -65,10 +73,10 @@ const BYTE_ORDER_MARK = '\ufeff';
 
 const invalidBody = (message: string) => new ValidationError([{ path: 'body', message }]);
 
-const payloadTooLarge = ({ maxBytes }: ReadOptions) => new PayloadTooLargeError({ scope: 'body', bytes: maxBytes });
+const payloadTooLarge = (maxBytes: number) => new PayloadTooLargeError({ scope: 'body', bytes: maxBytes });
 
 /** Why a body is not read to its end. The connection cannot be used again, as the rest of the body may still arrive. */
-export const createBodyTimeoutError = () =>
+const createBodyTimeoutError = () =>
   new ApiError('request_timeout', 'the body did not arrive in time', { headers: { Connection: 'close' } });
 
 function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
@@ -100,10 +108,9 @@ function isGzipped({ headers }: IncomingMessage): boolean {
  * Yields the inflated body as it arrives. After an error, here or in what is done with the bytes, the request's stream is left
  * flowing and not destroyed, because its socket still has to carry the response.
  */
-async function* streamBytes(request: IncomingMessage, options: ReadOptions): AsyncGenerator<Buffer> {
+async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
   const isGzip = isGzipped(request);
-  const { maxBytes, signal } = options;
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(options);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw payloadTooLarge(maxBytes);
 
   const source = addAbortSignal(signal, request.pipe(isGzip ? createGunzip() : new PassThrough()));
   finished(request, (error) => {
@@ -112,7 +119,7 @@ async function* streamBytes(request: IncomingMessage, options: ReadOptions): Asy
   let sentBytes = 0;
   request.on('data', (bytes: Buffer) => {
     sentBytes += bytes.length;
-    if (sentBytes > maxBytes) source.destroy(payloadTooLarge(options));
+    if (sentBytes > maxBytes) source.destroy(payloadTooLarge(maxBytes));
   });
   try {
     yield* source as AsyncIterable<Buffer>;
@@ -131,10 +138,7 @@ async function* streamBytes(request: IncomingMessage, options: ReadOptions): Asy
 /** Characters that are parsed at a time, however small the chunks are in which a client sends them. */
 const MIN_PARSED_CHARACTERS = 64 * 1024;
 
-async function* decodeUtf8(
-  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
-  options: ReadOptions,
-): AsyncGenerator<string> {
+async function* decodeUtf8(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decode = (chunk?: Buffer) => {
     try {
@@ -147,7 +151,7 @@ async function* decodeUtf8(
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    if (bytes > options.maxBytes) throw payloadTooLarge(options);
+    if (bytes > maxBytes) throw payloadTooLarge(maxBytes);
     text += decode(chunk);
     if (text.length < MIN_PARSED_CHARACTERS) continue;
     yield text;
