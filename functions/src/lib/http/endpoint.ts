@@ -100,7 +100,7 @@ async function handleRequest<Body>(
     result = await abortable(shutdown.steps.giveUp.signal, () => runPipeline(endpoint, exchange));
   } catch (cause) {
     error = toApiError(cause);
-    await sendError(request, response, error);
+    await sendError(response, error);
   } finally {
     cancel();
   }
@@ -145,7 +145,7 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
   // The handler of a GET takes no body.
   const body = endpoint.body ? await readBody(request, endpoint.body, context.signal) : (undefined as Body);
   const result = await endpoint.handler(context, body, requestId);
-  await sendResponse(request, response, { status: 200, ...result });
+  await sendResponse(response, { status: 200, ...result });
   return result;
 }
 
@@ -177,12 +177,12 @@ function authenticate({ request: { headers }, logFields }: Exchange): void {
 }
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */
-async function sendError(request: IncomingMessage, response: ServerResponse, error: ApiError): Promise<void> {
+async function sendError(response: ServerResponse, error: ApiError): Promise<void> {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const { status } = ERROR_DEFINITIONS[error.code];
   const body = JSON.stringify(toErrorResponse(error));
-  await sendResponse(request, response, { status, headers: error.headers, body });
+  await sendResponse(response, { status, headers: error.headers, body });
 }

@@ -29,13 +29,12 @@ export interface OutgoingResponse {
  * @throws what the body throws
  */
 export async function sendResponse(
-  request: IncomingMessage,
   response: ServerResponse,
   { status, headers = {}, body }: OutgoingResponse,
 ): Promise<void> {
   const chunks = toChunks(typeof body === 'string' ? [body] : body);
   const { value: first = Buffer.alloc(0) } = await chunks.next();
-  const encoding = first.length < MIN_COMPRESSION_BYTES ? undefined : negotiateEncoding(request);
+  const encoding = first.length < MIN_COMPRESSION_BYTES ? undefined : negotiateEncoding(response.req);
 
   const setResponseHeaders = () => {
     response.statusCode = status;
