@@ -23,7 +23,6 @@ function boundHeapGrowth(): void {
 
 export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
-  method: 'POST',
   onShutdown: 'abort',
   runtimeOptions: writeOptions,
   timeoutMarginMs: FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS,

@@ -5,7 +5,6 @@ import { listOptions } from './lib/runtime-options';
 
 export const getMarkets = defineEndpoint({
   name: 'getMarkets',
-  method: 'GET',
   runtimeOptions: listOptions,
   handler: (context) => ({ body: streamRecordMap('markets', readMarkets(context)) }),
 });

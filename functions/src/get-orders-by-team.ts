@@ -6,7 +6,6 @@ import { rangeOptions } from './lib/runtime-options';
 
 export const getOrdersByTeam = defineEndpoint({
   name: 'getOrdersByTeam',
-  method: 'POST',
   runtimeOptions: rangeOptions,
   body: defineReadBody(ordersByTeamRequestSchema),
   handler: (context, request) => ({ body: streamRecordMap('orders', readOrders(context, request)) }),

@@ -5,7 +5,6 @@ import { listOptions } from './lib/runtime-options';
 
 export const getTeams = defineEndpoint({
   name: 'getTeams',
-  method: 'GET',
   runtimeOptions: listOptions,
   handler: (context) => ({ body: streamRecordMap('teams', readTeams(context)) }),
 });

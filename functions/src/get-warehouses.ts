@@ -5,7 +5,6 @@ import { listOptions } from './lib/runtime-options';
 
 export const getWarehouses = defineEndpoint({
   name: 'getWarehouses',
-  method: 'GET',
   runtimeOptions: listOptions,
   cors: true,
   handler: (context) => ({ body: streamRecordMap('warehouses', readWarehouses(context)) }),

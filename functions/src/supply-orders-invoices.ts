@@ -6,7 +6,6 @@ import { rangeOptions } from './lib/runtime-options';
 
 export const supplyOrdersInvoices = defineEndpoint({
   name: 'supplyOrdersInvoices',
-  method: 'POST',
   runtimeOptions: rangeOptions,
   body: defineReadBody(supplyOrdersInvoicesRequestSchema),
   handler: (context, request) => ({

@@ -35,26 +35,25 @@ export interface HandlerResult {
   count?: number;
 }
 
-/** What the function of an operation says of itself: tests, the API description and the client follow from it. */
-export interface OperationInfo<Body = unknown> {
+interface Endpoint<Body> {
   name: string;
+  /** POST with a body, GET without. */
   method: 'GET' | 'POST';
   runtimeOptions: HttpsOptions & { timeoutSeconds: number };
   /** Whether browsers may call from the allowed origins. */
   cors?: boolean;
-  /** Only of a POST. */
   body?: RequestBody<Body>;
-}
-
-export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };
-
-interface Endpoint<Body> extends OperationInfo<Body> {
   /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
   /** What a stopping instance does with a request: by default it may finish, as long as there is time. */
   onShutdown?: 'finish' | 'abort';
   handler: (context: CallContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
 }
+
+/** What the function of an operation says of itself: tests, the API description and the client follow from it. */
+export type OperationInfo = Omit<Endpoint<unknown>, 'handler'>;
+
+export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };
 
 interface Exchange {
   request: RequestWithRawBody;
@@ -72,7 +71,8 @@ disableFrameworkBodyParsing();
 if (isCloudRunInstance()) stopOnSigterm();
 
 /** Makes the Cloud Function of an operation. */
-export function defineEndpoint<Body>(endpoint: Endpoint<Body>): OperationFunction {
+export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>): OperationFunction {
+  const endpoint: Endpoint<Body> = { ...definition, method: definition.body ? 'POST' : 'GET' };
   if (endpoint.cors === true) assertAllowedOrigins();
   const options = { ...endpoint.runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
   const handle = onRequest(options, (request, response) => handleRequest(endpoint, request, response));
