@@ -27,9 +27,7 @@ import { shutdown, stopOnSigterm } from './shutdown';
  */
 
 /** The response of a successful handler, and what is logged of it. */
-export interface HandlerResult {
-  body: OutgoingResponse['body'];
-  headers?: Record<string, string>;
+interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
   replayed?: boolean;
   /** Products accepted. By default the records of the response. */
   count?: number;
