@@ -1,4 +1,6 @@
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | 'comma or end';
+/** Where the innermost object or array may end. */
+const MAY_CLOSE: Expected[] = ['value or ]', 'name or }', 'comma or end'];
 
 const SPACE = 0x20;
 const SPACES = /[ \t\n\r]*/y;
@@ -49,29 +51,26 @@ export class JsonScanner {
       const isComplete = this.expected === 'comma or end' && this.depth === 0;
       return isLast && !isComplete ? this.#fail(start) : undefined;
     }
+    const closer = this.#closers.at(-1);
+    if (first === closer && MAY_CLOSE.includes(this.expected)) {
+      this.#closers.pop();
+      return this.#accept(start + 1, 'comma or end');
+    }
     switch (this.expected) {
       case ':':
         return first === ':' ? this.#accept(start + 1, 'value') : this.#fail(start);
       case 'comma or end':
-        if (first !== ',' || this.depth === 0) return this.#close(first, start);
-        return this.#accept(start + 1, this.#closers.at(-1) === '}' ? 'name' : 'value');
+        if (first !== ',' || closer === undefined) return this.#fail(start);
+        return this.#accept(start + 1, closer === '}' ? 'name' : 'value');
       case 'name or }':
       case 'name':
-        if (first === '"') return this.#acceptScalar(text, isLast, ':');
-        return this.expected === 'name' ? this.#fail(start) : this.#close(first, start);
+        return first === '"' ? this.#acceptScalar(text, isLast, ':') : this.#fail(start);
       case 'value or ]':
-        return first === ']' ? this.#close(first, start) : this.#acceptValue(first, text, isLast);
       case 'value':
-        return this.#acceptValue(first, text, isLast);
+        if (first !== '{' && first !== '[') return this.#acceptScalar(text, isLast, 'comma or end');
+        this.#closers.push(first === '{' ? '}' : ']');
+        return this.#accept(start + 1, first === '{' ? 'name or }' : 'value or ]');
     }
-  }
-
-  #acceptValue(first: string, text: string, isLast: boolean): number | undefined {
-    if (first === '{' || first === '[') {
-      this.#closers.push(first === '{' ? '}' : ']');
-      return this.#accept(this.tokenStart + 1, first === '{' ? 'name or }' : 'value or ]');
-    }
-    return this.#acceptScalar(text, isLast, 'comma or end');
   }
 
   #acceptScalar(text: string, isLast: boolean, next: Expected): number | undefined {
@@ -81,12 +80,6 @@ export class JsonScanner {
     const end = isScalar ? scalarEnd : match(PART_OF_SCALAR, text, start);
     if (end === text.length && !isLast) return undefined;
     return isScalar ? this.#accept(end, next) : this.#fail(end);
-  }
-
-  #close(first: string, start: number): number | undefined {
-    if (first !== this.#closers.at(-1)) return this.#fail(start);
-    this.#closers.pop();
-    return this.#accept(start + 1, 'comma or end');
   }
 
   #accept(end: number, next: Expected): number {
