@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { defineEndpoint } from './lib/http/endpoint';
 import { createPriceListLogger } from './lib/logging';
-import { MAX_PRICE_LISTS_BODY_BYTES } from './lib/payload-limits';
+import { PRICE_LISTS_BODY_LIMITS } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { createPriceListParser } from './lib/schemas/add-price-lists';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, WRITE_BODY_TIMEOUT_MS, writeOptions } from './lib/runtime-options';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from './lib/runtime-options';
 import { createPriceLists } from './price-lists/create-price-lists';
 
 let isHeapBounded = false;
@@ -27,8 +27,7 @@ export const addPriceLists = defineEndpoint({
   runtimeOptions: writeOptions,
   timeoutMarginMs: FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS,
   body: {
-    maxBytes: MAX_PRICE_LISTS_BODY_BYTES,
-    timeoutMs: WRITE_BODY_TIMEOUT_MS,
+    ...PRICE_LISTS_BODY_LIMITS,
     createParser: () => {
       boundHeapGrowth();
       return createPriceListParser();

@@ -1,15 +1,18 @@
 import type { PayloadLimit } from './errors';
 
-/** What a request body may hold, so that no body takes more than 256 MiB of memory (docs/security.md#request-bodies). */
+/**
+ * What a request body may hold, so that no body takes more than 256 MiB of memory (docs/security.md#request-bodies), and the
+ * time in which a client has to send it.
+ */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /** For a body of a read. */
-export const MAX_READ_BODY_BYTES = MIB;
+export const READ_BODY_LIMITS = { maxBytes: MIB, timeoutMs: 30_000 };
 
-/** For a body of add price lists: what the platform lets a request have. */
-export const MAX_PRICE_LISTS_BODY_BYTES = 32 * MIB;
+/** For a body of add price lists: what the platform lets a request have, at 1.2 Mbit/s. */
+export const PRICE_LISTS_BODY_LIMITS = { maxBytes: 32 * MIB, timeoutMs: 240_000 };
 
 /** Parsed as one value, which takes up to 45 times its size. */
 export const OUTSIDE_PRODUCTS_LIMIT: PayloadLimit = { scope: 'outside_products', bytes: MIB };

@@ -17,9 +17,6 @@ export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 
 /** Reads whose size the client chooses. A response holds up to 45 MB until it is sent; 16 of them fit the memory. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
-/** Time in which a client has to send the body of a read. */
-export const READ_BODY_TIMEOUT_MS = 30_000;
-
 /**
  * Add price lists. Four concurrent creations from bodies of 32 MB take a third of the memory. The largest request, 364,000
  * products in 728 batches at 0.8 s each, takes ten minutes to write; the timeout is twice that.
@@ -31,9 +28,6 @@ export const writeOptions = {
   concurrency: 4,
   timeoutSeconds: 1_200,
 } as const;
-
-/** Time in which a client has to send a price list: 32 MiB at 1.2 Mbit/s. */
-export const WRITE_BODY_TIMEOUT_MS = 240_000;
 
 /** Milliseconds of a request's time that are kept for failing its attempt. */
 export const FAILURE_RESERVE_MS = 45_000;

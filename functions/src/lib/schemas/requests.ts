@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
 import { createJsonParser } from '../json/body-parser';
-import { MAX_READ_BODY_BYTES } from '../payload-limits';
-import { READ_BODY_TIMEOUT_MS } from '../runtime-options';
+import { READ_BODY_LIMITS } from '../payload-limits';
 
 /**
  * Request bodies of the two range reads, and the rules that all bodies share. Unknown fields are ignored; strings are
@@ -87,8 +86,7 @@ export type SupplyOrdersInvoicesRequest = z.output<typeof supplyOrdersInvoicesRe
 
 /** The body of a read, as its endpoint takes it. */
 export const defineReadBody = <Schema extends z.ZodType>(schema: Schema) => ({
-  maxBytes: MAX_READ_BODY_BYTES,
-  timeoutMs: READ_BODY_TIMEOUT_MS,
+  ...READ_BODY_LIMITS,
   createParser: () => createJsonParser((body) => validate(schema, body)),
 });
 

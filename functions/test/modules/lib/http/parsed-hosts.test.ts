@@ -7,7 +7,7 @@ import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import type * as functions from '../../../../src/index';
 import { readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
 import { createJsonParser } from '../../../../src/lib/json/body-parser';
-import { MAX_READ_BODY_BYTES } from '../../../../src/lib/payload-limits';
+import { READ_BODY_LIMITS } from '../../../../src/lib/payload-limits';
 import { assertResponse } from '../../../support/responses';
 import { sendRequest } from '../../../support/http';
 import { operations } from '../../../support/operations';
@@ -75,7 +75,7 @@ describe('a request whose body the host has already read and inflated, of any ty
   });
 
   test('is rejected if more than 1 MiB inflated', async () => {
-    const { status, json } = await call(gzipSync(Buffer.alloc(MAX_READ_BODY_BYTES + 1, ' ')), {
+    const { status, json } = await call(gzipSync(Buffer.alloc(READ_BODY_LIMITS.maxBytes + 1, ' ')), {
       'content-encoding': 'gzip',
     });
     expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
