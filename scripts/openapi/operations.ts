@@ -1,5 +1,5 @@
 import * as functions from '../../functions/src';
-import type { OperationFunction, OperationInfo } from '../../functions/src/lib/http/endpoint';
+import type { OperationFunction } from '../../functions/src/lib/http/endpoint';
 import type { ErrorCode } from '../../functions/src/lib/errors';
 import { addPriceListsRequestSchema } from '../../functions/src/lib/schemas/add-price-lists';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../functions/src/lib/schemas/requests';
@@ -38,7 +38,7 @@ export type OperationName = keyof typeof functions;
 
 export interface Operation extends OperationDescription {
   name: OperationName;
-  info: OperationInfo;
+  info: OperationFunction['operation'];
 }
 
 const NULL_FIELDS = 'Records with missing or malformed fields are included, with those fields null.';

@@ -49,9 +49,7 @@ interface Endpoint<Body> {
 }
 
 /** What the function of an operation says of itself: tests, the API description and the client follow from it. */
-export type OperationInfo = Omit<Endpoint<unknown>, 'handler'>;
-
-export type OperationFunction = HttpsFunction & { readonly operation: OperationInfo };
+export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
 
 interface Exchange {
   request: RequestWithRawBody;
