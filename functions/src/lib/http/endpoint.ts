@@ -88,7 +88,9 @@ async function handleRequest<Body>(
   const context = createCallContext(signal);
   const requestId = resolveRequestId(request);
   const exchange: Exchange = { request, response, context, requestId, logFields: {} };
-  setCommonHeaders(response, requestId);
+  response.setHeader('X-Request-Id', requestId);
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
 
   let result: HandlerResult | undefined;
   let error: ApiError | undefined;
@@ -121,12 +123,6 @@ const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
 function resolveRequestId({ headers }: IncomingMessage): string {
   const candidate = headers['x-request-id']?.toString() ?? '';
   return REQUEST_ID_PATTERN.test(candidate) ? candidate : randomUUID();
-}
-
-function setCommonHeaders(response: ServerResponse, requestId: string): void {
-  response.setHeader('X-Request-Id', requestId);
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
 }
 
 /** @returns undefined for a preflight, which has no handler */
