@@ -60,10 +60,12 @@ const breaks: Record<string, Break> = {
   },
   'entries that are created': {
     file: ENTRIES,
-    line: 'writer.writeTag(COMMIT_WRITE, 1 + varintSize(documentSize) + documentSize);',
-    // A precondition: there is no such document.
-    broken: `writer.writeTag(COMMIT_WRITE, 5 + varintSize(documentSize) + documentSize);
-      writer.writeRaw(Buffer.from([0x22, 2, 8, 0]));`,
+    line: 'const request = Request.CommitRequest.encode({ database: databasePath, writes }).finish();',
+    // A precondition, which messages.proto does not have: there is no such document.
+    broken: `const encoded = writes.map((write) => [...Request.Write.encode(write).finish(), 0x22, 2, 8, 0]);
+      const tags = encoded.map(({ length }) => [0x12, ...(length < 128 ? [length] : [(length % 128) + 128, length >> 7])]);
+      const head = Request.CommitRequest.encode({ database: databasePath }).finish();
+      const request = Buffer.from([...head, ...encoded.flatMap((write, i) => [...(tags[i] ?? []), ...write])]);`,
     caught: /a precondition fails only where another step was taken/,
   },
   'a failure that is written without a condition': {
