@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * `npm run check`: types, lint, format, layers and the API description, beside each other. Each keeps what it found in node_modules/.cache and looks
- * again at what has changed. ESLint looks at the files that changed, so a type that changes may only break a rule in another
- * file: CI, which has no cache, finds that.
+ * `npm run check`: types, lint, format, layers and the API description, beside each other. Most keep what they found in
+ * node_modules/.cache and look again at what has changed. ESLint looks at the files that changed, so a type that changes may
+ * only break a rule in another file: CI, which has no cache, finds that.
  */
 const CACHE = 'node_modules/.cache';
 

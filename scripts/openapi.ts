@@ -41,7 +41,8 @@ async function findOutdated(files: readonly GeneratedFile[]): Promise<Map<string
   const outdated = new Map<string, string>();
   for (const [file, generate] of files) {
     const text = await readFile(file, 'utf8');
-    if (generate(text) !== text) outdated.set(file, generate(text));
+    const generated = generate(text);
+    if (generated !== text) outdated.set(file, generated);
   }
   return outdated;
 }

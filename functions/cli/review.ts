@@ -12,7 +12,7 @@ import type { KeyOutcome, OperatorDecision, ResumeDecision } from '../src/price-
 import { takeStep } from '../src/price-lists/key-steps';
 import type { Lease } from '../src/price-lists/lease';
 import { computeFingerprint, decompressChunks } from '../src/price-lists/payload';
-import { runAttempt, writePendingEntries } from '../src/price-lists/run-attempt';
+import { runAttempt, writePendingEntries, type WrittenEntries } from '../src/price-lists/run-attempt';
 import { quote } from './escape';
 import { getKeyRecord, readPayloadChunks, streamStoredEntries } from './stored-records';
 import { CommandError } from './terminal';
@@ -67,7 +67,7 @@ export async function resume(
   record: KeyRecord,
   decision: ResumeDecision,
   { db, newToken }: OperatorContext,
-  onProgress?: Parameters<typeof writePendingEntries>[4],
+  onProgress?: (progress: WrittenEntries) => void,
 ): Promise<{ response: string }> {
   const { boq_list_id, document_id } = record;
   const payload = await retry(() => loadStoredPayload(db, record), db);

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import type { Progress } from '../src/lib/schemas/key-record';
+import type { WrittenEntries } from '../src/price-lists/run-attempt';
 import { escapeControls } from './escape';
 
 /** A failed command, in words for the operator. */
@@ -38,7 +38,7 @@ export class Terminal {
   }
 
   /** Draws a bar that grows while entries are written; without a terminal or entries, nothing. */
-  drawProgress({ entries_written, entries_total }: Pick<Progress, 'entries_written' | 'entries_total'>): void {
+  drawProgress({ entries_written, entries_total }: WrittenEntries): void {
     const { stderr } = this.streams;
     if (stderr.isTTY !== true || entries_total === 0) return;
     const bar = '█'.repeat(Math.round((entries_written / entries_total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');

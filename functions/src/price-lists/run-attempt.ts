@@ -31,18 +31,21 @@ export async function runAttempt(
   }
 }
 
+/** How many entries of both lists are written. */
+export type WrittenEntries = Pick<Progress, 'entries_written' | 'entries_total'>;
+
 /**
  * Writes entries of both lists side by side, each list batch by batch. When one list fails, the other stops after its
  * current batch, so that no call is under way when the attempt is failed.
  *
- * @param onProgress told how many entries are written, at the start and after each batch
+ * @param onProgress called at the start and after each batch
  */
 export async function writePendingEntries(
   pending: Entries,
   creation: Creation,
   lease: Lease,
   db: Database,
-  onProgress?: (progress: Pick<Progress, 'entries_written' | 'entries_total'>) => void,
+  onProgress?: (progress: WrittenEntries) => void,
 ): Promise<void> {
   let stopped = false;
   const entries_total = pending.expected_forward_cost.ids.length + pending.price_list.ids.length;

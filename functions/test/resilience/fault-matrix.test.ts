@@ -12,7 +12,8 @@ import { checkInvariants } from './invariants';
 
 /**
  * The fault matrix: every call of a creation meets every fault, before it takes effect and after. The creation must come
- * out as if nothing had happened, and so must its repetition. A fault that does not pass is shown beside it. The tables of docs/fault-matrix.md are what these tests found; `UPDATE_DOCS=1` writes them.
+ * out as if nothing had happened, and so must its repetition. A fault that does not pass is shown beside it. The tables of
+ * docs/fault-matrix.md are what these tests found; `UPDATE_DOCS=1` writes them.
  *
  * Time is compressed: a call's deadline is a second, and pauses between tries, also the client library's own, by the
  * hook that it has for tests, are a fiftieth of what they are. So silence is a call without a response, which its deadline ends.

@@ -10,7 +10,7 @@ import {
   writeRecords,
 } from './stored';
 
-/** Tests of an operation that lists a collection of records with a name and a country, and calls the list like the collection. */
+/** Tests of an operation that lists a collection of records with a name and a country, under the collection's name. */
 export function testListOfNamedRecords(operation: OperationName, collection: string): void {
   let service: TestService;
   beforeAll(async () => {
@@ -42,11 +42,12 @@ export function testListOfNamedRecords(operation: OperationName, collection: str
       empty: {},
       blank: { name: '', country_iso: '  ' },
       wrong: { name: { en: 'x' }, country_iso: ['usa'] },
+      numbers: { name: 7, country_iso: 5 },
       space: { name: ' ', country_iso: null },
     });
     const none = { name: null, country_iso: null };
-    const list = { empty: none, blank: none, wrong: none, space: { name: ' ', country_iso: null } };
-    expect(await call()).toEqual([200, { [collection]: list, count: 4 }]);
+    const list = { empty: none, blank: none, wrong: none, numbers: none, space: { name: ' ', country_iso: null } };
+    expect(await call()).toEqual([200, { [collection]: list, count: 5 }]);
   });
 
   test('reads stored values of any type', async () => {

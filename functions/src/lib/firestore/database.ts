@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import { getApps, initializeApp } from 'firebase-admin/app';
 import {
   getFirestore,
@@ -39,7 +40,9 @@ export function createDatabase(firestore: Firestore, context: CallContext, timeo
     async getAll<T extends DocumentReference[]>(...documents: T) {
       context.callCount += 1;
       const createError = () =>
-        Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${timeouts.read} ms`), { code: 4 });
+        Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${timeouts.read} ms`), {
+          code: status.DEADLINE_EXCEEDED,
+        });
       const { signal, cancel } = createTimeout(timeouts.read, createError);
       const read = () => runOutsideDomain(() => firestore.getAll(...documents));
       return (await abortable(signal, read).finally(cancel)) as { [Index in keyof T]: DocumentSnapshot };

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import express from 'express';
 import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import type * as functions from '../../../../src/index';
+import { createTimeout } from '../../../../src/lib/clock';
 import { readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
 import { createJsonParser } from '../../../../src/lib/json/body-parser';
 import { READ_BODY_LIMITS } from '../../../../src/lib/payload-limits';
@@ -144,6 +145,9 @@ describe('a body that does not end', () => {
     parent.abort(new Error('stopping'));
     await expect(reading).rejects.toThrow('stopping');
     await expect(read(incoming(), 60_000, parent.signal)).rejects.toThrow('stopping');
+    const late = createTimeout(60_000, () => new Error('too late'), parent.signal);
+    expect(late.signal.reason).toEqual(new Error('stopping'));
+    late.cancel();
   });
 
   test('ends with 400 when the client disconnects', async () => {
