@@ -14,7 +14,7 @@ export const READ_BODY_LIMITS = { maxBytes: MIB, timeoutMs: 30_000 };
 /** For a body of add price lists: what the platform lets a request have, at 1.2 Mbit/s. */
 export const PRICE_LISTS_BODY_LIMITS = { maxBytes: 32 * MIB, timeoutMs: 240_000 };
 
-/** Parsed as one value, which takes up to 45 times its size. */
+/** Parsed as one value, which takes up to 45 times its size, with escapes up to 140 times. */
 export const OUTSIDE_PRODUCTS_LIMIT: PayloadLimit = { scope: 'outside_products', bytes: MIB };
 
 /** For each identifier in `products` and for each value. */

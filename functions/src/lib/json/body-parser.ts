@@ -1,3 +1,4 @@
+import { parseJson } from './parse';
 import { findSyntaxError } from './scanner';
 
 /** Parses a request body whose text arrives in chunks, cut anywhere. */
@@ -36,13 +37,13 @@ export function createJsonParser<Body>(validate: (value: unknown) => Body): Body
   const texts: string[] = [];
   return {
     write: (text) => void texts.push(text),
-    end: () => validate(parseJson(texts.splice(0).join(''))),
+    end: () => validate(parseBody(texts.splice(0).join(''))),
   };
 }
 
-function parseJson(text: string): unknown {
+function parseBody(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     const index = findSyntaxError(text) ?? text.length;
     throw new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), index === text.length);

@@ -1,5 +1,6 @@
 import { PayloadTooLargeError, type PayloadLimit } from '../errors';
 import { JsonSyntaxError } from './body-parser';
+import { parseJson } from './parse';
 import { JsonScanner } from './scanner';
 
 /** A member up to its comma: a name without escapes, and an object without others and without braces in its strings. */
@@ -27,10 +28,8 @@ export interface StreamingJsonOptions {
 
 /**
  * Parses the JSON of an object with one member, itself an object, that may be too large for memory. Accepts the texts that
- * `JSON.parse` accepts, which makes all values: here the text is cut, and its first error located.
- *
- * Each name is parsed as a value. As a name, V8 of Node 24 may take it for another one
- * (https://github.com/nodejs/node/issues/63785): a price would be stored for another product.
+ * `JSON.parse` accepts: here the text is cut, and its first error located. {@link parseJson} makes the values, and of names
+ * too, each parsed as a value: so none is taken for another one.
  */
 export class StreamingJsonParser {
   readonly #scanner = new JsonScanner();
@@ -68,7 +67,7 @@ export class StreamingJsonParser {
    */
   end(): unknown {
     this.#scan(true);
-    return JSON.parse(this.#envelope) as unknown;
+    return parseJson(this.#envelope);
   }
 
   #scan(isLast: boolean): void {
@@ -145,7 +144,7 @@ export class StreamingJsonParser {
       return;
     }
     // Undefined in an object without members.
-    if (this.#name !== undefined) handler.onMember(this.#name, JSON.parse(part) as unknown);
+    if (this.#name !== undefined) handler.onMember(this.#name, parseJson(part));
     this.#name = undefined;
     if (isEnd) this.#handler = undefined;
   }
