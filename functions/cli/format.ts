@@ -1,10 +1,11 @@
 import { styleText } from 'node:util';
+import type { Database } from '../src/lib/firestore/database';
 import type { ListKind } from '../src/lib/repositories/price-lists';
+import { readListProgress, type ListProgress } from '../src/lib/repositories/stored-price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
+import type { StoredPayload } from '../src/price-lists/stored-payload';
+import type { SweepResult } from '../src/price-lists/sweep';
 import { escapeControls, escapeJsonControls, quote } from './escape';
-import { readListProgress, type ListProgress } from './stored-records';
-import type { OperatorContext, StoredPayload } from './review';
-import type { SweepResult } from './sweep';
 
 /** What an operator sees of a key: its facts for programs, and as text. */
 
@@ -14,7 +15,7 @@ export type KeySummary = Awaited<ReturnType<typeof getKeySummary>>;
 /** What `show` shows of a key. */
 export type KeyDetails = Awaited<ReturnType<typeof getKeyDetails>>;
 
-export async function getKeySummary(record: KeyRecord, { db }: OperatorContext) {
+export async function getKeySummary(record: KeyRecord, db: Database) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
   const readProgress = (kind: ListKind) => (creation === null ? null : readListProgress(db, kind, creation));
@@ -26,10 +27,10 @@ export async function getKeySummary(record: KeyRecord, { db }: OperatorContext) 
   return { ...attempt, claimed_at, since, lease_expires_at, failure, failure_cause };
 }
 
-export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, context: OperatorContext) {
+export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
   const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
   return {
-    ...(await getKeySummary(record, context)),
+    ...(await getKeySummary(record, db)),
     document_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,

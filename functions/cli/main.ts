@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDatabase } from '../src/lib/firestore/database';
 import { createCallContext } from '../src/lib/call-context';
+import { createDatabase } from '../src/lib/firestore/database';
+import { ResolutionError } from '../src/price-lists/resolution-error';
+import { CLI_TIMEOUTS_MS, createClient } from './client';
 import { HELP, parseCommand, UsageError, type Options } from './arguments';
 import { runCommand, type CommandContext } from './commands';
-import { CLI_TIMEOUTS_MS, createClient } from './stored-records';
 import { CommandError, describeError, Terminal, type Streams } from './terminal';
 
 /**
@@ -24,11 +24,8 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
     }
     const target = resolveTarget(values);
     const firestore = createClient(target.project);
-    const context: CommandContext = {
-      terminal,
-      db: createDatabase(firestore, createCallContext(getSignal()), CLI_TIMEOUTS_MS),
-      newToken: randomUUID,
-    };
+    const call = createCallContext(getSignal());
+    const context: CommandContext = { terminal, db: createDatabase(firestore, call, CLI_TIMEOUTS_MS), call };
     streams.stderr.write(`${target.name}\n\n`);
     try {
       return await runCommand(command, keys, values, context);
@@ -41,7 +38,9 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
       terminal.printError(`${error.message}\n\n${HELP}`);
       return 2;
     }
-    terminal.printError(`${error instanceof CommandError ? '' : 'Failed: '}${describeError(error)}\n`);
+    terminal.printError(
+      `${error instanceof CommandError || error instanceof ResolutionError ? '' : 'Failed: '}${describeError(error)}\n`,
+    );
     return 1;
   }
 }

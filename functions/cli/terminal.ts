@@ -1,11 +1,29 @@
 import { createInterface } from 'node:readline/promises';
 import type { WrittenEntries } from '../src/price-lists/run-attempt';
+import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resolution-error';
 import { escapeControls } from './escape';
 
 /** A failed command, in words for the operator. */
 export class CommandError extends Error {}
 
-export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export function describeError(error: unknown): string {
+  if (error instanceof ResolutionError) return describeResolutionError(error);
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Tells an operator why a key was not resolved, and what to do about it. */
+function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
+  const texts: Record<ResolutionErrorCode, string> = {
+    key_unknown: `No request was ever accepted for ${detail}.`,
+    key_in_progress: 'Another attempt on the key is in progress. Wait for it.',
+    key_released: 'The key was released: the client may send the request again.',
+    key_resolved: 'The key was resolved meanwhile. Look at it again.',
+    key_in_review_again: 'The key requires review again since it was read. Look at it first.',
+    lists_ready: 'The lists are ready: there is nothing to release.',
+    payload_unusable: `The payload cannot be used: ${detail}. This attempt can only be released; the client then has to send the request again.`,
+  };
+  return texts[code];
+}
 
 export const describeUnreadable = (path: string): string => `${path} cannot be read: it is left out.`;
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { systemClock } from './clock';
 
 /** Calls of one request to Firestore, and what their retries follow. */
@@ -12,4 +13,6 @@ export const createCallContext = (signal: AbortSignal) => ({
   clock: systemClock,
   /** Uniform in [0, 1). */
   random: Math.random,
+  /** Creates a token that no other attempt ever had. */
+  newToken: (): string => randomUUID(),
 });

@@ -3,11 +3,11 @@ import {
   findKeyRecords,
   readPayloadChunks,
   streamStoredEntries,
-  getKeyRecord,
-  listKeyRecords,
+  readKeyRecord,
+  readKeyRecords,
   readListProgress,
-} from '../../cli/stored-records';
-import { release } from '../../cli/review';
+} from '../../src/lib/repositories/stored-price-lists';
+import { release } from '../../src/price-lists/release';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
@@ -71,7 +71,7 @@ const callAll = async () => {
 
 /** A key that is known to be there. */
 async function recordOf(boq_list_id: string): Promise<KeyRecord> {
-  const record = await getKeyRecord(database(), boq_list_id);
+  const record = await readKeyRecord(database(), boq_list_id);
   if (record === undefined) throw new Error(`no record of ${boq_list_id}`);
   return record;
 }
@@ -101,7 +101,7 @@ test('every query with a filter is one of these shapes, and each is served', asy
   await liveThroughEverything(10);
   const db = database();
   const record = await recordOf('boq-1');
-  await listKeyRecords(db, ['processing', 'requires_review']);
+  await readKeyRecords(db, ['processing', 'requires_review']);
   await readPayloadChunks(db, record);
   // An id of none of them is looked for in all.
   expect(await findKeyRecords(db, 'nothing')).toEqual([]);

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { getKeyRecord } from '../../cli/stored-records';
-import { resume } from '../../cli/review';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { readKeyRecord } from '../../src/lib/repositories/stored-price-lists';
+import { resume } from '../../src/price-lists/resume';
 import { startTestService, type TestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
@@ -72,11 +72,12 @@ describe.each(versions)('records of %s', (file) => {
   });
 
   test.each(['requires-review', 'processing'])('the attempt %s is resumed from its stored payload', async (key) => {
-    const db = getDatabase(createCallContext(AbortSignal.timeout(20_000)));
-    const record = await getKeyRecord(db, key);
+    const context = createCallContext(AbortSignal.timeout(20_000));
+    const db = getDatabase(context);
+    const record = await readKeyRecord(db, key);
     if (record?.creation == null) throw new Error(`${key} is not among the records`);
-    const run = { db, newToken: () => 'operator' };
-    const { response } = await resume(record, { by: 'test', reason: 'upgrade', maxResumes: null }, run);
+    const decision = { by: 'test', reason: 'upgrade', maxResumes: null };
+    const response = await resume(record, decision, db, context);
 
     expect((await addPriceLists(key)).text).toBe(response);
     const { expected_forward_cost_id, price_list_id } = record.creation;

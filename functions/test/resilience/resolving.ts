@@ -1,35 +1,43 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock, type Clock } from '../../src/lib/clock';
-import { createDatabase } from '../../src/lib/firestore/database';
-import { createCallContext } from '../../src/lib/call-context';
+import { createDatabase, type Database } from '../../src/lib/firestore/database';
+import { createCallContext, type CallContext } from '../../src/lib/call-context';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import { requireKeyRecord, release, resume, type OperatorContext } from '../../cli/review';
-import { Sweeper } from '../../cli/sweep';
+import { release } from '../../src/price-lists/release';
+import { requireKeyRecord, resume } from '../../src/price-lists/resume';
+import { sweep } from '../../src/price-lists/sweep';
 
-const quiet = { onResult: () => undefined, onWarning: () => undefined };
+const quiet = { onResult: () => undefined, onUnreadable: () => undefined, onScanFailed: () => undefined };
+
+const SWEEP_OPTIONS = {
+  maxResumes: 3,
+  dryRun: false,
+  concurrency: 1,
+  mode: 'until_idle',
+  scanIntervalMs: 1_000,
+} as const;
 
 /** A run of an operator's, at a time `afterMs` from now. */
-export function createOperatorContext(db: Firestore, afterMs = 0): OperatorContext {
+export function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: CallContext } {
   const { signal } = new AbortController();
   let tokens = 0;
   const clock: Clock = { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) };
-  return {
-    db: createDatabase(db, { ...createCallContext(signal), clock }),
-    newToken: () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`,
-  };
+  const newToken = () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`;
+  const context = { ...createCallContext(signal), clock, newToken };
+  return { db: createDatabase(db, context), context };
 }
 
 const decision = { by: 'an operator', reason: 'a test' };
 
 /** Resumes, releases or sweeps a key, after the lease of its owner expired. */
 export async function resolveAfterLease(
-  db: Firestore,
+  firestore: Firestore,
   how: 'resume' | 'release' | 'sweep',
   key: string,
 ): Promise<void> {
-  const context = createOperatorContext(db, LEASE_DURATION_MS + 60_000);
-  const record = await requireKeyRecord(key, context.db);
-  if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, context);
-  else if (how === 'release') await release(record, decision, context.db);
-  else await new Sweeper(context, { maxResumes: 3, dryRun: false, concurrency: 1 }, quiet).sweepOnce();
+  const { db, context } = createOperatorContext(firestore, LEASE_DURATION_MS + 60_000);
+  const record = await requireKeyRecord(key, db, context);
+  if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
+  else if (how === 'release') await release(record, decision, db);
+  else await sweep(db, context, SWEEP_OPTIONS, quiet);
 }

@@ -5,9 +5,11 @@ import { isPassingCause } from '../../src/lib/schemas/key-record';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists, type CreationContext } from '../../src/price-lists/create-price-lists';
 import { computeFingerprint } from '../../src/price-lists/payload';
-import { loadStoredPayload, release, requireKeyRecord, resume } from '../../cli/review';
-import { Sweeper, type SweepOptions } from '../../cli/sweep';
-import { CommandError } from '../../cli/terminal';
+import { release } from '../../src/price-lists/release';
+import { ResolutionError } from '../../src/price-lists/resolution-error';
+import { requireKeyRecord, resume } from '../../src/price-lists/resume';
+import { readStoredPayload } from '../../src/price-lists/stored-payload';
+import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
 import { checkInvariants } from '../resilience/invariants';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
@@ -43,6 +45,9 @@ export class InvariantViolation extends Error {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
+
+/** No timer of its own, so that a process stands still at one gate or sleep at a time. */
+const SWEEP = { concurrency: 1, mode: 'until_idle', scanIntervalMs: Infinity } as const;
 
 /** How long a deployed function works at a request before it fails it by itself. */
 const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
@@ -186,7 +191,7 @@ class Schedule {
   #createContext(process: Process, signal: AbortSignal): CreationContext {
     const quiet = () => undefined;
     return {
-      db: { ...process.db, signal },
+      db: { ...process.db, signal, newToken: () => process.name },
       newToken: () => process.name,
       requestId: process.name,
       log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
@@ -219,17 +224,17 @@ class Schedule {
     const decision = { by: name, reason: null };
     try {
       await this.world.run(process, BUDGET_MS, async (signal) => {
-        const context = this.#createContext(process, signal);
-        const record = await requireKeyRecord(key, context.db);
-        if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, context);
-        else await release(record, decision, context.db);
+        const { db } = this.#createContext(process, signal);
+        const record = await requireKeyRecord(key, db, db);
+        if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, db);
+        else await release(record, decision, db);
       });
       this.world.note(process, `${how}d ${key}`);
       this.#count(`${how}d`);
     } catch (error) {
-      if (error instanceof CommandError) this.#count('operator rejected');
+      if (error instanceof ResolutionError) this.#count('operator rejected');
       this.world.note(process, `could not ${how} ${key}: ${String(error)}`);
-      if (error instanceof ProcessCrashed || error instanceof CommandError) return;
+      if (error instanceof ProcessCrashed || error instanceof ResolutionError) return;
       assert(!isUndisturbed(process), `the retries of an operator overcome what they can: ${String(error)}`);
     }
   }
@@ -241,25 +246,31 @@ class Schedule {
     const times = integer(1, 6);
     for (let i = 1; i <= times; i += 1) {
       await self.db.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
-      await this.#sweep(`${name}-${i}`, { maxResumes: pick([1, 3]), dryRun: chance(0.1), concurrency: 1 });
+      await this.#sweep(`${name}-${i}`, { maxResumes: pick([1, 3]), dryRun: chance(0.1) });
     }
   }
 
-  async #sweep(name: string, options: SweepOptions): Promise<void> {
+  async #sweep(name: string, options: Pick<SweepOptions, 'maxResumes' | 'dryRun'>): Promise<void> {
     const process = this.world.process(name);
     try {
       await this.world.run(process, BUDGET_MS, async (signal) => {
         const note = (text: string) => {
           this.world.note(process, text);
         };
-        const sweeper = new Sweeper(this.#createContext(process, signal), options, {
-          onResult: ({ boq_list_id, result, reason }) => {
-            note(`${boq_list_id} ${result}: ${reason ?? ''}`);
-            this.#count(`sweep ${result}`);
+        const { db } = this.#createContext(process, signal);
+        await sweep(
+          db,
+          db,
+          { ...SWEEP, ...options },
+          {
+            onResult: ({ boq_list_id, result, reason }) => {
+              note(`${boq_list_id} ${result}: ${reason ?? ''}`);
+              this.#count(`sweep ${result}`);
+            },
+            onUnreadable: (path) => note(`${path} cannot be read`),
+            onScanFailed: (error) => note(`could not scan: ${String(error)}`),
           },
-          onWarning: note,
-        });
-        await sweeper.sweepOnce();
+        );
       });
     } catch (error) {
       this.world.note(process, `could not sweep: ${String(error)}`);
@@ -281,7 +292,7 @@ class Schedule {
   }
 
   async #endAll(): Promise<void> {
-    await this.#sweep('last-sweep', { maxResumes: 99, dryRun: false, concurrency: 1 });
+    await this.#sweep('last-sweep', { maxResumes: 99, dryRun: false });
     for (const key of this.#keys) await this.#endKey(key);
   }
 
@@ -308,7 +319,7 @@ class Schedule {
     assert.notEqual(record?.status, 'processing', 'the sweep leaves no attempt whose lease expired');
     if (record?.status !== 'requires_review') return undefined;
     const db = { ...process.db, getAll: this.#db.getAll.bind(this.#db) } as typeof process.db;
-    const { kind } = await loadStoredPayload(db, record);
+    const { kind } = await readStoredPayload(db, record);
     const isSwept = kind === 'valid' && isPassingCause(record.failure_cause);
     assert(!isSwept, 'the sweep makes everything ready that failed for a cause that passes');
     return kind === 'valid' ? 'resume' : 'release';

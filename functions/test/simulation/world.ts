@@ -126,6 +126,7 @@ export class Simulator {
         callCount: 0,
         documentCount: 0,
         random: () => this.random.next(),
+        newToken: () => process.name,
         clock: {
           now: () => this.now + skew,
           sleep: (ms, signal) => {

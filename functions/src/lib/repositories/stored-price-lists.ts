@@ -1,38 +1,23 @@
-import { randomUUID } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { initializeApp } from 'firebase-admin/app';
-import { getFirestore, type Firestore, type Query, type QueryDocumentSnapshot } from 'firebase-admin/firestore';
-import { collections, fields, subcollections } from '../src/lib/firestore/collections';
-import type { CallTimeouts } from '../src/lib/firestore/connection';
-import { configureClient, type Database } from '../src/lib/firestore/database';
-import {
-  entriesCollection,
-  isDocumentId,
-  listDocument,
-  readKey,
-  type ListKind,
-} from '../src/lib/repositories/price-lists';
-import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../src/lib/schemas/key-record';
-import { readText } from '../src/lib/schemas/stored';
+import type { Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import { collections, fields, subcollections } from '../firestore/collections';
+import type { Database } from '../firestore/database';
+import { runOutsideDomain } from '../firestore/node-domain';
+import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
+import { readText } from '../schemas/stored';
+import { entriesCollection, isDocumentId, listDocument, readKey, type ListKind } from './price-lists';
 
-/** What an operator reads of the records of add price lists. Changes go through the steps of the state machine. */
-
-/** An operator may be far from the database, and a payload is up to 30 MB. A commit ends well before its lease. */
-export const CLI_TIMEOUTS_MS: CallTimeouts = { read: 20_000, commit: 20_000, query: 600_000 };
-
-/** A client of its own of the project's database, or of the emulator that FIRESTORE_EMULATOR_HOST names. */
-export const createClient = (projectId: string): Firestore =>
-  configureClient(getFirestore(initializeApp({ projectId }, `operator-${randomUUID()}`)), CLI_TIMEOUTS_MS);
+/** Reads what add price lists stored. Every function is one try and changes nothing. */
 
 /** Reads the key records with any of the statuses. @returns also the paths of those that do not parse */
-export async function listKeyRecords(
+export async function readKeyRecords(
   db: Database,
   statuses: readonly KeyRecord['status'][],
 ): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
   const records: KeyRecord[] = [];
   const unreadable: string[] = [];
   const keys = db.firestore.collection(collections.priceListIdempotency).where('status', 'in', statuses);
-  for await (const document of stream(db, keys)) {
+  for await (const document of streamDocuments(db, keys)) {
     const parsed = keyRecordSchema.safeParse(document.data());
     if (parsed.success) records.push(parsed.data);
     else unreadable.push(document.ref.path);
@@ -41,7 +26,7 @@ export async function listKeyRecords(
 }
 
 /** @returns undefined if no request was ever accepted for the key */
-export const getKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
+export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
   (await readKey(db, boqListId)).record;
 
 /** A client may send one request id with many requests. */
@@ -49,10 +34,10 @@ const MAX_MATCHES = 20;
 
 /** Finds keys by a `boq_list_id`, or else by an id of a response or a log line: of a request, a list or a record. */
 export async function findKeyRecords(db: Database, id: string): Promise<KeyRecord[]> {
-  const record = await getKeyRecord(db, id);
+  const record = await readKeyRecord(db, id);
   if (record !== undefined) return [record];
   const keys = new Set(await findBoqListIds(db, id));
-  const records = await Promise.all([...keys].map((key) => getKeyRecord(db, key)));
+  const records = await Promise.all([...keys].map((key) => readKeyRecord(db, key)));
   return records.filter((found) => found !== undefined);
 }
 
@@ -66,7 +51,7 @@ async function findBoqListIds(db: Database, id: string): Promise<string[]> {
   const found = [request.get('info.boq_list_id'), key.get('boq_list_id')];
   for (const field of ['price_list_id', 'expected_forward_cost_id', 'request_id']) {
     if (found.some((boqListId) => typeof boqListId === 'string')) break;
-    for await (const match of stream(db, requests.where(field, '==', id).limit(MAX_MATCHES))) {
+    for await (const match of streamDocuments(db, requests.where(field, '==', id).limit(MAX_MATCHES))) {
       found.push(match.get('info.boq_list_id'));
     }
   }
@@ -77,7 +62,7 @@ async function findBoqListIds(db: Database, id: string): Promise<string[]> {
 export async function readPayloadChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
   const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
   const chunks: Buffer[] = [];
-  for await (const chunk of stream(db, request.collection(subcollections.payload))) {
+  for await (const chunk of streamDocuments(db, request.collection(subcollections.payload))) {
     const data: unknown = chunk.get('data');
     chunks.push(Buffer.isBuffer(data) ? data : Buffer.alloc(0));
   }
@@ -106,10 +91,12 @@ export async function* streamStoredEntries(
   creation: Creation,
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
   const priceField = fields.entry[kind];
-  for await (const entry of stream(db, entriesCollection(db, kind, creation).select(priceField))) {
+  for await (const entry of streamDocuments(db, entriesCollection(db, kind, creation).select(priceField))) {
     yield [entry.id, entry.get(priceField)];
   }
 }
 
-const stream = ({ signal }: Database, query: Query) =>
-  addAbortSignal(signal, query.stream() as unknown as Readable) as AsyncIterable<QueryDocumentSnapshot>;
+const streamDocuments = ({ signal }: Database, query: Query) =>
+  runOutsideDomain(() =>
+    addAbortSignal(signal, query.stream() as unknown as Readable),
+  ) as AsyncIterable<QueryDocumentSnapshot>;

@@ -1,0 +1,26 @@
+import type { Database } from '../lib/firestore/database';
+import { parseText } from '../lib/json/body-parser';
+import { readPayloadChunks } from '../lib/repositories/stored-price-lists';
+import { createPriceListParser, type PriceListSubmission } from '../lib/schemas/add-price-lists';
+import type { Attempt } from '../lib/schemas/key-record';
+import { computeFingerprint, decompressChunks } from './payload';
+
+/** A stored payload as it was accepted, or why it cannot be used. */
+export type StoredPayload =
+  { kind: 'valid'; submission: PriceListSubmission; text: Buffer } | { kind: 'invalid'; reason: string };
+
+/** Reads the payload of an attempt, in one try, and checks it against its fingerprint. */
+export async function readStoredPayload(db: Database, attempt: Attempt): Promise<StoredPayload> {
+  const chunks = await readPayloadChunks(db, attempt);
+  if (chunks.length !== attempt.payload_chunks) {
+    return { kind: 'invalid', reason: `only ${chunks.length} of its ${attempt.payload_chunks} chunks were stored` };
+  }
+  try {
+    const text = await decompressChunks(chunks);
+    const submission = parseText(createPriceListParser(), text.toString());
+    if (computeFingerprint(submission) === attempt.fingerprint) return { kind: 'valid', submission, text };
+  } catch {
+    // Damaged. As with another fingerprint, the stored payload is not the accepted one.
+  }
+  return { kind: 'invalid', reason: 'the stored payload is not the accepted one' };
+}

@@ -1,0 +1,198 @@
+import type { CallContext } from '../lib/call-context';
+import type { Database } from '../lib/firestore/database';
+import { retry } from '../lib/firestore/retry';
+import { readKeyRecords } from '../lib/repositories/stored-price-lists';
+import type { KeyRecord } from '../lib/schemas/key-record';
+import { expireLease, getSweepObstacle } from './key-state-machine';
+import { takeStep } from './key-steps';
+import { ResolutionError } from './resolution-error';
+import { resume } from './resume';
+
+export interface SweepOptions {
+  /** Maximum resumes of one attempt without an operator. */
+  maxResumes: number;
+  /** Maximum resumes at the same time; each holds a payload in memory. */
+  concurrency: number;
+  /** Reports what a sweep would resume, and writes nothing. */
+  dryRun: boolean;
+  /** `until_idle`: ends when nothing is due, and tries each attempt once. `watch`: until the signal aborts. */
+  mode: 'until_idle' | 'watch';
+  /** Milliseconds from one scan to the next; less if a lease expires before. Infinity: only when nothing is under way. */
+  scanIntervalMs: number;
+}
+
+/** What the sweep did about one key. */
+export interface SweepResult {
+  boq_list_id: string;
+  document_id: string;
+  /** `left`: to an operator. `deferred`: an owner, an operator or another sweep is at it, or the resume failed. */
+  result: 'resumed' | 'would_resume' | 'left' | 'deferred';
+  reason: string | null;
+}
+
+/** Where a sweep tells what it did, and what it could not read. */
+export interface SweepReporter {
+  onResult: (result: SweepResult) => void;
+  /** A key record does not parse; each is reported once. */
+  onUnreadable: (path: string) => void;
+  /** A scan failed while watching; the next one follows. */
+  onScanFailed: (error: unknown) => void;
+}
+
+/**
+ * Resumes, without an operator, attempts whose lease expired or that failed for a transient cause. Every change is an
+ * event of the state machine, so sweeps may overlap with each other, with operators and with owners.
+ *
+ * When the signal aborts, the attempts under way are failed as stopped, so that the next sweep resumes them at once.
+ *
+ * @throws the error of a scan with `until_idle`
+ */
+export const sweep = (
+  db: Database,
+  context: CallContext,
+  options: SweepOptions,
+  reporter: SweepReporter,
+): Promise<void> => new Sweeper(db, context, options, reporter).run();
+
+/** Minimum pause between scans, and from the expiry of a lease to its scan. */
+const MIN_PAUSE_MS = 1_000;
+
+class Sweeper {
+  /** Resumes under way, by `document_id`. */
+  readonly #running = new Map<string, Promise<void>>();
+  /** Found by the last scan, and not started yet. */
+  #waiting: KeyRecord[] = [];
+  /** Attempts that were tried; only `until_idle` asks. */
+  readonly #tried = new Set<string>();
+  /** Attempts whose stored payload is invalid, and why: it is not read again. */
+  readonly #invalid = new Map<string, string>();
+  /** What was last reported of an attempt that is left to an operator: each reason is reported once. */
+  readonly #reported = new Map<string, string>();
+  readonly #unreadable = new Set<string>();
+
+  constructor(
+    private readonly db: Database,
+    private readonly context: CallContext,
+    private readonly options: SweepOptions,
+    private readonly reporter: SweepReporter,
+  ) {}
+
+  async run(): Promise<void> {
+    const { signal, clock } = this.context;
+    try {
+      while (!signal.aborted) {
+        const nextExpiry = await this.#tryScan();
+        if (this.options.mode === 'until_idle' && this.#running.size === 0) return;
+        await this.#pause(nextExpiry - clock.now());
+      }
+    } finally {
+      await this.#waitForRunning();
+    }
+  }
+
+  /** Waits for the next scan: for the interval, or until a lease expires; `until_idle` also until nothing is under way. */
+  async #pause(untilExpiryMs: number): Promise<void> {
+    const { mode, scanIntervalMs } = this.options;
+    const { clock, signal } = this.context;
+    const ended = new AbortController();
+    const waits: Promise<void>[] = [];
+    if (mode === 'until_idle') waits.push(this.#waitForRunning());
+    if (scanIntervalMs < Infinity) {
+      const ms = Math.min(scanIntervalMs, untilExpiryMs + MIN_PAUSE_MS);
+      const sleep = clock.sleep(Math.max(MIN_PAUSE_MS, ms), AbortSignal.any([signal, ended.signal]));
+      waits.push(sleep.catch(() => undefined));
+    }
+    await Promise.race(waits);
+    ended.abort();
+  }
+
+  async #waitForRunning(): Promise<void> {
+    // Each that ends may start the next.
+    while (this.#running.size > 0) await Promise.all(this.#running.values());
+  }
+
+  /** The same as a scan, but an error while watching is reported, and one after the signal aborted is its consequence. */
+  async #tryScan(): Promise<number> {
+    try {
+      return await this.#scan();
+    } catch (error) {
+      if (this.context.signal.aborted) return Infinity;
+      if (this.options.mode === 'until_idle') throw error;
+      this.reporter.onScanFailed(error);
+      return Infinity;
+    }
+  }
+
+  /** Reads the open keys, and starts what is due. @returns when the next lease expires */
+  async #scan(): Promise<number> {
+    const { db, context } = this;
+    const { records, unreadable } = await retry(() => readKeyRecords(db, ['processing', 'requires_review']), context);
+    for (const path of unreadable) this.#reportUnreadable(path);
+    const now = context.clock.now();
+    const current = records.map((record) => expireLease(record, now));
+    this.#waiting = current.filter((record) => this.#isDue(record)).sort((a, b) => a.updated_at - b.updated_at);
+    this.#startWaiting();
+    const leases = current.filter(({ status }) => status === 'processing').map((live) => live.lease_expires_at);
+    return Math.min(...leases, Infinity);
+  }
+
+  #isDue({ status, document_id }: KeyRecord): boolean {
+    if (status !== 'requires_review' || this.#running.has(document_id)) return false;
+    return this.options.mode === 'watch' || !this.#tried.has(document_id);
+  }
+
+  #reportUnreadable(path: string): void {
+    if (!this.#unreadable.has(path)) this.reporter.onUnreadable(path);
+    this.#unreadable.add(path);
+  }
+
+  #startWaiting(): void {
+    while (this.#running.size < this.options.concurrency && !this.context.signal.aborted) {
+      const record = this.#waiting.shift();
+      if (record === undefined) return;
+      const { document_id } = record;
+      this.#tried.add(document_id);
+      const work = this.#sweepKey(record).finally(() => {
+        this.#running.delete(document_id);
+        this.#startWaiting();
+      });
+      this.#running.set(document_id, work);
+    }
+  }
+
+  async #sweepKey(record: KeyRecord): Promise<void> {
+    const { maxResumes, dryRun } = this.options;
+    const obstacle = this.#invalid.get(record.document_id) ?? getSweepObstacle(record, maxResumes);
+    if (obstacle !== null) return this.#leave(record, obstacle);
+    if (dryRun) {
+      this.#report(record, 'would_resume', record.failure);
+      return;
+    }
+    try {
+      await resume(record, { by: 'sweep', reason: record.failure, maxResumes }, this.db, this.context);
+      this.#report(record, 'resumed', null);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof ResolutionError && error.code === 'payload_unusable')) {
+        this.#report(record, 'deferred', reason);
+        return;
+      }
+      this.#invalid.set(record.document_id, reason);
+      await this.#leave(record, reason);
+    }
+  }
+
+  /** Leaves a key to an operator, its lists failed if only its lease had expired. */
+  async #leave(record: KeyRecord, reason: string): Promise<void> {
+    if (this.#reported.get(record.document_id) === reason) return;
+    this.#reported.set(record.document_id, reason);
+    this.#report(record, 'left', reason);
+    if (this.options.dryRun) return;
+    const event = { kind: 'inspected', attempt: {} } as const;
+    await takeStep(this.db, record.boq_list_id, event).catch(() => this.#reported.delete(record.document_id));
+  }
+
+  #report({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {
+    this.reporter.onResult({ boq_list_id, document_id, result, reason });
+  }
+}
