@@ -97,8 +97,11 @@ export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',
-    description: "The client's identifier of this request. One that is not well-formed is replaced.",
-    schema: { type: 'string', pattern: '^[\\w.-]{1,128}$' },
+    // Without a pattern: a request whose identifier is not well-formed is not rejected.
+    description:
+      "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.",
+    schema: { type: 'string' },
+    example: '5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10',
   },
   'Content-Encoding': {
     name: 'Content-Encoding',

@@ -391,7 +391,10 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+        /**
+         * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+         * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+         */
         "X-Request-Id": string;
         /** @description Compression of the body, if any. */
         "Content-Encoding": "gzip" | "identity";
@@ -456,7 +459,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /** @description Compression of the body, if any. */
                 "Content-Encoding"?: components["parameters"]["Content-Encoding"];
@@ -598,7 +604,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -691,7 +700,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /**
                  * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
@@ -760,7 +772,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -845,7 +860,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -930,7 +948,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /** @description Compression of the body, if any. */
                 "Content-Encoding"?: components["parameters"]["Content-Encoding"];
@@ -1072,7 +1093,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's identifier of this request. One that is not well-formed is replaced. */
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /** @description Compression of the body, if any. */
                 "Content-Encoding"?: components["parameters"]["Content-Encoding"];

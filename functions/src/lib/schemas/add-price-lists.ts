@@ -96,7 +96,7 @@ export const addPriceListsRequestSchema = z
       .record(
         z
           .string()
-          .regex(/^(?!\s)(?![^]*\s$)(?!\.\.?$)(?!__[^]*__$)[^/]+$/)
+          .regex(/^(?!\s)(?![\s\S]*\s$)(?!\.\.?$)(?!__[\s\S]*__$)[^/]+$/)
           .refine((id) => validateProductId(id) === undefined),
         productPricesSchema,
       )
