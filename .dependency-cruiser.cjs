@@ -93,7 +93,7 @@ exports.imports = {
       comment: 'Nothing in functions/src knows its surroundings.',
       severity: 'error',
       from: { path: SRC },
-      to: { path: '^(functions/(cli|test)|local|bench|scripts|test|docs)/' },
+      to: { path: '^(functions/(cli|test)|packages|local|bench|scripts|test|docs)/' },
     },
     {
       name: 'cli',
@@ -101,7 +101,7 @@ exports.imports = {
         "The operator's command uses the workflow and the records, never an operation, HTTP, or what surrounds the service.",
       severity: 'error',
       from: { path: '^functions/cli/' },
-      to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|local/|bench/|scripts/|test/)' },
+      to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
     },
     {
       name: 'local-is-independent',
@@ -111,9 +111,23 @@ exports.imports = {
       to: { path: '^(functions/|bench/|test/)' },
     },
     {
+      name: 'packages-know-no-service',
+      comment: 'A package knows nothing of the repository around it.',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^(functions|local|bench|scripts|test|docs)/' },
+    },
+    {
+      name: 'packages-by-their-public-api',
+      comment: 'What uses a package imports its src/index.ts or viewer/index.ts alone.',
+      severity: 'error',
+      from: { pathNot: '^packages/' },
+      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src|viewer)/index\\.ts$' },
+    },
+    {
       name: 'tests-do-not-import-bench',
       severity: 'error',
-      from: { path: '^(functions/test|local|test)/' },
+      from: { path: '^(functions/test|local|packages|test)/' },
       to: { path: '^bench/' },
     },
   ],

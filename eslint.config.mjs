@@ -29,6 +29,7 @@ export default tseslint.config(
   {
     files: [
       'local/**',
+      'packages/**',
       'test/**',
       'bench/**',
       'scripts/**',

@@ -15,6 +15,7 @@ const roots = [
   'functions/cli',
   'functions/test',
   'local',
+  'packages',
   'test',
   'bench',
   'scripts',
@@ -61,6 +62,7 @@ export default {
   projects: [
     project('functions', 'functions/test'),
     project('local', 'local'),
+    project('packages', 'packages'),
     project('product', 'test'),
     project('bench', 'bench'),
   ],

@@ -1,4 +1,4 @@
-import type { PlainDocument } from '../local/firestore';
+import type { PlainDocument } from '../packages/firestore-local/src';
 
 /** The bench's data and request bodies. */
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { startFirestore, type IndexDefinitions } from '../local/firestore';
+import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
 import { createRecords, PROJECT_ID } from './data';
 import type { FillRequest } from './stack';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore, type IndexDefinitions } from '../local/firestore';
+import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
 import { seedIfEmpty } from '../local/sample';
 import { PROJECT } from '../local/server/local-config';
 import { assertPortFree } from '../local/server/port';

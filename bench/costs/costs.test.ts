@@ -2,7 +2,7 @@ import { calculateCost, estimateSeconds, sumUsage, toBilledUsage, type CountedCa
 import { measureStorage } from './count';
 import { MONTH, renderCosts } from './report';
 import prices from './prices.json';
-import type { MapValue } from '../../local/firestore/values';
+import type { MapValue } from '../../packages/firestore-local/src';
 
 const call = (changes: Partial<CountedCall>): CountedCall => ({
   operation: 'add price lists',

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
-import { startFirestore, type IndexDefinitions, type PlainDocument } from '../../local/firestore';
-import { Indexes } from '../../local/firestore/indexes';
-import { getFieldsSize, getNameSize, type MapValue } from '../../local/firestore/values';
+import { Indexes, getFieldsSize, getNameSize, startFirestore } from '../../packages/firestore-local/src';
+import type { IndexDefinitions, MapValue, PlainDocument } from '../../packages/firestore-local/src';
 import type { BenchRequest } from '../client';
 import { createOrdersBody, createPriceListPayload, createRecords, createSupplyOrdersBody, PROJECT_ID } from '../data';
 import { requestOk } from '../measure';

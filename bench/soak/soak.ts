@@ -6,8 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from '@google-cloud/firestore';
-import { RPCS } from '../../local/firestore/schema';
-import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../local/firestore';
+import {
+  RPCS,
+  startFirestore,
+  type EmbeddedFirestore,
+  type IndexDefinitions,
+} from '../../packages/firestore-local/src';
 import { createRandom, type Random } from '../../local/sample/random';
 import {
   DEPLOY_PACKAGE,

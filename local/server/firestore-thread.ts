@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { startFirestore } from '../firestore';
+import { startFirestore } from '../../packages/firestore-local/src';
 import { createSampleRecords, SAMPLE_SEED } from '../sample';
 import type { FirestoreThreadData, ThreadMessage } from './running-firestore';
 

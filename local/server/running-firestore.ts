@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { FirestoreOptions, IndexDefinitions } from '../firestore';
-import { SqliteStorage } from '../firestore/sqlite-storage';
+import { assertDataFolder, type FirestoreOptions, type IndexDefinitions } from '../../packages/firestore-local/src';
 import { StartupError } from './local-config';
 import { assertPortFree } from './port';
 
@@ -80,9 +79,8 @@ export async function startFirestoreThread(
 
 /** Opens the data folder and closes it again: the thread needs half a second until it can tell. */
 function assertDataDirUsable(where: FirestoreConfig): void {
-  if (where.dataDir === ':memory:') return;
   try {
-    SqliteStorage.open(where.dataDir).close();
+    assertDataFolder(where.dataDir);
   } catch (error) {
     throw createStartError(where, (error as Error).message);
   }

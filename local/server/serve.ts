@@ -1,7 +1,8 @@
 import type { Firestore } from '@google-cloud/firestore';
-import { createDataRoutes } from '../data-pages';
+import { createDataRoutes } from '../../packages/firestore-local/viewer';
 import { createReferenceRoutes } from '../reference';
 import { seedIfEmpty } from '../sample';
+import { VIEWER_SETTINGS } from './data-pages';
 import type { DevServerOptions } from './dev-server';
 import type { FunctionsServer } from './functions-server';
 import { getFirstApiKey, PROJECT, type LocalConfig } from './local-config';
@@ -37,10 +38,7 @@ export async function serve(
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
   const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
   const referenceRoutes = createReferenceRoutes(getFirstApiKey(config.apiKey));
-  const getDataRoute = createDataRoutes(async () => {
-    const { createDataSource } = await import('../data-pages/data-source');
-    return createDataSource(await getClient());
-  });
+  const getDataRoute = createDataRoutes(getClient, VIEWER_SETTINGS);
   const functions = await startServer({
     port: config.functionsPort,
     project: PROJECT,

@@ -11,7 +11,7 @@ const LONGEST = [
   'functions/test/cli/',
   'functions/test/resilience/creation',
   'test/documents/examples',
-  'local/firestore/test/transactions',
+  'packages/firestore-local/test/transactions',
   'test/description/',
   'test/start/start',
 ];

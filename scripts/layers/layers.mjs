@@ -9,7 +9,7 @@ import { cruise, format } from 'dependency-cruiser';
  *     npm run layers -- --write    draws the picture again
  */
 
-const FOLDERS = ['functions/src', 'functions/cli', 'functions/test', 'local', 'bench', 'test'];
+const FOLDERS = ['functions/src', 'functions/cli', 'functions/test', 'local', 'packages', 'bench', 'test'];
 const PAGE = 'docs/architecture.md';
 const PICTURE = /(?<=<!-- rooms -->\n\n```mermaid\n).*?(?=```)/s;
 

@@ -18,7 +18,7 @@ async function findRelatedTests(file: string): Promise<string[]> {
 test.concurrent.each([
   ['functions/src/get-teams.ts', 'functions/test/endpoints/get-teams.test.ts'],
   ['functions/src/lib/firestore/retry.ts', 'functions/test/modules/lib/firestore/retry.test.ts'],
-  ['local/firestore/locks.ts', 'local/firestore/test/transactions.test.ts'],
+  ['packages/firestore-local/src/locks.ts', 'packages/firestore-local/test/transactions.test.ts'],
   ['local/server/dev-server.ts', 'test/dev/dev.test.ts'],
   ['local/reference/index.ts', 'test/browser/browser.test.ts'],
 ])('%s: its tests are found, among them %s', async (file, expected) => {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { operationNames, operations } from '../../functions/test/support/operations';
-import { startFirestore } from '../../local/firestore';
+import { startFirestore } from '../../packages/firestore-local/src';
 import { createCheckout } from '../support/checkout';
 import {
   call,

@@ -4,7 +4,7 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../local/firestore/index';
+import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 import definitions from '../../../firestore.indexes.json';
 import { sendRequest } from '../support/http';
 import { assertResponse } from '../support/responses';

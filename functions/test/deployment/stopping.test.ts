@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { openRequest, sendRequest } from '../support/http';
 import { operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EndedCall, Requests } from '../../../local/firestore/index';
+import type { EndedCall, Requests } from '../../../packages/firestore-local/src';
 import type { ReceivedResponse } from '../support/received-response';
 import {
   countRecords,

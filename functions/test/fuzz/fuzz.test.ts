@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
 import { sendRequest } from '../support/http';
 import { operationNames, operations, type OperationName } from '../support/operations';

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createRandom } from '../../../local/sample/random';
 import { DEPLOY_PACKAGE, MEMORY_PROBE_ENV, startDeployedFunction } from '../deployment/deployed';
 import { sendRequest } from '../support/http';

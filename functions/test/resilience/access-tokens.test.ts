@@ -1,5 +1,5 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
 import { startFakeGoogleCloud, type FakeGoogleCloud } from '../deployment/google';
 import { sendRequest } from '../support/http';

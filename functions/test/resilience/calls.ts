@@ -1,4 +1,4 @@
-import type { Call, Rpc } from '../../../local/firestore/index';
+import type { Call, Rpc } from '../../../packages/firestore-local/src';
 import * as runtimeOptions from '../../src/lib/runtime-options';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';

@@ -1,5 +1,10 @@
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore, type EndedCall, type Rpc } from '../../../local/firestore/index';
+import {
+  startFirestore,
+  type EmbeddedFirestore,
+  type EndedCall,
+  type Rpc,
+} from '../../../packages/firestore-local/src';
 import type { CallTimeouts } from '../../src/lib/firestore/connection';
 import { configureClient, createDatabase } from '../../src/lib/firestore/database';
 import { createCallContext } from '../../src/lib/call-context';

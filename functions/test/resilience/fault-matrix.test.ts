@@ -1,7 +1,7 @@
 import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/runtime-options';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import type { Call, Code, Fault, FaultAction } from '../../../local/firestore/index';
+import type { Call, Code, Fault, FaultAction } from '../../../packages/firestore-local/src';
 import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';

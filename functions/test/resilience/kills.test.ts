@@ -4,7 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type Call, type EmbeddedFirestore, type InjectedFault } from '../../../local/firestore/index';
+import {
+  startFirestore,
+  type Call,
+  type EmbeddedFirestore,
+  type InjectedFault,
+} from '../../../packages/firestore-local/src';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { sendRequest } from '../support/http';
 import type { ReceivedResponse } from '../support/received-response';

@@ -1,4 +1,4 @@
-import type { Call } from '../../../local/firestore';
+import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';

@@ -1,4 +1,4 @@
-import type { Code, FaultAction } from '../../../local/firestore/index';
+import type { Code, FaultAction } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { startTestService, type TestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { LEASE_DURATION_MS, MAX_ENTRIES_PER_COMMIT } from '../../src/lib/runtime-options';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';

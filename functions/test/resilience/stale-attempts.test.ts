@@ -1,4 +1,4 @@
-import type { Call } from '../../../local/firestore/index';
+import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
 import type { ReceivedResponse } from '../support/received-response';

@@ -1,7 +1,6 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../local/firestore';
-import { rejection } from '../../../local/firestore/test/support';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { createMemoryChannel } from './memory-channel';
 
 /** A channel past the network behaves to a client as the network does. */
@@ -27,6 +26,13 @@ afterAll(async () => {
   await db.terminate();
   await server.close();
 });
+
+/** The error that a promise rejects with. */
+const rejection = async (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => Promise.reject(new Error('expected a rejection')),
+    (error: unknown) => error,
+  );
 
 test('documents are written, read, queried and streamed', async () => {
   const ids = Array.from({ length: 400 }, (_, i) => String(i).padStart(3, '0'));

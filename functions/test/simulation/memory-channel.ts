@@ -1,7 +1,10 @@
 import { connectivityState, Metadata, status, type ChannelInterface, type StatusObject } from '@grpc/grpc-js';
-import type { EmbeddedFirestore } from '../../../local/firestore';
-import type { CallHandler, ResponseStream } from '../../../local/firestore/grpc-server';
-import { RPCS } from '../../../local/firestore/schema';
+import {
+  RPCS,
+  type CallHandler,
+  type EmbeddedFirestore,
+  type ResponseStream,
+} from '../../../packages/firestore-local/src';
 
 type ClientCall = ReturnType<ChannelInterface['createCall']>;
 type ResponseListener = Parameters<ClientCall['start']>[1];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore } from '../../../local/firestore';
+import { startFirestore } from '../../../packages/firestore-local/src';
 import { skipSdkTimers, useFirestoreEmulator } from '../support/firestore';
 import { createMemoryChannel } from './memory-channel';
 import { InvariantViolation, runSchedule } from './schedule';

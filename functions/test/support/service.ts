@@ -4,7 +4,12 @@ import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
 import { UNPATCHED_CONSOLE } from '../../../node_modules/firebase-functions/lib/logger/common';
-import { startFirestore, type EmbeddedFirestore, type EndedCall, type Requests } from '../../../local/firestore';
+import {
+  startFirestore,
+  type EmbeddedFirestore,
+  type EndedCall,
+  type Requests,
+} from '../../../packages/firestore-local/src';
 import { readDeclaredIndexes } from './declared-indexes';
 import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';

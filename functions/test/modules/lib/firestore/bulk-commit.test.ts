@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Firestore } from 'firebase-admin/firestore';
 import { commitNumberDocuments } from '../../../../src/lib/firestore/bulk-commit';
-import { startFirestore, type EmbeddedFirestore } from '../../../../../local/firestore/index';
+import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
 const PROJECT = 'demo-price-lists';

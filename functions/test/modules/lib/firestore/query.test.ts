@@ -2,7 +2,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
 import { createCallContext, type CallContext } from '../../../../src/lib/call-context';
-import { startFirestore, type EmbeddedFirestore } from '../../../../../local/firestore/index';
+import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { useFirestoreEmulator } from '../../../support/firestore';
 import { writeRecords } from '../../../support/stored';
 

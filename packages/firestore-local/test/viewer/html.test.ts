@@ -1,4 +1,4 @@
-import { html } from '../html';
+import { html } from '../../viewer/html';
 
 test('every inserted text is escaped, in elements and in attributes', () => {
   const text = `<script>alert("1" & '2')</script>`;

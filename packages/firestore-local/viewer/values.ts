@@ -11,15 +11,13 @@ const MAX_ENTRIES = 200;
 /** Integers of fields that end in `_at` and lie after this moment (1973) are Unix milliseconds. */
 const MIN_TIME_MS = 100_000_000_000;
 
-/** Finds the page of the document that a field such as `market_id` names, if there is such a collection. */
+/** Finds the page of the document that a field such as `author_id` names, if there is such a collection. */
 export type FindLink = (field: string, value: string) => string | undefined;
 
-const LINKED_COLLECTIONS: Readonly<Record<string, string>> = { document_id: 'price_list_requests' };
-
 export const createFindLink =
-  (collections: readonly string[]): FindLink =>
+  (collections: readonly string[], linkedCollections: Readonly<Record<string, string>> = {}): FindLink =>
   (field, value) => {
-    const collection = LINKED_COLLECTIONS[field] ?? field.replace(/_id$/, 's');
+    const collection = linkedCollections[field] ?? field.replace(/_id$/, 's');
     const isLink = field.endsWith('_id') && value !== '' && !value.includes('/') && collections.includes(collection);
     return isLink ? toDataUrl(`${collection}/${value}`) : undefined;
   };

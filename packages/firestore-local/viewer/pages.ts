@@ -1,7 +1,7 @@
 import { FieldPath, type DocumentSnapshot } from '@google-cloud/firestore';
-import { SAMPLE_COLLECTIONS } from '../sample/records';
 import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
 import { html, type Content, type Html } from './html';
+import type { ViewerSettings } from './settings';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatCount, formatNumber, formatValue, shorten, type FindLink } from './values';
 
@@ -9,23 +9,15 @@ import { formatCell, formatCount, formatNumber, formatValue, shorten, type FindL
 
 const MAX_COLUMNS = 8;
 
-/** Columns that say most stand first. */
-const FIRST_COLUMNS = ['name', 'boq_list_id', 'status'];
-
 /** A SHA-256 in hex is cut, an id that Firestore makes is not. */
 const MAX_ID_TEXT = 40;
 
-/** What each collection of the service holds. */
-export const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  ...SAMPLE_COLLECTIONS,
-  price_lists: 'Price lists: status, and an entry per product',
-  expected_forward_costs: 'Expected forward costs: status, and an entry per product',
-  price_list_requests: 'Accepted requests with their payloads',
-  price_list_idempotency: 'Key records: one per boq_list_id, with its attempts',
-};
-
-export function renderOverview(counts: readonly { collection: string; count: number }[]): Html {
-  const order = Object.keys(DESCRIPTIONS);
+export function renderOverview(
+  counts: readonly { collection: string; count: number }[],
+  settings: ViewerSettings,
+): Html {
+  const { descriptions = {} } = settings;
+  const order = Object.keys(descriptions);
   const rank = (collection: string) => (order.includes(collection) ? order.indexOf(collection) : order.length);
   const rows = counts
     .toSorted((a, b) => rank(a.collection) - rank(b.collection))
@@ -34,7 +26,7 @@ export function renderOverview(counts: readonly { collection: string; count: num
         html`<tr>
           <td><a href="${toDataUrl(collection)}">${collection}</a></td>
           <td class="right">${formatNumber(count)}</td>
-          <td class="quiet">${DESCRIPTIONS[collection]}</td>
+          <td class="quiet">${descriptions[collection]}</td>
         </tr>`,
     );
   const table = html`<table class="documents">
@@ -49,10 +41,15 @@ export function renderOverview(counts: readonly { collection: string; count: num
       ${rows}
     </tbody>
   </table>`;
-  return renderPage('', 'Collections', counts.length === 0 ? html`<p>The database is empty.</p>` : table);
+  return renderPage('', 'Collections', counts.length === 0 ? html`<p>The database is empty.</p>` : table, settings);
 }
 
-export function renderCollection(page: CollectionPage, view: CollectionView, findLink: FindLink): Html {
+export function renderCollection(
+  page: CollectionPage,
+  view: CollectionView,
+  findLink: FindLink,
+  settings: ViewerSettings,
+): Html {
   const { path, count, next } = page;
   const { filter, sort, from, after } = view;
   const conditions = [
@@ -75,12 +72,16 @@ export function renderCollection(page: CollectionPage, view: CollectionView, fin
       ? html`<a rel="next" href="${toDataUrl(path, { ...omitAfter(view), after: next })}">Next page →</a>`
       : undefined;
   const body = html`<div class="bar">${facts}${jump}</div>
-    ${renderTable(page, findLink, view)}
+    ${renderTable(page, findLink, settings, view)}
     <nav class="pages">${first}${nextLink}</nav>`;
-  return renderPage(path, path.split('/').at(-1) ?? '', body);
+  return renderPage(path, path.split('/').at(-1) ?? '', body, settings);
 }
 
-export function renderDocument({ document, subcollections }: DocumentPage, findLink: FindLink): Html {
+export function renderDocument(
+  { document, subcollections }: DocumentPage,
+  findLink: FindLink,
+  settings: ViewerSettings,
+): Html {
   const fields = document.exists
     ? formatValue('', document.data(), findLink)
     : html`<p class="quiet">This document does not exist; only its subcollections do.</p>`;
@@ -93,7 +94,7 @@ export function renderDocument({ document, subcollections }: DocumentPage, findL
         <a href="${toDataUrl(page.path)}">${page.path.split('/').at(-1)}</a>
         <span class="quiet">${formatCount(page.count, 'document')}</span>
       </h2>
-      ${renderTable(page, findLink)} ${all}
+      ${renderTable(page, findLink, settings)} ${all}
     </section>`;
   });
   const status: unknown = document.get('status');
@@ -102,17 +103,22 @@ export function renderDocument({ document, subcollections }: DocumentPage, findL
   const body = html`${badge}
     <div class="document">${fields}</div>
     ${previews}`;
-  return renderPage(document.ref.path, document.id, body);
+  return renderPage(document.ref.path, document.id, body, settings);
 }
 
-export function renderMessage(title: string, message: string): Html {
-  return renderPage('', title, html`<p>${message}</p>`);
+export function renderMessage(title: string, message: string, settings: ViewerSettings): Html {
+  return renderPage('', title, html`<p>${message}</p>`, settings);
 }
 
 /** @param view the page's view if its columns can be sorted by */
-function renderTable({ path, documents }: CollectionPage, findLink: FindLink, view?: CollectionView): Html {
+function renderTable(
+  { path, documents }: CollectionPage,
+  findLink: FindLink,
+  settings: ViewerSettings,
+  view?: CollectionView,
+): Html {
   if (documents.length === 0) return html`<p class="quiet">No documents.</p>`;
-  const columns = selectColumns(documents);
+  const columns = selectColumns(documents, settings.firstColumns ?? []);
   const rows = documents.map((document) => {
     const cells = columns.map((column) => {
       const value: unknown = document.get(new FieldPath(column));
@@ -155,11 +161,11 @@ function renderStatus(path: string, value: unknown): Content {
 }
 
 /** The fields that most of the documents have. */
-function selectColumns(documents: readonly DocumentSnapshot[]): string[] {
+function selectColumns(documents: readonly DocumentSnapshot[], first: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const document of documents)
     for (const field of Object.keys(document.data() ?? {})) counts.set(field, (counts.get(field) ?? 0) + 1);
-  const rank = (field: string) => (FIRST_COLUMNS.indexOf(field) + 1 || FIRST_COLUMNS.length + 1) - 1;
+  const rank = (field: string) => (first.includes(field) ? first.indexOf(field) : first.length);
   return [...counts]
     .sort(([a, countA], [b, countB]) => rank(a) - rank(b) || countB - countA)
     .slice(0, MAX_COLUMNS)
@@ -170,13 +176,14 @@ function omitAfter({ after: _, ...view }: CollectionView): CollectionView {
   return view;
 }
 
-function renderPage(path: string, title: string, body: Html): Html {
+function renderPage(path: string, title: string, body: Html, { links = {} }: ViewerSettings): Html {
   const segments = path === '' ? [] : path.split('/');
   const trail = segments.map((segment, i) => {
     const isLast = i === segments.length - 1;
     const link = html`<a href="${toDataUrl(segments.slice(0, i + 1).join('/'))}">${segment}</a>`;
     return html`<span class="separator">/</span>${isLast ? segment : link}`;
   });
+  const siteLinks = Object.entries(links).map(([text, url]) => html`<a href="${url}">${text}</a>`);
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -188,7 +195,7 @@ function renderPage(path: string, title: string, body: Html): Html {
       </head>
       <body>
         <header>
-          <nav class="site"><a href="/">API reference</a><a href="${DATA_ROOT}" aria-current="page">Data</a></nav>
+          <nav class="site">${siteLinks}<a href="${DATA_ROOT}" aria-current="page">Data</a></nav>
           <span class="quiet">local, read-only</span>
         </header>
         <main>

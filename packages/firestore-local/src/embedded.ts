@@ -1,4 +1,5 @@
 import { RpcError, invalid } from './errors';
+import { IN_MEMORY } from './data-folder';
 import { SqliteStorage } from './sqlite-storage';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
 import { Indexes, type IndexDefinitions } from './indexes';
@@ -68,8 +69,8 @@ const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
  * @throws Error with a message for the user: the port is taken, or the data folder is in use, damaged or of another version
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
-  const { host = '127.0.0.1', port = 0, dataDir = ':memory:', now = Date.now } = options;
-  const store = new Store(dataDir === ':memory:' ? undefined : SqliteStorage.open(dataDir), now);
+  const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, now = Date.now } = options;
+  const store = new Store(dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir), now);
   const locks = new Locks();
   const transactions = new Transactions(locks, store, options.transactionLimits ?? FIRESTORE_LIMITS);
   const indexes = new Indexes(options.indexes ?? {});

@@ -1,43 +1,49 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Firestore } from '@google-cloud/firestore';
 import { Timestamp } from '@google-cloud/firestore';
-import { collections } from '../../../functions/src/lib/firestore/collections';
-import { call, createFirestoreClient } from '../../../test/support/local-server';
-import { startFirestore, type EmbeddedFirestore } from '../../firestore';
-import { closeServer, listen } from '../../server/functions-server';
-import { createDataSource, PAGE_SIZE } from '../data-source';
-import { createDataRoutes } from '../index';
-import { DESCRIPTIONS } from '../pages';
+import { createDataRoutes } from '../../viewer';
+import { PAGE_SIZE } from '../../viewer/data-source';
+import { startFirestoreTestServer, type FirestoreTestServer } from '../support';
 
 /** The data pages by HTTP, over a real Firestore client and the embedded Firestore. */
 
-let firestore: EmbeddedFirestore;
+let firestore: FirestoreTestServer;
 let db: Firestore;
 let server: Server;
 let origin: string;
 
 beforeAll(async () => {
-  firestore = await startFirestore();
-  db = createFirestoreClient(firestore.address);
-  const getRoute = createDataRoutes(() => Promise.resolve(createDataSource(db)));
+  firestore = await startFirestoreTestServer();
+  db = firestore.client();
+  const getRoute = createDataRoutes(() => Promise.resolve(db), {
+    firstColumns: ['status'],
+    descriptions: { teams: 'All teams' },
+  });
   server = createServer((request, response) => {
     const route = getRoute((request.url ?? '').split('?', 1)[0] ?? '');
     if (route === undefined) response.writeHead(404).end();
     else route(request, response);
   });
-  origin = await listen(server, 0);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 beforeEach(() => {
-  firestore.faults.clear();
-  firestore.clear();
+  firestore.server.faults.clear();
+  firestore.server.clear();
 });
 afterAll(async () => {
-  await closeServer(server, 0);
-  await db.terminate();
+  server.close();
+  server.closeAllConnections();
   await firestore.close();
 });
 
-const get = (path: string, init?: RequestInit) => call(origin + path, init);
+async function get(path: string, init?: RequestInit): Promise<{ status: number; headers: Headers; text: string }> {
+  const response = await fetch(origin + path, init);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
 
 /** The ids of the documents in a page's tables. */
 const getIds = (page: string) => [...page.matchAll(/<td class="id"><a href="[^"]*">([^<]*)<\/a>/g)].map(([, id]) => id);
@@ -56,18 +62,14 @@ async function write(collection: string, count: number, data: (i: number) => obj
   }
 }
 
-test('local/sample/records.ts and local/data-pages/pages.ts describe each collection of the service', () => {
-  expect(Object.keys(DESCRIPTIONS).sort()).toEqual(Object.values(collections).sort());
-});
-
-test('the overview lists every collection with its number of documents, and says when there is none', async () => {
+test('the overview lists every collection, described ones first, with its number of documents, and says when there is none', async () => {
   expect((await get('/data')).text).toContain('The database is empty.');
   await write('teams', 3, () => ({ name: 'A team' }));
   await write('custom', 1, () => ({}));
   const { status, text } = await get('/data');
   expect(status).toBe(200);
   expect(text.replace(/\s+/g, ' ')).toMatch(
-    /teams<\/a><\/td> ?<td class="right">3<.*custom<\/a><\/td> ?<td class="right">1</,
+    /teams<\/a><\/td> ?<td class="right">3<.*All teams<.*custom<\/a><\/td> ?<td class="right">1</,
   );
 });
 
@@ -171,7 +173,7 @@ test.each([
 });
 
 test('an error of Firestore is shown, not thrown', async () => {
-  firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  firestore.server.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   const response = await get('/data/teams');
   expect(response.status).toBe(500);
   expect(response.text).toContain('PERMISSION_DENIED');

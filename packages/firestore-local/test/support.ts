@@ -1,6 +1,6 @@
 import { Firestore, v1 } from '@google-cloud/firestore';
 import { credentials } from '@grpc/grpc-js';
-import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '..';
+import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '../src';
 
 /** A server with clients. Each client has its own project, and so its own database, unless one is named. */
 export interface FirestoreTestServer {

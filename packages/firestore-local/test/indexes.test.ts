@@ -1,5 +1,5 @@
 import { AggregateField, FieldPath, Filter, type Firestore, type Query } from '@google-cloud/firestore';
-import type { IndexDefinitions } from '..';
+import type { IndexDefinitions } from '../src';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /*

@@ -14,9 +14,11 @@
  *   values.ts, codec.ts, paths.ts                 values, their protobuf form, resource names
  *   faults.ts           injected errors, closed connections and hanging calls
  */
+export { assertDataFolder } from './data-folder';
 export { startFirestore, type EmbeddedFirestore, type FirestoreOptions, type PlainDocument } from './embedded';
 export type { Code } from './errors';
 export type { Call, EndedCall, Fault, FaultAction, InjectedFault } from './faults';
-export type { IndexDefinitions } from './indexes';
-export type { Requests, Rpc } from './schema';
-export type { Value } from './values';
+export type { CallHandler, ResponseStream } from './grpc-server';
+export { Indexes, type IndexDefinitions } from './indexes';
+export { RPCS, type Filter, type Requests, type Rpc } from './schema';
+export { getFieldsSize, getNameSize, type MapValue, type Value } from './values';

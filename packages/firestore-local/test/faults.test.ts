@@ -1,4 +1,4 @@
-import type { EndedCall } from '..';
+import type { EndedCall } from '../src';
 import {
   databaseName,
   deferred,

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore } from '..';
-import { SqliteStorage } from '../sqlite-storage';
+import { startFirestore } from '../src';
+import { SqliteStorage } from '../src/sqlite-storage';
 import { rawClient, rejection, startFirestoreTestServer } from './support';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const MAIN = 'local/firestore/test/process.ts';
+const MAIN = 'packages/firestore-local/test/process.ts';
 
 /** Starts the stand-alone server. Returns its address when it is ready, or its output if it stops instead. */
 async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {

@@ -1,3 +1,5 @@
+/** The style sheet of the data pages, as text, so that a bundle of the viewer holds it. */
+export const STYLES = `
 :root {
   color-scheme: light dark;
   --text: light-dark(#1f2328, #e6edf3);
@@ -228,3 +230,4 @@ pre {
     monospace;
   white-space: pre-wrap;
 }
+`;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { createFieldReader, decodeFields, encodeFields } from '../codec';
-import { RPCS, decodeRequest } from '../schema';
-import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../paths';
+import { createFieldReader, decodeFields, encodeFields } from '../src/codec';
+import { RPCS, decodeRequest } from '../src/schema';
+import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../src/paths';
 import {
   GeoPoint,
   Reference,
@@ -16,7 +16,7 @@ import {
   getNameSize,
   type MapValue,
   type Value,
-} from '../values';
+} from '../src/values';
 
 const name = fc
   .array(fc.stringMatching(/^[a-z!.]{1,3}$/), { minLength: 2, maxLength: 2 })

@@ -1,0 +1,16 @@
+import type { ViewerSettings } from '../../packages/firestore-local/viewer';
+import { SAMPLE_COLLECTIONS } from '../sample/records';
+
+/** What the data pages say of the service's collections. */
+export const VIEWER_SETTINGS = {
+  descriptions: {
+    ...SAMPLE_COLLECTIONS,
+    price_lists: 'Price lists: status, and an entry per product',
+    expected_forward_costs: 'Expected forward costs: status, and an entry per product',
+    price_list_requests: 'Accepted requests with their payloads',
+    price_list_idempotency: 'Key records: one per boq_list_id, with its attempts',
+  },
+  firstColumns: ['name', 'boq_list_id', 'status'],
+  linkedCollections: { document_id: 'price_list_requests' },
+  links: { 'API reference': '/' },
+} satisfies ViewerSettings;

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Firestore } from '@google-cloud/firestore';
+import { createDataSource, type DataSource } from './data-source';
+import type { Html } from './html';
+import { renderCollection, renderDocument, renderMessage, renderOverview } from './pages';
+import type { ViewerSettings } from './settings';
+import { STYLES } from './styles';
+import { DATA_ROOT, parseDataUrl } from './urls';
+import { createFindLink } from './values';
+
+/** Answers a request for a data page. Loads the Firestore SDK, which takes longer than all else. */
+
+/** Nothing is loaded but the style sheet, and no script runs. */
+const POLICY = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'";
+
+/** Other host names could lead a page of the web to this server, by a DNS entry for this machine. */
+const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
+
+/** Sends the page that a request asks for, or one that says what failed. */
+export async function respond(
+  getFirestore: () => Promise<Firestore>,
+  settings: ViewerSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    await respondFrom(getFirestore, settings, request, response);
+  } catch (error) {
+    send(
+      response,
+      500,
+      renderMessage('Not readable', error instanceof Error ? error.message : String(error), settings),
+    );
+  }
+}
+
+async function respondFrom(
+  getFirestore: () => Promise<Firestore>,
+  settings: ViewerSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (!LOCAL_HOST.test(request.headers.host ?? '')) {
+    send(
+      response,
+      403,
+      renderMessage('Not allowed', 'These pages are served to 127.0.0.1 and localhost only.', settings),
+    );
+    return;
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.writeHead(405, { Allow: 'GET, HEAD' }).end();
+    return;
+  }
+  const url = new URL(request.url ?? '', 'http://127.0.0.1');
+  if (url.pathname === `${DATA_ROOT}.css`) {
+    response.writeHead(200, { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': 'no-cache' }).end(STYLES);
+    return;
+  }
+  const { status, page } = await createPage(createDataSource(await getFirestore()), url, settings);
+  send(response, status, page);
+}
+
+async function createPage(
+  source: DataSource,
+  url: URL,
+  settings: ViewerSettings,
+): Promise<{ status: number; page: Html }> {
+  const request = parseUrlSafely(url);
+  if (request === undefined)
+    return { status: 400, page: renderMessage('Not found', 'The address is not well-formed.', settings) };
+  const { path, view } = request;
+  const collections = await source.listCollections();
+  if (path === '') {
+    const counts = collections.map(async (collection) => ({
+      collection,
+      count: await source.countDocuments(collection),
+    }));
+    return { status: 200, page: renderOverview(await Promise.all(counts), settings) };
+  }
+  const findLink = createFindLink(collections, settings.linkedCollections);
+  if (path.split('/').length % 2 === 1) {
+    return { status: 200, page: renderCollection(await source.readCollection(path, view), view, findLink, settings) };
+  }
+  const found = await source.readDocument(path);
+  if (!found.document.exists && found.subcollections.length === 0) {
+    return { status: 404, page: renderMessage('Not found', `There is no document ${path}.`, settings) };
+  }
+  return { status: 200, page: renderDocument(found, findLink, settings) };
+}
+
+function parseUrlSafely(url: URL): ReturnType<typeof parseDataUrl> | undefined {
+  try {
+    return parseDataUrl(url);
+  } catch {
+    return undefined;
+  }
+}
+
+function send(response: ServerResponse, status: number, page: Html): void {
+  response.writeHead(status, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': POLICY,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+  });
+  response.end(page.text);
+}

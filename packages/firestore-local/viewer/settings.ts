@@ -1,0 +1,11 @@
+/** What a viewer may know of the data that it shows. Everything is optional. */
+export interface ViewerSettings {
+  /** What each collection holds; the overview lists collections in this order, the others after them. */
+  readonly descriptions?: Readonly<Record<string, string>>;
+  /** Fields that stand first in a table. */
+  readonly firstColumns?: readonly string[];
+  /** The collection that a field ending in `_id` names, where it is not the field's own name in the plural. */
+  readonly linkedCollections?: Readonly<Record<string, string>>;
+  /** Links at the top of each page, before the one to the data: text to address. */
+  readonly links?: Readonly<Record<string, string>>;
+}
