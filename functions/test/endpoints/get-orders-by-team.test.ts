@@ -114,6 +114,16 @@ describe('get orders by team', () => {
     expect(await ordersOf({ ...JANUARY, team_id: 'nobody' })).toEqual({ count: 0, orders: {} });
   });
 
+  test('returns nothing for a team id of 1,500 bytes or more, which Firestore does not search for, without asking it', async () => {
+    const calls = service.recordCalls();
+    for (const team_id of ['x'.repeat(1_500), 'é'.repeat(750), 'x'.repeat(10_000)]) {
+      expect(await ordersOf({ ...JANUARY, team_id })).toEqual({ count: 0, orders: {} });
+    }
+    expect(calls).toEqual([]);
+    await ordersOf({ ...JANUARY, team_id: 'x'.repeat(1_499) });
+    expect(calls).toHaveLength(1);
+  });
+
   const statuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'];
 
   test('returns the orders of one status, or of any for ALL', async () => {

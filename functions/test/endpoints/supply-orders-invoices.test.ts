@@ -127,6 +127,16 @@ describe('supply orders invoices', () => {
     });
   });
 
+  test('returns nothing for a team id of 1,500 bytes or more, which Firestore does not search for, without asking it', async () => {
+    const calls = service.recordCalls();
+    for (const team_id of ['x'.repeat(1_500), 'é'.repeat(750), 'x'.repeat(10_000)]) {
+      expect(await supplyOrdersOf({ ...JANUARY, team_id })).toEqual({ count: 0, supply_orders: [] });
+    }
+    expect(calls).toEqual([]);
+    await supplyOrdersOf({ ...JANUARY, team_id: 'x'.repeat(1_499) });
+    expect(calls).toHaveLength(1);
+  });
+
   test('has Firestore filter, order and project', async () => {
     const calls = service.recordCalls();
     await supplyOrdersOf({ ...JANUARY, status: 1 });

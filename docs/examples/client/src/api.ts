@@ -221,7 +221,7 @@ export interface components {
             team_id: string | null;
         };
         OrdersByTeamRequest: {
-            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. One of 1500 bytes or more matches no record. */
             team_id: string;
             /**
              * Format: date
@@ -334,7 +334,7 @@ export interface components {
             invoices: components["schemas"]["Invoice"][];
         };
         SupplyOrdersInvoicesRequest: {
-            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
+            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. One of 1500 bytes or more matches no record. */
             team_id: string;
             /**
              * Format: date

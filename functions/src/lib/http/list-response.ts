@@ -1,5 +1,7 @@
 /** The records of a list as they arrive, each with the id of its document. */
-type RecordBatches = AsyncIterable<[id: string, record: object][]>;
+type RecordBatches = AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
+
+type RecordBatch = [id: string, record: object][];
 
 /**
  * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is known last

@@ -15,7 +15,7 @@ export function readOrders(context: CallContext, request: OrdersByTeamRequest) {
   const { customerId, customerName, invoice, market, team } = fields.order;
   const shown = [customerId, customerName, invoice, market, team];
   const query = createTeamDateRangeQuery(collections.orders, fields.order, request, shown);
-  return streamQuery(context, query, (stored): Order => ({
+  return streamTeamQuery(context, request, query, (stored): Order => ({
     customer_data: { customer_id: getText(stored, customerId), customer_name: getText(stored, customerName) },
     invoice_id: getText(stored, invoice),
     market_id: getText(stored, market),
@@ -27,7 +27,9 @@ export function readOrders(context: CallContext, request: OrdersByTeamRequest) {
 export function readSupplyOrders(context: CallContext, request: SupplyOrdersInvoicesRequest) {
   const { invoices } = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
-  return streamQuery(context, query, (stored): SupplyOrder => ({ invoices: readInvoices(getPath(stored, invoices)) }));
+  return streamTeamQuery(context, request, query, (stored): SupplyOrder => ({
+    invoices: readInvoices(getPath(stored, invoices)),
+  }));
 }
 
 export const readWarehouses = (context: CallContext) =>
@@ -68,6 +70,17 @@ function createTeamDateRangeQuery(
   if (status !== null) where.push([field.status, '==', status]);
   return { collection, where, orderBy: [field.createdAt], fields: shown };
 }
+
+/** Firestore rejects a query for a text of so many bytes of UTF-8 or more. */
+const UNSEARCHABLE_TEXT_BYTES = 1500;
+
+/** Streams a query for a team's records. A team id that Firestore cannot search for matches none, without a call. */
+const streamTeamQuery = <T>(
+  context: CallContext,
+  { team_id }: { team_id: string },
+  query: QuerySpec,
+  toRecord: (stored: StoredFields) => T,
+) => (Buffer.byteLength(team_id) < UNSEARCHABLE_TEXT_BYTES ? streamQuery(context, query, toRecord) : []);
 
 const getText = (stored: StoredFields, path: string) => readText(getPath(stored, path));
 
