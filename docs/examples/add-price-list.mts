@@ -2,9 +2,9 @@
  * Sends a price list until it is stored, or until sending it again is of no use (docs/integration-guide.md).
  *
  *     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
- *       node docs/examples/add-price-list.mts docs/examples/price-list.json
+ *       npx --yes tsx docs/examples/add-price-list.mts docs/examples/price-list.json
  *
- * Runs on Node 24 without a build. Exit codes: 0 stored, 1 correct it first, 2 contact support, 64 wrong usage.
+ * Needs Node 20 or newer; from 22.18 on `node` runs it without `tsx`. Exit codes: 0 stored, 1 correct it first, 2 contact support, 64 wrong usage.
  */
 import { readFileSync } from 'node:fs';
 import * as http from 'node:http';
@@ -134,7 +134,7 @@ try {
   call = parseCall();
 } catch (error) {
   console.error((error as Error).message);
-  console.error('Usage: BASE_URL=https://… API_KEY=… node add-price-list.mts FILE');
+  console.error('Usage: BASE_URL=https://… API_KEY=… npx --yes tsx add-price-list.mts FILE');
   process.exit(64);
 }
 const { kind, text } = await sendWithRetries(...call);

@@ -61,7 +61,7 @@ for ((tries = 1; ; tries++)); do
   summary="$status $(cat "$folder/body") (request $(header X-Request-Id))"
 
   if [[ $status == 200 ]] && has '"success": *true'; then
-    cat "$folder/body"
+    printf '%s\n' "$(cat "$folder/body")"
     exit 0
   elif [[ $status == 000 ]]; then
     reason="no response: $(cat "$folder/error")"

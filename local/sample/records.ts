@@ -168,19 +168,22 @@ function createOrders(random: Random): Record<string, Record<string, unknown>> {
   return Object.fromEntries(createTimes(ORDERS, random).map(order));
 }
 
-/** All of one team and one day, so that a single call shows them. */
-const malformedOrder = { team_id: 'team-east-africa', status: 'DELIVERED', created_at: Date.UTC(2026, 6, 1, 9) };
+/** All malformed orders and supply orders belong to this team, so that the calls of any other show sound ones. */
+const malformedTeam: keyof typeof malformedTeams = 'team-legacy-7';
+
+/** All of one day, so that a single call shows them. */
+const malformedOrder = { team_id: malformedTeam, status: 'DELIVERED', created_at: Date.UTC(2026, 6, 1, 9) };
 
 const malformedOrders = {
-  'ord-bad-missing': { ...malformedOrder },
-  'ord-bad-empty': {
+  'ord-legacy-missing': { ...malformedOrder },
+  'ord-legacy-empty': {
     ...malformedOrder,
     market_id: '',
     invoice_id: '',
     customer_data: { customer_id: '', customer_name: '' },
   },
-  'ord-bad-types': { ...malformedOrder, market_id: 404, invoice_id: ['inv'], customer_data: 'Acacia Builders Ltd' },
-  'ord-bad-customer': {
+  'ord-legacy-types': { ...malformedOrder, market_id: 404, invoice_id: ['inv'], customer_data: 'Acacia Builders Ltd' },
+  'ord-legacy-customer': {
     ...malformedOrder,
     market_id: 'mkt-ken',
     invoice_id: 'inv-2026-90001',
@@ -206,12 +209,12 @@ function createSupplyOrders(random: Random): Record<string, Record<string, unkno
   return Object.fromEntries(createTimes(SUPPLY_ORDERS, random).map(supplyOrder));
 }
 
-const malformedSupplyOrder = { team_id: 'team-east-africa', status: 1, created_at: Date.UTC(2026, 6, 1, 9) };
+const malformedSupplyOrder = { team_id: malformedTeam, status: 1, created_at: Date.UTC(2026, 6, 1, 9) };
 
 const malformedSupplyOrders = {
-  'sup-bad-missing': { ...malformedSupplyOrder },
-  'sup-bad-type': { ...malformedSupplyOrder, invoices: 'sup-2026-0050-invoice-1.pdf' },
-  'sup-bad-entries': {
+  'sup-legacy-missing': { ...malformedSupplyOrder },
+  'sup-legacy-type': { ...malformedSupplyOrder, invoices: 'sup-2026-0050-invoice-1.pdf' },
+  'sup-legacy-entries': {
     ...malformedSupplyOrder,
     invoices: [
       null,

@@ -1,4 +1,4 @@
-import { version } from '../../functions/package.json';
+import { bugs, version } from '../../functions/package.json';
 import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
 import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
@@ -18,9 +18,6 @@ import { Components, type Json, type JsonObject } from './schemas';
 
 /** Builds the OpenAPI 3.1 document from the service's functions, schemas, errors and limits. */
 
-/** The place to fill in for "contact support". */
-const SUPPORT = { name: 'Support', email: 'support@example.com' };
-
 /** @returns the document; a pure function of the service's code */
 export function createOpenApiDocument(): JsonObject {
   const components = new Components();
@@ -34,7 +31,7 @@ export function createOpenApiDocument(): JsonObject {
       title: 'Organisation data and price lists',
       version,
       description: createIntroduction(),
-      contact: SUPPORT,
+      contact: { name: 'Support', email: bugs.email },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [
@@ -47,11 +44,8 @@ export function createOpenApiDocument(): JsonObject {
     ],
     security: [{ apiKey: [] }],
     tags: [
-      {
-        name: 'Organisation data',
-        description: "The organisation's records. Read only.",
-      },
       { name: 'Price lists', description: 'Creation of price lists and expected forward cost lists, exactly once.' },
+      { name: 'Organisation data', description: "The organisation's records. Read only." },
     ],
     paths,
     components: {
@@ -173,11 +167,15 @@ const toContent = (schema: JsonObject, examples: Record<string, Example>): JsonO
 const toReferences = (kind: string, names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/${kind}/${name}` }]));
 
+/** The reference page shows the limits, which begin here, after the operations (local/reference/page.mjs). */
+const LIMITS_HEADING = '## Limits';
+
 function createIntroduction(): string {
   return [
     'JSON over HTTP. Each operation has its own address below one base; there are no further paths, and no path or query parameters.',
     'A request is checked in this order, and the first failed check determines the response: preflight, method, API key, body. No byte of a body is read before the API key is accepted.',
     'The members of an object have no guaranteed order. Unknown fields of a request are ignored.',
+    LIMITS_HEADING,
     ['| Limit | Value |', '|---|---|', ...getLimits().map((row) => `| ${row.join(' | ')} |`)].join('\n'),
   ].join('\n\n');
 }

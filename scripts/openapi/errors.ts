@@ -13,11 +13,11 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
   request_in_progress: 'An identical request is in progress. Send it again after the seconds in `Retry-After`.',
   review_required:
-    'An earlier attempt requires review: an operator has to resolve it. There is no `Retry-After`: contact support.',
+    'An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.',
   payload_too_large: 'The body, or a part of it, is too large as sent or inflated. The headers tell the limit.',
   api_key_not_configured: 'The service has no API key to compare with: contact support.',
   creation_failed:
-    'The lists could not be created; what was written is marked failed. An operator has to resolve it: contact support.',
+    'The lists could not be created; what was written is marked failed. With `Retry-After` the service resumes the attempt by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.',
   internal_error: 'The service failed. Send the request again; that is safe for every operation.',
 };
 
@@ -27,6 +27,8 @@ export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   method_not_allowed: ['Allow'],
   payload_too_large: ['X-Payload-Limit-Bytes', 'X-Payload-Limit-Scope'],
   request_in_progress: ['Retry-After'],
+  review_required: ['Retry-After'],
+  creation_failed: ['Retry-After'],
 };
 
 const COMMON_ERRORS: ErrorCode[] = [

@@ -36,9 +36,10 @@ export const headers = {
     schema: { type: 'string', enum: ['GET', 'POST'] },
   },
   'Retry-After': {
-    description: 'Seconds after which to send the identical request again. Absent if a retry cannot succeed.',
+    description:
+      'Seconds after which to send the identical request again. Present if it may succeed then without anyone stepping in.',
     schema: { type: 'integer', minimum: 1, maximum: 300 },
-    example: 30,
+    example: 10,
   },
   'X-Payload-Limit-Bytes': {
     description: 'The limit that was exceeded, in bytes.',

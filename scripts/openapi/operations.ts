@@ -44,31 +44,62 @@ export interface Operation extends OperationDescription {
 const NULL_FIELDS = 'Records with missing or malformed fields are included, with those fields null.';
 const DATE_RANGE =
   '`start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.';
+const PREFLIGHT =
+  'The only operation that browsers may call, from the allowed origins. Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.';
 const NO_PAGINATION = 'No pagination: one response has everything.';
 
 const order = {
-  customer_data: { customer_id: 'cus-113', customer_name: 'Blue Nile Civil Works Ltd' },
-  invoice_id: 'inv-2026-00318',
+  customer_data: { customer_id: 'cus-137', customer_name: 'Sahel Civil Works Ltd' },
+  invoice_id: 'inv-2026-00332',
   market_id: 'mkt-ken',
   team_id: 'team-east-africa',
 };
-const malformedOrder = {
-  customer_data: { customer_id: null, customer_name: null },
+const incompleteOrder = {
+  customer_data: { customer_id: 'cus-138', customer_name: null },
   invoice_id: null,
-  market_id: null,
+  market_id: 'mkt-tza',
   team_id: 'team-east-africa',
 };
 const supplyOrder = {
-  id: 'sup-2026-0046',
+  id: 'sup-2026-0055',
   invoices: [
     {
-      name: 'sup-2026-0046-invoice-1.pdf',
-      url: 'https://documents.example.com/supply-orders/sup-2026-0046/sup-2026-0046-invoice-1.pdf',
+      name: 'sup-2026-0055-invoice-1.pdf',
+      url: 'https://documents.example.com/supply-orders/sup-2026-0055/sup-2026-0055-invoice-1.pdf',
     },
   ],
 };
 
 const descriptions: Record<OperationName, OperationDescription> = {
+  addPriceLists: {
+    tag: 'Price lists',
+    summary: 'Add price lists',
+    description: [
+      'Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.',
+      'Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.',
+      "Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.",
+      'If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.',
+      `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
+    ].join('\n\n'),
+    request: {
+      schema: addPriceListsRequestSchema,
+      examples: { june: { summary: 'Two products for June 2026', value: examples.priceList } },
+      invalidExample: {
+        info: { ...examples.priceList.info, date: '6/2026' },
+        products: { 'CEM/50KG': { price_list_price: -1, expected_forward_cost_price: 826.71 } },
+      },
+    },
+    response: {
+      schema: responses.addPriceListsResponseSchema,
+      description: 'The lists are created and ready, by this request or by an identical one before it.',
+      examples: {
+        created: { summary: 'The market exists', value: examples.responses.created },
+        accepted: { summary: 'No such market', value: examples.responses.accepted },
+      },
+      headers: ['Idempotent-Replayed'],
+    },
+    errors: ['idempotency_key_reused', 'request_in_progress', 'review_required', 'creation_failed'],
+  },
   getOrdersByTeam: {
     tag: 'Organisation data',
     summary: 'Get orders by team',
@@ -84,7 +115,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       examples: {
         found: {
           summary: 'Two orders, one of them incomplete',
-          value: { orders: { 'ord-2026-00318': order, 'ord-bad-missing': malformedOrder }, count: 2 },
+          value: { orders: { 'ord-2026-00332': order, 'ord-2026-00337': incompleteOrder }, count: 2 },
         },
         none: { summary: 'No order matches', value: { orders: {}, count: 0 } },
       },
@@ -93,7 +124,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getWarehouses: {
     tag: 'Organisation data',
     summary: 'Get warehouses',
-    description: `All warehouses. The only operation that browsers may call, from the allowed origins; any other client gets the response without CORS headers. ${NULL_FIELDS} ${NO_PAGINATION}`,
+    description: `All warehouses. ${NULL_FIELDS} ${NO_PAGINATION}\n\n${PREFLIGHT}`,
     response: {
       schema: responses.warehousesResponseSchema,
       description: 'The warehouses, keyed by their identifiers.',
@@ -158,39 +189,10 @@ const descriptions: Record<OperationName, OperationDescription> = {
       examples: {
         found: {
           summary: 'Two supply orders, one without invoices',
-          value: { supply_orders: [supplyOrder, { id: 'sup-2026-0047', invoices: [] }], count: 2 },
+          value: { supply_orders: [supplyOrder, { id: 'sup-2026-0056', invoices: [] }], count: 2 },
         },
       },
     },
-  },
-  addPriceLists: {
-    tag: 'Price lists',
-    summary: 'Add price lists',
-    description: [
-      'Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.',
-      'Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.',
-      "Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.",
-      'If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.',
-      `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
-    ].join('\n\n'),
-    request: {
-      schema: addPriceListsRequestSchema,
-      examples: { june: { summary: 'Two products for June 2026', value: examples.priceList } },
-      invalidExample: {
-        info: { ...examples.priceList.info, date: '6/2026' },
-        products: { 'CEM/50KG': { price_list_price: -1, expected_forward_cost_price: 826.71 } },
-      },
-    },
-    response: {
-      schema: responses.addPriceListsResponseSchema,
-      description: 'The lists are created and ready, by this request or by an identical one before it.',
-      examples: {
-        created: { summary: 'The market exists', value: examples.responses.created },
-        accepted: { summary: 'No such market', value: examples.responses.accepted },
-      },
-      headers: ['Idempotent-Replayed'],
-    },
-    errors: ['idempotency_key_reused', 'request_in_progress', 'review_required', 'creation_failed'],
   },
 };
 

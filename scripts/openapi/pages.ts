@@ -1,3 +1,4 @@
+import { bugs } from '../../functions/package.json';
 import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
 import { errorDescriptions, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
 import { getLimits } from './limits';
@@ -10,22 +11,25 @@ import type { JsonObject } from './schemas';
  * `<!-- end: NAME -->`.
  */
 
-export const PAGES = ['README.md', 'docs/api.md'] as const;
+/** Each page with the sections that it cannot lack. */
+const SECTIONS = {
+  'README.md': ['operations-table', 'contact'],
+  'docs/api.md': ['operations-table', 'operations', 'records', 'errors', 'limits'],
+  'docs/integration-guide.md': ['contact'],
+} as const;
 
-/** Sections that docs/api.md cannot lack; elsewhere they are optional. */
-const API_SECTIONS = ['operations-table', 'operations', 'records', 'errors', 'limits'] as const;
+type Page = keyof typeof SECTIONS;
+type Section = (typeof SECTIONS)[Page][number];
 
-type Section = (typeof API_SECTIONS)[number];
+export const PAGES = Object.keys(SECTIONS) as Page[];
 
-/** @returns the page with its generated sections up to date. @throws Error if docs/api.md lacks a section */
-export function renderPage(page: string, text: string, document: JsonObject): string {
-  return API_SECTIONS.reduce((rendered, name) => {
+/** @returns the page with its generated sections up to date. @throws Error if it lacks a section */
+export function renderPage(page: Page, text: string, document: JsonObject): string {
+  const sections: readonly Section[] = SECTIONS[page];
+  return sections.reduce((rendered, name) => {
     const [begin, end] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`];
     const [from, to] = [rendered.indexOf(begin), rendered.indexOf(end)];
-    if (from < 0 || to < from) {
-      if (page === 'docs/api.md') throw new Error(`docs/api.md has no section between ${begin} and ${end}`);
-      return rendered;
-    }
+    if (from < 0 || to < from) throw new Error(`${page} has no section between ${begin} and ${end}`);
     return `${rendered.slice(0, from)}${begin}\n\n${renderSection(name, page, document)}\n\n${rendered.slice(to)}`;
   }, text);
 }
@@ -44,6 +48,8 @@ function renderSection(name: Section, page: string, document: JsonObject): strin
       return renderErrors();
     case 'limits':
       return toTable(['Limit', 'Value'], getLimits());
+    case 'contact':
+      return `Support: <${bugs.email}>`;
   }
 }
 

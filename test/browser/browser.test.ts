@@ -121,7 +121,7 @@ describe('the reference page', () => {
 
   test.each([
     ['Organisation_data', 'getTeams', 'East Africa'],
-    ['Organisation_data', 'getOrdersByTeam', 'ord-bad-missing'],
+    ['Organisation_data', 'getOrdersByTeam', 'ord-2026-00332'],
     ['Organisation_data', 'supplyOrdersInvoices', '"supply_orders"'],
     ['Price_lists', 'addPriceLists', '"name": "Kenya"'],
   ])('%s: %s is tried with the key filled in', async (tag, name, expected) => {
@@ -192,9 +192,9 @@ describe('the data pages', () => {
   test('find a document by its id, and show it with its links', async () => {
     await page.goto(new URL('/data', getReferenceUrl()).href);
     await follow('a[href="/data/orders"]');
-    await page.type('input[name="from"]', 'ord-bad-types');
+    await page.type('input[name="from"]', 'ord-2026-00337');
     await follow('button');
-    expect((await texts('.id'))[0]).toBe('ord-bad-types');
+    expect((await texts('.id'))[0]).toBe('ord-2026-00337');
     await follow('.id a');
     await follow('a[href="/data/teams/team-east-africa"]');
     expect(await texts('td')).toContain('East Africa');

@@ -46,7 +46,7 @@ test('the committed types of the client are generated from the document: `npm ru
   expect(stdout.trim()).toBe(readFileSync('docs/examples/client/src/api.ts', 'utf8').trim());
 });
 
-const RANGE = { team_id: 'team-east-africa', start_date: '2026-07-01', end_date: '2026-08-01' };
+const RANGE = { team_id: 'team-east-africa', start_date: '2026-07-01', end_date: '2026-10-01' };
 
 /** The bodies to send, and what to look at in the response. Without an entry: no body, and the `count`. */
 const CALLS: Partial<Record<OperationName, { body?: object; value: string }>> = {
@@ -64,15 +64,80 @@ const CALLS: Partial<Record<OperationName, { body?: object; value: string }>> = 
   },
 };
 
-/** A program of calls of all operations: `call` maps a name and a body to the generated method. */
-const calls = (call: (name: string, body?: object) => string) => {
+/** As much of a JSON schema as the service's responses have. */
+interface Schema {
+  $ref?: string;
+  anyOf?: Schema[];
+  type?: string | string[];
+  enum?: string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema;
+  items?: Schema;
+  const?: unknown;
+}
+
+interface Description {
+  paths: Record<string, Record<string, { responses: Record<string, { content: Record<string, { schema: Schema }> }> }>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+const description = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as Description;
+
+const getMethod = (name: string) => Object.keys(description.paths[`/${name}`] ?? {})[0] ?? '';
+
+/** @returns for each value within a schema the expression that reads it from `path`, and its type */
+function findMembers(path: string, schema: Schema): [expression: string, type: string][] {
+  const { $ref, anyOf, type, properties, additionalProperties, items } = schema;
+  if ($ref !== undefined) return findMembers(path, description.components.schemas[$ref.split('/').at(-1) ?? ''] ?? {});
+  const [first, ...others] = anyOf ?? [];
+  if (first !== undefined && others.every((other) => other.type === 'null')) return findMembers(path, first);
+  if (properties !== undefined) {
+    return Object.entries(properties).flatMap(([name, property]) => findMembers(`${path}?.${name}`, property));
+  }
+  if (additionalProperties !== undefined) return findMembers(`${path}?.['x']`, additionalProperties);
+  if (items !== undefined) return findMembers(`${path}?.[0]`, items);
+  const types = [type ?? typeof schema.const].flat().map((each) => (each === 'integer' ? 'number' : each));
+  return [[path, [...types, 'undefined'].join(' | ')]];
+}
+
+/** Statements that read every member of an operation's response, each as a value of its type. */
+const readMembers = (name: string): string => {
+  const response = description.paths[`/${name}`]?.[getMethod(name)]?.responses['200'];
+  const members = findMembers('body', response?.content['application/json']?.schema ?? {});
+  return members.map(([expression, type], i) => `const member${i}: ${type} = ${expression};`).join('\n');
+};
+
+/**
+ * A program that calls all operations and reads every member of every response.
+ *
+ * @param call maps a name and a body to an expression of the response's body by the generated client
+ */
+const createProgram = (call: (name: string, body?: object) => string) => {
   const members = operationNames.map((name) => {
     const { body, value = 'count' } = CALLS[name] ?? {};
-    return `${name}: (${call(name, body)}).${value},`;
+    return `${name}: await (async () => {
+      const body = ${call(name, body)};
+      ${readMembers(name)}
+      return body.${value};
+    })(),`;
   });
   return `const results = async () => ({ ${members.join('\n')} });
     results().then((all) => console.log(JSON.stringify(all)));`;
 };
+
+test('the programs read every member of the response of add price lists', () => {
+  const statements = readMembers('addPriceLists');
+  expect(statements).toContain('number | undefined = body?.price_list?.new_date?.month;');
+  expect(statements).toContain('string | undefined = body?.price_list?.date;');
+  expect(statements).toContain('string | null | undefined = body?.market?.iso;');
+  expect(statements.split('\n')).toHaveLength(28);
+});
+
+/** Throws the error of a response, or passes its body on. */
+const SOME = `const some = <T>({ data, error }: { data?: T; error?: unknown }): T => {
+  if (data === undefined) throw new Error(JSON.stringify(error));
+  return data;
+};`;
 
 interface Generator {
   /** The generator's arguments, its output folder last. */
@@ -82,17 +147,26 @@ interface Generator {
 }
 
 const generators: Record<string, Generator> = {
+  'openapi-typescript, with openapi-fetch,': {
+    command: (folder) => ['openapi-typescript/bin/cli.js', DOCUMENT, '--output', `${folder}.ts`],
+    program: (url) => `
+      import createClient from 'openapi-fetch';
+      import type { paths } from './generated';
+      const client = createClient<paths>({ baseUrl: '${url}', headers: { 'x-api-key': 'local-dev-key' } });
+      ${SOME}
+      ${createProgram((name, body) => {
+        const options = body ? `, { body: ${JSON.stringify(body)} }` : '';
+        return `some(await client.${getMethod(name).toUpperCase()}('/${name}'${options}))`;
+      })}`,
+  },
   '@hey-api/openapi-ts': {
     command: (folder) => ['@hey-api/openapi-ts/bin/run.js', '-i', DOCUMENT, '-o', folder],
     program: (url) => `
       import { client } from './generated/client.gen';
       import * as sdk from './generated';
       client.setConfig({ baseUrl: '${url}', auth: 'local-dev-key' });
-      const some = <T>({ data, error }: { data?: T; error?: unknown }): T => {
-        if (data === undefined) throw new Error(JSON.stringify(error));
-        return data;
-      };
-      ${calls((name, body) => `some(await sdk.${name}(${body ? `{ body: ${JSON.stringify(body)} }` : ''}))`)}`,
+      ${SOME}
+      ${createProgram((name, body) => `some(await sdk.${name}(${body ? `{ body: ${JSON.stringify(body)} }` : ''}))`)}`,
   },
   'swagger-typescript-api': {
     command: (folder) => [
@@ -105,7 +179,7 @@ const generators: Record<string, Generator> = {
         baseUrl: '${url}',
         securityWorker: () => ({ headers: { 'x-api-key': 'local-dev-key' } }),
       }));
-      ${calls((name, body) => `(await api.${name}.${name}(${body ? JSON.stringify(body) : ''})).data`)}`,
+      ${createProgram((name, body) => `(await api.${name}.${name}(${body ? JSON.stringify(body) : ''})).data`)}`,
   },
 };
 
@@ -139,6 +213,7 @@ describe('a client generated by', () => {
       bundle: true,
       platform: 'node',
       format: 'esm',
+      nodePaths: [resolve('node_modules')],
       logLevel: 'error',
     });
     const { stdout } = await run(process.execPath, [outfile]);
@@ -163,5 +238,7 @@ const COMPILER_OPTIONS: ts.CompilerOptions = {
   module: ts.ModuleKind.ESNext,
   moduleResolution: ts.ModuleResolutionKind.Bundler,
   lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+  // The programs are in folders from which the packages of this one cannot be seen.
+  paths: { 'openapi-fetch': [resolve('node_modules/openapi-fetch')] },
   types: [],
 };

@@ -1,10 +1,11 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { collections } from '../../functions/src/lib/firestore/collections';
-import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 
 /** The documents keep what they promise: links lead somewhere, code is code, and calls get the answers that are shown. */
 
@@ -119,6 +120,59 @@ describe('the calls of docs/getting-started.md', () => {
     if (block === undefined) throw new Error(`${GETTING_STARTED} has no block that begins with ${start}`);
     return block;
   }
+});
+
+describe('the backend of docs/browsers.md', () => {
+  const [backend] = inLanguage('js').filter(({ document }) => document === join('docs', 'browsers.md'));
+  let service: LocalServer;
+  let child: ReturnType<typeof spawn>;
+  let origin: string;
+
+  beforeAll(async () => {
+    const file = join(temporaryFolder(), 'backend.mjs');
+    writeFileSync(file, backend?.code ?? '');
+    service = await startLocalServer({ API_KEY: 'dashboard-key', CORS_ALLOWED_ORIGINS: 'http://localhost:3000' });
+    const env = {
+      ...process.env,
+      PORT: '0',
+      API_KEY: 'dashboard-key',
+      BASE_URL: service.address('getTeams').replace('/getTeams', ''),
+    };
+    child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(child.stdout ?? child, 'data')) as [Buffer];
+    origin = /http:\S+/.exec(String(line))?.[0] ?? '';
+  }, 300_000);
+  afterAll(async () => {
+    child.kill();
+    await cleanUp();
+  });
+
+  const get = async (path: string) => {
+    const response = await fetch(origin + path);
+    return { status: response.status, text: await response.text() };
+  };
+
+  test('passes reads on without a key in the page, and nothing else', async () => {
+    expect(await get('/api/markets')).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('"currency_iso":"KES"') as string,
+    });
+    expect(await get('/api/teams')).toMatchObject({ status: 200 });
+    expect(await get('/addPriceLists')).toEqual({ status: 404, text: '' });
+  });
+
+  test('localhost and 127.0.0.1 are two origins', async () => {
+    const preflight = async (Origin: string) =>
+      (await fetch(service.address('getWarehouses'), { method: 'OPTIONS', headers: { Origin } })).status;
+    expect(await preflight('http://localhost:3000')).toBe(204);
+    expect(await preflight('http://127.0.0.1:3000')).toBe(403);
+  });
+
+  test('responds 502 while the service is away, and goes on', async () => {
+    await service.stop();
+    expect(await get('/api/teams')).toEqual({ status: 502, text: '' });
+    expect(await get('/api/teams')).toEqual({ status: 502, text: '' });
+  });
 });
 
 function readBlocks(document: string): Block[] {

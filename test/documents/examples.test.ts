@@ -1,6 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
+import { delimiter } from 'node:path';
+import { promisify } from 'node:util';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 import { respond, startStub } from './stub-service';
 
@@ -47,6 +49,20 @@ const withoutDelays: Record<keyof typeof programs, readonly string[]> = {
 
 /** Spares each process but the first the compilation of the program. */
 const compileCache = temporaryFolder();
+
+test('the calls in docs/integration-guide.md store the example price list, with the Node of this machine', async () => {
+  const guide = readFileSync('docs/integration-guide.md', 'utf8');
+  const [, block = ''] = /```bash\n(export BASE_URL[^]*?)```/.exec(guide) ?? [];
+  // Without the folder that puts the Node of the deployment in front.
+  const PATH = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  const { stdout } = await promisify(execFile)(
+    'bash',
+    ['-ec', block.replace('http://127.0.0.1:5001', new URL(baseUrl).origin)],
+    { env: { ...process.env, PATH: PATH.join(delimiter) } },
+  );
+  const responses = stdout.trim().split('\n');
+  expect(responses).toEqual(Array(3).fill(expect.stringContaining('"products_count":1203')));
+}, 60_000);
 
 describe.each(Object.entries(programs))('the program for %s', (name, [program, script]) => {
   const needed = name === 'curl' ? ['bash', 'curl', 'awk'] : [program];

@@ -86,7 +86,7 @@ describe('the line of a request', () => {
     expect(JSON.stringify(service.log)).not.toContain(toKeyId('other-key'));
   });
 
-  test('names the origin of a rejected preflight, at most 300 characters of it', async () => {
+  test('names the origin of a rejected preflight, at most 300 characters of it, and the setting', async () => {
     const preflight = (origin: string) =>
       service.call('getWarehouses', { method: 'OPTIONS', headers: { 'x-api-key': undefined, origin } });
     await preflight('http://localhost:3000');
@@ -97,6 +97,7 @@ describe('the line of a request', () => {
       [403, `https://${'x'.repeat(292)}`],
       [204, undefined],
     ]);
+    expect(lines('request')[0]?.['reason']).toContain('CORS_ALLOWED_ORIGINS');
   });
 
   test('counts calls that were tried again', async () => {

@@ -35,8 +35,18 @@ test('there are as many as a small company has, and few enough for one commit', 
   expect(records.length).toBeLessThanOrEqual(500);
 });
 
+const isMalformed = ({ data }: SampleRecord) => data['team_id'] === 'team-legacy-7';
+
+test('all malformed orders and supply orders belong to one team, which has no others', () => {
+  const ids = [...of('orders'), ...of('supply_orders')].filter(isMalformed).map(({ id }) => id);
+  expect(ids).toHaveLength(7);
+  expect(ids.filter((id) => !/^(ord|sup)-legacy-/.test(id))).toEqual([]);
+});
+
 test('every team with orders has some of every status, and orders lie in each month of two years', () => {
-  const orders = of('orders').map(({ data }) => data);
+  const orders = of('orders')
+    .filter((record) => !isMalformed(record))
+    .map(({ data }) => data);
   const seen = new Set(orders.map(({ team_id, status }) => `${String(team_id)} ${String(status)}`));
   const teams = new Set(orders.map(({ team_id }) => String(team_id)));
   expect(teams.size).toBe(5);
@@ -48,19 +58,23 @@ test('every team with orders has some of every status, and orders lie in each mo
 });
 
 test('supply orders have none to three invoices, of either status', () => {
-  const sound = of('supply_orders').filter(({ id }) => !id.startsWith('sup-bad'));
+  const sound = of('supply_orders').filter((record) => !isMalformed(record));
   const lengths = new Set(sound.map(({ data }) => (data['invoices'] as unknown[]).length));
   expect(lengths).toEqual(new Set([0, 1, 2, 3]));
   expect(new Set(sound.map(({ data }) => data['status']))).toEqual(new Set([0, 1]));
 });
 
-test('every order and supply order belongs to a team and a market that there is', () => {
+test('every order and supply order is whole, and belongs to a team and a market that there is', () => {
   const ids = (collection: SampleRecord['collection']) => new Set<unknown>(of(collection).map(({ id }) => id));
   const teams = ids('teams');
   const markets = ids('markets');
-  const sound = [...of('orders'), ...of('supply_orders')].filter(({ id }) => !id.includes('-bad-'));
-  expect(sound.filter(({ data }) => !teams.has(data['team_id']))).toEqual([]);
-  expect(of('orders').filter(({ id, data }) => !id.includes('-bad-') && !markets.has(data['market_id']))).toEqual([]);
+  const customer_data = { customer_id: expect.any(String) as string, customer_name: expect.any(String) as string };
+  for (const { data } of [...of('orders'), ...of('supply_orders')].filter((record) => !isMalformed(record))) {
+    expect(teams.has(data['team_id'])).toBe(true);
+    if ('invoices' in data) continue;
+    expect(markets.has(data['market_id'])).toBe(true);
+    expect(data).toMatchObject({ customer_data });
+  }
 });
 
 test('the codes are real: countries and currencies that this runtime knows, in any case', () => {

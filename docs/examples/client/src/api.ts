@@ -4,6 +4,34 @@
  */
 
 export interface paths {
+    "/addPriceLists": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add price lists
+         * @description Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.
+         *
+         *     Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.
+         *
+         *     Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.
+         *
+         *     If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.
+         *
+         *     Allow up to 20 minutes for the largest lists.
+         */
+        post: operations["addPriceLists"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/getOrdersByTeam": {
         parameters: {
             query?: never;
@@ -33,7 +61,9 @@ export interface paths {
         };
         /**
          * Get warehouses
-         * @description All warehouses. The only operation that browsers may call, from the allowed origins; any other client gets the response without CORS headers. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
+         * @description All warehouses. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
+         *
+         *     The only operation that browsers may call, from the allowed origins. Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.
          */
         get: operations["getWarehouses"];
         put?: never;
@@ -108,34 +138,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/addPriceLists": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Add price lists
-         * @description Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.
-         *
-         *     Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.
-         *
-         *     Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.
-         *
-         *     If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.
-         *
-         *     Allow up to 20 minutes for the largest lists.
-         */
-        post: operations["addPriceLists"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -147,7 +149,21 @@ export interface components {
                 [key: string]: components["schemas"]["ProductPrices"];
             };
         };
-        AddPriceListsResponse: components["schemas"]["PriceListsCreated"] | components["schemas"]["PriceListAccepted"];
+        AddPriceListsResponse: {
+            /** @constant */
+            success: true;
+            /** @description States that the payload is valid and stored. */
+            message: string;
+            products_count: number;
+            /** @description Identifier of the request record. Give it to support with a question. */
+            document_id: string;
+            /** @description The market of the lists. Null if no market has the `market_id`: then only the request is stored. */
+            market: components["schemas"]["ListMarket"] | null;
+            /** @description Null if no market has the `market_id`: then only the request is stored. */
+            expected_forward_cost: components["schemas"]["ExpectedForwardCostList"] | null;
+            /** @description Null if no market has the `market_id`: then only the request is stored. */
+            price_list: components["schemas"]["PriceList"] | null;
+        };
         ErrorResponse: {
             error: string;
         };
@@ -190,6 +206,13 @@ export interface components {
             name: string;
             /** @description Address of the invoice document. */
             url: string;
+        };
+        ListMarket: {
+            id: string;
+            /** @description Null if the stored record is incomplete or malformed. */
+            name: string | null;
+            /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
+            iso: string | null;
         };
         Market: {
             /** @description English name. Null if the stored record is incomplete or malformed. */
@@ -277,19 +300,6 @@ export interface components {
             /** @description MM/YYYY */
             date: string;
         };
-        /** @description No market has this identifier: only the request is stored. */
-        PriceListAccepted: {
-            /** @constant */
-            success: true;
-            /** @description States that the payload is valid and stored. */
-            message: string;
-            products_count: number;
-            /** @description Identifier of the request record. Give it to support with a question. */
-            document_id: string;
-            market: null;
-            expected_forward_cost: null;
-            price_list: null;
-        };
         PriceListInfo: {
             /** @description Market to create the lists for. Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             market_id: string;
@@ -301,25 +311,6 @@ export interface components {
             date: string;
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             name: string;
-        };
-        /** @description The market exists: both lists are created and ready. */
-        PriceListsCreated: {
-            /** @constant */
-            success: true;
-            /** @description States that the payload is valid and stored. */
-            message: string;
-            products_count: number;
-            /** @description Identifier of the request record. Give it to support with a question. */
-            document_id: string;
-            market: {
-                id: string;
-                /** @description Null if the stored record is incomplete or malformed. */
-                name: string | null;
-                /** @description Country code, trimmed and uppercased. Null if the stored record is incomplete or malformed. */
-                iso: string | null;
-            };
-            expected_forward_cost: components["schemas"]["ExpectedForwardCostList"];
-            price_list: components["schemas"]["PriceList"];
         };
         ProductPrices: {
             /** @description Finite, non-negative. */
@@ -422,8 +413,8 @@ export interface components {
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**
-         * @description Seconds after which to send the identical request again. Absent if a retry cannot succeed.
-         * @example 30
+         * @description Seconds after which to send the identical request again. Present if it may succeed then without anyone stepping in.
+         * @example 10
          */
         "Retry-After": number;
         /**
@@ -455,6 +446,179 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    addPriceLists: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
+                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
+                 */
+                "X-Request-Id"?: components["parameters"]["X-Request-Id"];
+                /** @description Compression of the body, if any. */
+                "Content-Encoding"?: components["parameters"]["Content-Encoding"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 240 s. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddPriceListsRequest"];
+            };
+        };
+        responses: {
+            /** @description The lists are created and ready, by this request or by an identical one before it. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddPriceListsResponse"];
+                };
+            };
+            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValidationErrorResponse"];
+                };
+            };
+            /** @description The API key is missing or invalid. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Unauthorized";
+                    };
+                };
+            };
+            /** @description Any method but the one in `Allow`, `HEAD` included. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Method not allowed";
+                    };
+                };
+            };
+            /** @description The body did not arrive in time. Send it again. */
+            408: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Request timeout";
+                    };
+                };
+            };
+            /**
+             * @description The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.
+             *
+             *     An identical request is in progress. Send it again after the seconds in `Retry-After`.
+             *
+             *     An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.
+             */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Idempotency key already used with a different payload" | "Request is already being processed or requires review";
+                    };
+                };
+            };
+            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
+                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "Payload too large";
+                    };
+                };
+            };
+            /**
+             * @description The service has no API key to compare with: contact support.
+             *
+             *     The service failed. Send the request again; that is safe for every operation.
+             *
+             *     The lists could not be created; what was written is marked failed. With `Retry-After` the service resumes the attempt by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.
+             */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"] & {
+                        /** @enum {string} */
+                        error: "API key is not configured" | "Internal error" | "Price lists could not be created; the request requires review";
+                    };
+                };
+            };
+        };
+    };
     getOrdersByTeam: {
         parameters: {
             query?: never;
@@ -1084,178 +1248,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorResponse"] & {
                         /** @enum {string} */
                         error: "API key is not configured" | "Internal error";
-                    };
-                };
-            };
-        };
-    };
-    addPriceLists: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
-                "X-Request-Id"?: components["parameters"]["X-Request-Id"];
-                /** @description Compression of the body, if any. */
-                "Content-Encoding"?: components["parameters"]["Content-Encoding"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 240 s. */
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AddPriceListsRequest"];
-            };
-        };
-        responses: {
-            /** @description The lists are created and ready, by this request or by an identical one before it. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AddPriceListsResponse"];
-                };
-            };
-            /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ValidationErrorResponse"];
-                };
-            };
-            /** @description The API key is missing or invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Unauthorized";
-                    };
-                };
-            };
-            /** @description Any method but the one in `Allow`, `HEAD` included. */
-            405: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    Allow: components["headers"]["Allow"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Method not allowed";
-                    };
-                };
-            };
-            /** @description The body did not arrive in time. Send it again. */
-            408: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Request timeout";
-                    };
-                };
-            };
-            /**
-             * @description The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.
-             *
-             *     An identical request is in progress. Send it again after the seconds in `Retry-After`.
-             *
-             *     An earlier attempt requires review: an operator has to resolve it. There is no `Retry-After`: contact support.
-             */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Idempotency key already used with a different payload" | "Request is already being processed or requires review";
-                    };
-                };
-            };
-            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
-                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Payload too large";
-                    };
-                };
-            };
-            /**
-             * @description The service has no API key to compare with: contact support.
-             *
-             *     The service failed. Send the request again; that is safe for every operation.
-             *
-             *     The lists could not be created; what was written is marked failed. An operator has to resolve it: contact support.
-             */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "API key is not configured" | "Internal error" | "Price lists could not be created; the request requires review";
                     };
                 };
             };

@@ -150,7 +150,7 @@ function handleCors({ request, response, logFields }: Exchange): boolean {
   if (request.method !== 'OPTIONS') return false;
   if (!isAllowed) {
     logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
-    throw new ApiError('origin_not_allowed', 'preflight of an origin that is not allowed');
+    throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
   }
   response.writeHead(204).end();
   return true;

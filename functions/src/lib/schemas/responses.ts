@@ -90,29 +90,31 @@ export type ListStatus = ListDocument['status'];
 const priceListDocumentSchema = listDocumentSchema.extend({ date: z.string().describe('MM/YYYY') });
 export type PriceListDocument = z.output<typeof priceListDocumentSchema>;
 
-const acceptedSchema = z.object({
-  success: z.literal(true),
-  message: z.string().describe('States that the payload is valid and stored.'),
-  products_count: z.int().positive(),
-  document_id: z.string().describe('Identifier of the request record. Give it to support with a question.'),
-});
+const NULL_WITHOUT_MARKET = 'Null if no market has the `market_id`: then only the request is stored.';
 
-const createdSchema = acceptedSchema
-  .extend({
-    market: z.object({ id: z.string(), name: nullableText, iso: countryCode }),
+/** One object with nullable members: clients that code generators make of a union lack the members that may be null. */
+export const addPriceListsResponseSchema = z
+  .object({
+    success: z.literal(true),
+    message: z.string().describe('States that the payload is valid and stored.'),
+    products_count: z.int().positive(),
+    document_id: z.string().describe('Identifier of the request record. Give it to support with a question.'),
+    market: z
+      .object({ id: z.string(), name: nullableText, iso: countryCode })
+      .meta({ id: 'ListMarket' })
+      .nullable()
+      .describe(`The market of the lists. ${NULL_WITHOUT_MARKET}`),
     expected_forward_cost: z
       .object({ id: idField, ...listDocumentSchema.shape })
-      .meta({ id: 'ExpectedForwardCostList' }),
-    price_list: z.object({ id: idField, ...priceListDocumentSchema.shape }).meta({ id: 'PriceList' }),
+      .meta({ id: 'ExpectedForwardCostList' })
+      .nullable()
+      .describe(NULL_WITHOUT_MARKET),
+    price_list: z
+      .object({ id: idField, ...priceListDocumentSchema.shape })
+      .meta({ id: 'PriceList' })
+      .nullable()
+      .describe(NULL_WITHOUT_MARKET),
   })
-  .meta({ id: 'PriceListsCreated', description: 'The market exists: both lists are created and ready.' });
-
-const acceptedOnlySchema = acceptedSchema
-  .extend({ market: z.null(), expected_forward_cost: z.null(), price_list: z.null() })
-  .meta({ id: 'PriceListAccepted', description: 'No market has this identifier: only the request is stored.' });
-
-export const addPriceListsResponseSchema = z
-  .union([createdSchema, acceptedOnlySchema])
   .meta({ id: 'AddPriceListsResponse' });
 export type AddPriceListsResponse = z.output<typeof addPriceListsResponseSchema>;
 
