@@ -53,6 +53,20 @@ export default tseslint.config(
       ],
     },
   },
+  {
+    files: ['functions/test/**', 'test/**', '**/*.test.ts'],
+    ignores: ['test/support/programs.ts', 'functions/test/deployment/deployed.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          name: 'node:child_process',
+          message: 'Start programs by test/support/programs.ts, which makes their environment.',
+          allowTypeImports: true,
+        },
+      ],
+    },
+  },
   { files: ['**/*.mjs', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
   { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
 );

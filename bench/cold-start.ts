@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { timeRequest, type BenchRequest } from './client';
 import { createOrdersBody, createPriceListPayload, createSupplyOrdersBody } from './data';
 import { computeRatioStats, computeStats } from './measure';
@@ -8,8 +9,8 @@ import { atMost, type BenchContext } from './metrics';
 import { createFunctionEnv, packages, type BenchDatabase, type Operation } from './stack';
 
 const FRAMEWORK = 'node_modules/@google-cloud/functions-framework/build/src/main.js';
-const START_TIMEOUT_MS = 30_000;
-const POLL_MS = 2;
+/** Has the framework, which listens at port 0, tell its port. */
+const LISTENING = resolve('functions/test/deployment/listening.cjs');
 
 /** So few that a list of them adds nothing to a cold start. */
 const TEAMS = 50;
@@ -73,32 +74,22 @@ async function timeColdStart(
   request: BenchRequest,
   { address }: BenchDatabase,
 ): Promise<number> {
-  const port = await findFreePort();
   const startedAt = performance.now();
   const child = spawn(
     process.execPath,
-    [FRAMEWORK, `--target=${name}`, `--source=${bundle}`, `--port=${port}`, '--signature-type=http'],
-    { env: createFunctionEnv(address), stdio: 'ignore' },
+    ['--require', LISTENING, FRAMEWORK, `--target=${name}`, `--source=${bundle}`, '--port=0', '--signature-type=http'],
+    { env: createFunctionEnv(address), stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
   );
   const exited = once(child, 'exit');
+  const listening = once(child.stdio[3] as Readable, 'data').then(([text]) => Number(text));
   try {
-    for (;;) {
-      const response = await timeRequest(port, { ...request, headers: { connection: 'close' } }).catch(() => undefined);
-      if (response?.status === 200) return performance.now() - startedAt;
-      if (response || child.exitCode !== null || performance.now() - startedAt > START_TIMEOUT_MS)
-        throw new Error(`${name} did not start: ${response?.status}`);
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
+    const port = await Promise.race([listening, exited.then(() => undefined)]);
+    if (port === undefined) throw new Error(`${name} did not start`);
+    const { status } = await timeRequest(port, { ...request, headers: { connection: 'close' } });
+    if (status !== 200) throw new Error(`${name} did not start: ${status}`);
+    return performance.now() - startedAt;
   } finally {
     child.kill();
     await exited;
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -25,7 +25,8 @@ const checks = [
     ],
   ],
   ['tsc', ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', `${CACHE}/tsc.json`]],
-  ['layers', ['scripts/layers/layers.mjs']],
+  ['layers', ['scripts/layers.mjs']],
+  ['workflows', ['scripts/lint-workflows.mjs']],
   ['openapi', ['scripts/run.mjs', 'scripts/openapi.ts', '--check']],
   [
     'prettier',

@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import { createClientOperations } from './openapi/client';
 import { createOpenApiDocument } from './openapi/document';
 import { PAGES, renderPage } from './openapi/pages';
-import { installToolPackages } from './tool-packages';
 
 /*
  * npm run openapi [-- --check]
@@ -48,8 +47,7 @@ async function findOutdated(files: readonly GeneratedFile[]): Promise<Map<string
 }
 
 async function writeClientTypes(): Promise<void> {
-  await installToolPackages('scripts/openapi');
-  const generator = 'scripts/openapi/node_modules/openapi-typescript/bin/cli.js';
+  const generator = 'node_modules/openapi-typescript/bin/cli.js';
   await promisify(execFile)(process.execPath, [generator, DESCRIPTION, '--output', `${CLIENT}/api.ts`]);
 }
 

@@ -194,7 +194,7 @@ class SoakRun {
     return performance.now() - this.#startedAt;
   }
 
-  async #startFunction(name: OperationName, port?: number): Promise<void> {
+  async #startFunction(name: OperationName): Promise<void> {
     const env = {
       API_KEY: SOAK_API_KEY,
       CORS_ALLOWED_ORIGINS: '',
@@ -202,7 +202,7 @@ class SoakRun {
       METADATA_SERVER_DETECTION: 'none',
       ...MEMORY_PROBE_ENV,
     };
-    this.#functions.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, env, port));
+    this.#functions.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, env));
   }
 
   async #runClient(random: Random): Promise<void> {
@@ -261,7 +261,7 @@ class SoakRun {
     return disturbance;
   }
 
-  /** Stops add price lists in the middle of creations, and starts it at once at the same port. */
+  /** Stops add price lists in the middle of creations, and starts it at once. */
   async #stopAndStart(): Promise<SoakStop> {
     const stopped = this.#functions.get('addPriceLists');
     if (stopped === undefined) throw new Error('add price lists does not run');
@@ -273,7 +273,7 @@ class SoakRun {
     const exited = stopped.stop();
     const isStopping = () => stopped.output.some((line) => line.includes('"event":"instance_stopping"'));
     while (!isStopping() && stopped.alive()) await delay(20);
-    await this.#startFunction('addPriceLists', stopped.port);
+    await this.#startFunction('addPriceLists');
     const exitCode = await exited;
     disturbance.to = this.#now();
     const failed = stopped.output.filter((line) => line.includes('"event":"price_list_failed"'));

@@ -35,6 +35,9 @@ spanRealms(globalThis);
 // Set by jest.config.mjs for this process. Programs that tests start have caches of their own, or none.
 delete process.env.NODE_COMPILE_CACHE;
 
+// Jest asks its workers for colours on a terminal. What is tested is to write the same there as in a pipe.
+delete process.env.FORCE_COLOR;
+
 // Repeats a run of the property tests. Their files load the same fast-check, by runtime.cjs.
 const { SEED } = process.env;
 if (SEED !== undefined) require('fast-check').configureGlobal({ seed: Number(SEED) });

@@ -1,17 +1,13 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import type { Browser } from 'puppeteer-core';
-import { installToolPackages } from '../../scripts/tool-packages';
+import puppeteer, { type Browser } from 'puppeteer-core';
+import { createProgramEnvironment, runProgram } from '../support/programs';
 
 /**
  * A headless Chromium from an npm package, so that a bare Linux machine needs neither a download nor a system package:
  * the browser, its fonts, and the four libraries that such a machine lacks. `CHROMIUM_PATH` names another browser.
  */
-
-const run = promisify(execFile);
 
 /** Where the package is unpacked once; a name with its version, so that another version is another folder. */
 const UNPACKED = resolve('node_modules/.cache', 'chromium-147.0.0');
@@ -52,13 +48,11 @@ const FLAGS = [
  * @throws with what the machine lacks, and what to do about it
  */
 export async function launchChromium(): Promise<Browser> {
-  await installToolPackages('test/browser');
-  const { default: puppeteer } = await import('puppeteer-core');
   const { executablePath, env } = await locateChromium();
   await assertLibraries(executablePath, env);
   return puppeteer.launch({
     executablePath,
-    env: { ...process.env, ...env },
+    env: createProgramEnvironment(env),
     headless: 'shell',
     args: FLAGS,
     timeout: 60_000,
@@ -89,8 +83,8 @@ async function locateChromium(): Promise<Chromium> {
 async function unpack(): Promise<void> {
   await mkdir(resolve(UNPACKED, '..'), { recursive: true });
   const place = await mkdtemp(`${UNPACKED}-`);
-  const env = { ...process.env, TMPDIR: place, AWS_LAMBDA_JS_RUNTIME: 'nodejs24.x' };
-  await run(process.execPath, ['--input-type=module', '-e', UNPACK], { env, cwd: 'test/browser' });
+  const env = { TMPDIR: place, AWS_LAMBDA_JS_RUNTIME: 'nodejs24.x' };
+  await runProgram(process.execPath, ['--input-type=module', '-e', UNPACK], { env, cwd: 'test/browser' });
   await writeFile(join(place, 'fonts.conf'), FONTS);
   try {
     await rename(place, UNPACKED);
@@ -103,7 +97,7 @@ async function unpack(): Promise<void> {
 
 /** Asks the loader first: a browser that lacks a library otherwise only fails to start. */
 async function assertLibraries(executablePath: string, env: Record<string, string>): Promise<void> {
-  const listed = await run('ldd', [executablePath], { env: { ...process.env, ...env } }).catch(() => undefined);
+  const listed = await runProgram('ldd', [executablePath], { env }).catch(() => undefined);
   const missing = listed?.stdout.split('\n').filter((line) => line.includes('not found')) ?? [];
   if (missing.length > 0) {
     throw new Error(

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCheckout, editFile } from '../support/checkout';
 import { cleanUp } from '../support/local-server';
+import { runProgramSync } from '../support/programs';
 
 /** `scripts/build.mjs --if-changed`, by which `npm start` builds. */
 
@@ -13,7 +13,7 @@ const output = join(folder, 'functions/dist/getTeams.cjs');
 
 function buildIfChanged(): { isBuilt: boolean; code: string } {
   const before = statSync(output, { throwIfNoEntry: false })?.ctimeMs;
-  execFileSync(process.execPath, ['scripts/build.mjs', '--if-changed'], { cwd: folder });
+  runProgramSync(process.execPath, ['scripts/build.mjs', '--if-changed'], { cwd: folder });
   return { isBuilt: statSync(output).ctimeMs !== before, code: readFileSync(output, 'utf8') };
 }
 

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runProgramSync } from '../support/programs';
 
 /** What a person reads who runs an npm script in a checkout that is not installed, or on the wrong Node. */
 
@@ -35,7 +35,7 @@ function install(packages: string[]): void {
 
 function runProgram() {
   const args = ['--import', './scripts/preflight.mjs', '--import', 'a-package-that-is-missing', 'program.mjs'];
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: checkout, encoding: 'utf8' });
+  const { status, stderr } = runProgramSync(process.execPath, args, { cwd: checkout });
   return { status, stderr: stderr.trim() };
 }
 

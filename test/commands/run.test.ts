@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { createCheckout, editFile } from '../support/checkout';
 import { cleanUp } from '../support/local-server';
+import { runProgram } from '../support/programs';
 
 /** `scripts/run.mjs`, by which the commands of this repository run TypeScript. */
 
@@ -14,9 +13,9 @@ const BUNDLE = join(folder, 'functions/.dev/programs/scripts-hello.cjs');
 const COMMAND = ['--import', './scripts/preflight.mjs', 'scripts/run.mjs', 'scripts/hello.ts'];
 
 const run = (...args: string[]) =>
-  promisify(execFile)(process.execPath, [...COMMAND, ...args], {
+  runProgram(process.execPath, [...COMMAND, ...args], {
     cwd: folder,
-    env: { ...process.env, NODE_DEBUG_NATIVE: 'compile_cache' },
+    env: { NODE_DEBUG_NATIVE: 'compile_cache' },
   });
 
 const getBundleTime = () => statSync(BUNDLE).ctimeMs;

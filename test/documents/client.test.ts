@@ -1,18 +1,17 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { Client, ClientOptions, Retry } from 'organisation-data-client';
 import ts from 'typescript';
 import { version } from '../../functions/package.json';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+import { forkProgram, runProgram } from '../support/programs';
 import { respond, startStub } from './stub-service';
 
 /** The client as a partner uses it: packed, installed into an empty folder, and called from there. */
 
-const run = promisify(execFile);
 const KEY = 'local-dev-key';
 
 /** A folder with the client and nothing else installed. */
@@ -22,10 +21,16 @@ let baseUrl: string;
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  const packed = await run('npm', ['pack', resolve('docs/examples/client'), '--json', '--pack-destination', folder]);
+  const packed = await runProgram('npm', [
+    'pack',
+    resolve('docs/examples/client'),
+    '--json',
+    '--pack-destination',
+    folder,
+  ]);
   const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('['))) as [{ filename: string }];
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder });
+  await runProgram('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder });
   service = await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' });
   baseUrl = service.address('getTeams').replace('/getTeams', '');
 }, 300_000);
@@ -75,11 +80,11 @@ function writeProgram({ url = baseUrl, apiKey = KEY, options = {}, logRetries = 
 }
 
 /** Runs a program in the folder. */
-async function runProgram(program: Program): Promise<Outcome> {
+async function runInFolder(program: Program): Promise<Outcome> {
   const file = writeProgram(program);
   if (runner === undefined) {
     writeFileSync(join(folder, 'runner.mjs'), RUNNER);
-    runner = spawn(process.execPath, [join(folder, 'runner.mjs')], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    runner = forkProgram(join(folder, 'runner.mjs'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   }
   runner.send(file);
   const [outcome] = (await once(runner, 'message')) as [Outcome];
@@ -136,7 +141,7 @@ describe('the package', () => {
 describe('against the service', () => {
   test('reads', async () => {
     const range = { team_id: 'team-east-africa', start_date: '2026-07-01', end_date: '2026-10-01' };
-    const { value } = await runProgram({
+    const { value } = await runInFolder({
       code: `Promise.all([
         client.getOrdersByTeam(${JSON.stringify({ ...range, status: 'DELIVERED' })}),
         client.supplyOrdersInvoices(${JSON.stringify({ ...range, status: null })}),
@@ -161,9 +166,9 @@ describe('against the service', () => {
   });
 
   test('adds a price list, a large one as gzip', async () => {
-    const { value } = await runProgram({ code: `client.addPriceLists(${JSON.stringify(ONE_PRODUCT)})` });
+    const { value } = await runInFolder({ code: `client.addPriceLists(${JSON.stringify(ONE_PRODUCT)})` });
     expect(value).toMatchObject({ price_list: { status: 'ready', new_date: { year: 2026, month: 6 } } });
-    const large = await runProgram({
+    const large = await runInFolder({
       code: `client.addPriceLists({ info: { ...${JSON.stringify(ONE_PRODUCT.info)}, boq_list_id: 'client-large' },
         products: Object.fromEntries(Array.from({ length: 2000 }, (_, i) =>
           ['p' + i, { price_list_price: i, expected_forward_cost_price: i }])) })`,
@@ -172,7 +177,7 @@ describe('against the service', () => {
   });
 
   test('rejects with the error response', async () => {
-    const { error, retries } = await runProgram({ apiKey: 'wrong', code: 'client.getTeams()' });
+    const { error, retries } = await runInFolder({ apiKey: 'wrong', code: 'client.getTeams()' });
     expect(error).toMatchObject({ name: 'HttpError', status: 401, body: { error: 'Unauthorized' } });
     expect(error?.requestId).toMatch(/^[0-9a-f-]{36}$/);
     expect(retries).toEqual([]);
@@ -195,7 +200,7 @@ describe('against a stub', () => {
       respond(200, '<html>', now),
       respond(200, '{"success":true}'),
     ]);
-    const { value, retries } = await runProgram({
+    const { value, retries } = await runInFolder({
       url: `${stub.url}/`,
       code: `client.addPriceLists(${JSON.stringify(ONE_PRODUCT)})`,
     });
@@ -223,14 +228,14 @@ describe('against a stub', () => {
   test('writes each retry to stderr unless told otherwise', async () => {
     const stub = await startStub([respond(503, '', { 'Retry-After': '0' }), respond(200, TEAMS)]);
     const program = writeProgram({ url: stub.url, logRetries: true, code: 'client.getTeams()' });
-    const { stderr } = await run(process.execPath, [program]);
+    const { stderr } = await runProgram(process.execPath, [program]);
     stub.close();
     expect(stderr).toContain('getTeams: 503 ; retry 1 in 0 s');
   });
 
   test('waits longer before each retry, and rejects when the time is over', async () => {
     const stub = await startStub([respond(500, '<html>'), respond(502, ''), respond(500, '<html>')]);
-    const { error, retries } = await runProgram({
+    const { error, retries } = await runInFolder({
       url: stub.url,
       options: { retryForMs: 6_000 },
       code: 'client.getTeams()',
@@ -242,7 +247,7 @@ describe('against a stub', () => {
 
   test('sends again what is not responded to in time', async () => {
     const stub = await startStub([() => undefined, respond(200, TEAMS)]);
-    const { value, retries } = await runProgram({
+    const { value, retries } = await runInFolder({
       url: stub.url,
       options: { requestTimeoutMs: 500 },
       code: 'client.getTeams()',
@@ -254,7 +259,7 @@ describe('against a stub', () => {
 
   test('stops when its signal aborts', async () => {
     const stub = await startStub([() => undefined]);
-    const { error, retries } = await runProgram({
+    const { error, retries } = await runInFolder({
       url: stub.url,
       code: 'client.getTeams({ signal: AbortSignal.timeout(200) })',
     });
@@ -268,7 +273,7 @@ describe('against a stub', () => {
     [404, '<html>'],
   ])('does not retry %d %s', async (status, text) => {
     const stub = await startStub([respond(status, text)]);
-    const { error, retries } = await runProgram({ url: stub.url, code: 'client.getTeams()' });
+    const { error, retries } = await runInFolder({ url: stub.url, code: 'client.getTeams()' });
     stub.close();
     const body: unknown = text.startsWith('{') ? JSON.parse(text) : text;
     expect(error).toMatchObject({ name: 'HttpError', status, body, requestId: 'request-7' });
@@ -278,7 +283,7 @@ describe('against a stub', () => {
   test('sends a body of 64 KiB as gzip, and a smaller one as it is', async () => {
     const stub = await startStub([respond(200, '{}'), respond(200, '{}')]);
     const getOrders = (length: number) => `client.getOrdersByTeam({ team_id: 'x'.repeat(${length}) })`;
-    await runProgram({ url: stub.url, code: `Promise.all([${getOrders(70_000)}]).then(() => ${getOrders(10)})` });
+    await runInFolder({ url: stub.url, code: `Promise.all([${getOrders(70_000)}]).then(() => ${getOrders(10)})` });
     stub.close();
     expect(stub.requests.map(({ headers }) => headers['content-encoding'])).toEqual(['gzip', undefined]);
     const [large = Buffer.of()] = stub.bodies;
@@ -292,7 +297,7 @@ describe('against a stub', () => {
     ['no API key', { apiKey: '' }, /apiKey/],
     ['an API key with a line break', { apiKey: 'a\nb' }, /apiKey/],
   ])('rejects %s before the first try', async (_, wrong, message) => {
-    const { error } = await runProgram({ ...wrong, code: 'client.getTeams()' });
+    const { error } = await runInFolder({ ...wrong, code: 'client.getTeams()' });
     expect(error?.name).toBe('TypeError');
     expect(error?.message).toMatch(message);
   });

@@ -1,15 +1,12 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import ts from 'typescript';
 import { collections } from '../../functions/src/lib/firestore/collections';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+import { runProgram, runProgramSync, startProgram } from '../support/programs';
 
 /** The documents keep what they promise: links lead somewhere, code is code, and calls get the answers that are shown. */
-
-const run = promisify(execFile);
 
 const documents = [
   'README.md',
@@ -54,7 +51,7 @@ test.each(inLanguage('json'))('$document:$line is JSON', ({ code }) => {
 });
 
 test.each(inLanguage('bash', 'sh'))('$document:$line is a shell script', ({ code }) => {
-  expect(() => execFileSync('bash', ['-n', '-c', code], { stdio: 'pipe' })).not.toThrow();
+  expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
 });
 
 describe('TypeScript', () => {
@@ -95,14 +92,14 @@ describe('the calls of docs/getting-started.md', () => {
 
   test.each(calls)('the one in line $line gets the answer that is shown', async ({ code, shown }) => {
     const origin = new URL(service.address('getTeams')).origin;
-    const { stdout } = await run('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
+    const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
     expect(lasting(JSON.parse(stdout))).toMatchObject(lasting(shown) as object);
   });
 
   test('the refusals have the statuses that are shown beside them', async () => {
     const { code } = readmeBlock('base=');
     const origin = new URL(service.address('getTeams')).origin;
-    const { stdout } = await run('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
+    const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
     const statuses = [...stdout.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
     const [, expected = ''] =
       /with these statuses: ([\d, ]+)\./.exec(readFileSync('docs/getting-started.md', 'utf8')) ?? [];
@@ -111,7 +108,7 @@ describe('the calls of docs/getting-started.md', () => {
 
   test('what was stored is shown', async () => {
     const { code } = readmeBlock('FIRESTORE_EMULATOR_HOST=');
-    const { stdout } = await run('bash', ['-c', code.replace('127.0.0.1:8080', service.firestoreAddress)]);
+    const { stdout } = await runProgram('bash', ['-c', code.replace('127.0.0.1:8080', service.firestoreAddress)]);
     expect(stdout).toMatch(/^\w{20} Kenya building materials, June 2026 ready 1203 products\n$/);
   });
 
@@ -125,7 +122,7 @@ describe('the calls of docs/getting-started.md', () => {
 describe('the backend of docs/browsers.md', () => {
   const [backend] = inLanguage('js').filter(({ document }) => document === join('docs', 'browsers.md'));
   let service: LocalServer;
-  let child: ReturnType<typeof spawn>;
+  let child: ReturnType<typeof startProgram>;
   let origin: string;
 
   beforeAll(async () => {
@@ -133,13 +130,12 @@ describe('the backend of docs/browsers.md', () => {
     writeFileSync(file, backend?.code ?? '');
     service = await startLocalServer({ API_KEY: 'dashboard-key', CORS_ALLOWED_ORIGINS: 'http://localhost:3000' });
     const env = {
-      ...process.env,
       PORT: '0',
       API_KEY: 'dashboard-key',
       BASE_URL: service.address('getTeams').replace('/getTeams', ''),
     };
-    child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    const [line] = (await once(child.stdout ?? child, 'data')) as [Buffer];
+    child = startProgram(process.execPath, [file], { env });
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
     origin = /http:\S+/.exec(String(line))?.[0] ?? '';
   }, 300_000);
   afterAll(async () => {

@@ -1,9 +1,8 @@
-import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { delimiter } from 'node:path';
-import { promisify } from 'node:util';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+import { runProgram, runProgramSync, type Variables } from '../support/programs';
 import { respond, startStub } from './stub-service';
 
 /** The programs in docs/examples do what docs/integration-guide.md says, against the service and against a stub of it. */
@@ -55,10 +54,10 @@ test('the calls in docs/integration-guide.md store the example price list, with 
   const [, block = ''] = /```bash\n(export BASE_URL[^]*?)```/.exec(guide) ?? [];
   // Without the folder that puts the Node of the deployment in front.
   const PATH = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
-  const { stdout } = await promisify(execFile)(
+  const { stdout } = await runProgram(
     'bash',
     ['-ec', block.replace('http://127.0.0.1:5001', new URL(baseUrl).origin)],
-    { env: { ...process.env, PATH: PATH.join(delimiter) } },
+    { env: { PATH: PATH.join(delimiter) } },
   );
   const responses = stdout.trim().split('\n');
   expect(responses).toEqual(Array(3).fill(expect.stringContaining('"products_count":1203')));
@@ -66,26 +65,28 @@ test('the calls in docs/integration-guide.md store the example price list, with 
 
 describe.each(Object.entries(programs))('the program for %s', (name, [program, script]) => {
   const needed = name === 'curl' ? ['bash', 'curl', 'awk'] : [program];
-  const missing = needed.filter((tool) => spawnSync(tool, ['--version']).error !== undefined);
+  const missing = needed.filter((tool) => runProgramSync(tool, ['--version']).error !== undefined);
   // Printed in the test's title, so that a skipped test does not pass for one that ran.
   const tested = missing.length === 0 ? test : test.skip;
   // Mostly waits, so these tests of all programs run side by side. None of them calls the service, which starts meanwhile.
   const testedInParallel = missing.length === 0 ? test.concurrent : test.skip;
   const because = missing.length === 0 ? '' : ` (skipped: ${missing.join(', ')} is not on this machine)`;
 
-  const run = (
+  const run = async (
     BASE_URL: string | undefined,
     args: readonly string[] = [PAYLOAD],
-    variables: NodeJS.ProcessEnv = {},
+    variables: Variables = {},
     command: readonly string[] = script,
-  ) =>
-    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const python = { PYTHONDONTWRITEBYTECODE: '1' };
-      const env = { ...process.env, BASE_URL, API_KEY: KEY, NODE_COMPILE_CACHE: compileCache, ...python, ...variables };
-      execFile(program, [...command, ...args], { env }, (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-      );
-    });
+  ): Promise<{ code: number; stdout: string; stderr: string }> => {
+    const python = { PYTHONDONTWRITEBYTECODE: '1' };
+    const env = { BASE_URL, API_KEY: KEY, NODE_COMPILE_CACHE: compileCache, ...python, ...variables };
+    try {
+      return { code: 0, ...(await runProgram(program, [...command, ...args], { env })) };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string };
+      return { code: Number(code), stdout, stderr };
+    }
+  };
 
   tested(`stores the example price list, and gets the stored response when it is sent again${because}`, async () => {
     const first = await run(baseUrl);

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { emulators } from '../../firebase.json';
+import { runProgramSync } from '../support/programs';
 
 const { host } = emulators.functions;
 
@@ -15,11 +15,11 @@ test.each([
     const server = createServer().listen(port, host);
     // Another program may have it already.
     await once(server, 'listening').catch(() => undefined);
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ['scripts/run.mjs', 'scripts/emulators.ts', ...options],
-      { encoding: 'utf8' },
-    );
+    const { status, stdout, stderr } = runProgramSync(process.execPath, [
+      'scripts/run.mjs',
+      'scripts/emulators.ts',
+      ...options,
+    ]);
     server.close();
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toBe(

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { operationNames, operations } from '../../functions/test/support/operations';
 import { startFirestore } from '../../packages/firestore-local/src';
 import { createCheckout } from '../support/checkout';
@@ -17,6 +15,7 @@ import {
   temporaryFolder,
   type LocalServer,
 } from '../support/local-server';
+import { runProgram } from '../support/programs';
 
 /**
  * `npm start` by its interface: each row of the table in local/server/local-config.ts, and how it starts and stops. Starts that
@@ -56,7 +55,7 @@ describe('with free ports and all else as it comes', () => {
 
   test.each(operationNames)('the printed call of %s works as it stands', async (operation) => {
     const command = local.printed.split('\n').find((line) => line.startsWith('curl') && line.endsWith(operation)) ?? '';
-    const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s -w '\\n%{http_code}'`]);
+    const { stdout } = await runProgram('sh', ['-c', `${command} -s -w '\\n%{http_code}'`]);
     const [body = '', status] = stdout.split('\n');
     expect(status).toBe('200');
     if (operation === 'addPriceLists') expect(JSON.parse(body)).toMatchObject({ success: true, products_count: 1_203 });
@@ -149,7 +148,7 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
   await db.terminate();
 
   const command = local.printed.split('\n').find((line) => /^curl.*getTeams$/.test(line)) ?? '';
-  const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`]);
+  const { stdout } = await runProgram('sh', ['-c', `${command} -s`]);
   expect(count(stdout)).toBe(8);
   await local.stop();
   await firestore.close();

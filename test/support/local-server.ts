@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 // `npm start` runs as a process. This import lets Jest find its tests for a changed file; it is erased from the code.
 import { type PROJECT as LocalProject } from '../../local/server/start';
+import { startProgram, type Variables } from './programs';
 
 /** `npm start` as its user sees it: a process, its output and its responses. */
 
@@ -58,13 +59,10 @@ export async function cleanUp(): Promise<void> {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** The environment of a run: free ports and memory, unless the test says otherwise; undefined takes a variable away. */
-export type Environment = Record<string, string | undefined>;
-
-const DEFAULTS: Environment = {
+/** Free ports and memory, unless the test says otherwise. */
+const DEFAULTS: Variables = {
   FUNCTIONS_PORT: '0',
   FIRESTORE_PORT: '0',
-  FIRESTORE_EMULATOR_HOST: undefined,
   DATA_DIR: ':memory:',
 };
 
@@ -81,7 +79,7 @@ export const toDevCommand = (...nodeOptions: string[]) => [process.execPath, ...
  *
  * @param folder the checkout to start it in; this one by default
  */
-export async function startLocalServer(env: Environment, command = NPM_START, folder = '.'): Promise<LocalServer> {
+export async function startLocalServer(env: Variables, command = NPM_START, folder = '.'): Promise<LocalServer> {
   const { child, output, ended } = run(env, command, folder);
   const isReady = () => /^Ready.*\n/m.test(output.stdout);
   while (!isReady()) {
@@ -109,12 +107,11 @@ export async function startLocalServer(env: Environment, command = NPM_START, fo
 }
 
 /** Starts it where it is expected to end by itself. */
-export const startExpectingFailure = (env: Environment, folder = '.'): Promise<ProcessExit> =>
+export const startExpectingFailure = (env: Variables, folder = '.'): Promise<ProcessExit> =>
   run(env, NPM_START, folder).ended;
 
-function run(env: Environment, [program = '', ...args]: string[], cwd: string) {
-  const all = { ...process.env, ...DEFAULTS, ...env };
-  const child = spawn(program, args, { cwd, env: all, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
+  const child = startProgram(program, args, { cwd, env: { ...DEFAULTS, ...env }, detached: true });
   running.add(child);
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));

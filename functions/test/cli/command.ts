@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runPriceLists } from '../../cli/main';
-import { bundleEnvironment, bundleProgram, replaceOptions } from '../resilience/bundle';
+import { startProgram } from '../../../test/support/programs';
+import { getBundleVariables, bundleProgram, replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH } from '../resilience/calls';
 
 /** The command, in this process or in one of its own as an operator runs it. */
@@ -46,12 +47,9 @@ export async function buildCommand(): Promise<CommandProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   const program = join(folder, 'price-lists.cjs');
   await bundleProgram('functions/cli/price-lists.ts', program, replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
-  const env = { ...bundleEnvironment(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
+  const env = { ...getBundleVariables(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
   const start = (...args: string[]): RunningCommand => {
-    const child = spawn(process.execPath, [program, ...args], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = startProgram(process.execPath, [program, ...args], { env });
     let out = '';
     let err = '';
     child.stdout.on('data', (data: Buffer) => (out += data.toString()));

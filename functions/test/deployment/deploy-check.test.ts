@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -7,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { runChecks, type Deployment, type Finding } from '../../../scripts/deploy/checks';
 import { createGoogleClient } from '../../../scripts/deploy/google-api';
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
+import { startProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
 import { DEPLOY_PACKAGE } from './deployed';
 
@@ -122,8 +122,8 @@ afterAll(() => {
 });
 
 async function runCommand(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'scripts/deploy-check.ts', ...args], {
-    env: { ...process.env, GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
+  const child = startProgram(process.execPath, ['scripts/run.mjs', 'scripts/deploy-check.ts', ...args], {
+    env: { GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
   });
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
@@ -273,13 +273,10 @@ test('what the APIs do not tell is unknown, with the reason, and not missing', a
 });
 
 test('without a connection every remote point is unknown, and the exit code says so', async () => {
-  const closed = createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const { port } = closed.address() as AddressInfo;
-  closed.close();
   writeFileSync(PARAMETERS_FILE, 'CORS_ALLOWED_ORIGINS=\nMIN_INSTANCES=0\nMAX_INSTANCES=20\n');
   const { code, stdout } = await runCommand(['--project', PROJECT_ID], {
-    GOOGLE_API_ENDPOINT: `http://127.0.0.1:${port}`,
+    // The system gives this port to nobody.
+    GOOGLE_API_ENDPOINT: 'http://127.0.0.1:2',
   });
   expect(code).toBe(2);
   expect(stdout).toMatch(/unknown {2}database \(default\): firestore\.googleapis\.com: .*ECONNREFUSED/);

@@ -1,15 +1,15 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import firebase from '../../../firebase.json';
+import { runProgram } from '../../../test/support/programs';
 
 /** What `npm run build` makes: the folder that a deployment uploads. */
 export const DEPLOY_PACKAGE = 'functions/dist';
@@ -26,7 +26,7 @@ export async function listUploadedFiles(): Promise<string[]> {
 export async function installDeployPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deployed-'));
   for (const file of await listUploadedFiles()) await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
-  await promisify(execFile)('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], {
+  await runProgram('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], {
     cwd: folder,
   });
   return folder;
@@ -37,6 +37,9 @@ export const MEMORY_PROBE_ENV = {
   NODE_COMPILE_CACHE: resolve('functions/.dev/compile-cache'),
   NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
 };
+
+/** Has the framework, which listens at port 0, tell its port. */
+const LISTENING = resolve('functions/test/deployment/listening.cjs');
 
 /** A function's process, as it runs in production. */
 export interface DeployedFunction {
@@ -59,24 +62,21 @@ export interface DeployedFunction {
 /**
  * Serves one function of a deploy package under the Functions Framework, as production does: a process of its own, the target
  * named on the command line, secrets and settings in the environment, and nothing else of this machine's environment.
- *
- * @param givenPort a port on which nothing listens; by default any that is free
  */
 export async function startDeployedFunction(
   folder: string,
   target: string,
   env: Record<string, string>,
-  givenPort?: number,
 ): Promise<DeployedFunction> {
   const framework = createRequire(resolve(folder, 'package.json')).resolve('@google-cloud/functions-framework');
-  const port = givenPort ?? (await freePort());
-  const child = spawn(process.execPath, [join(dirname(framework), 'main.js'), `--target=${target}`], {
+  const args = ['--require', LISTENING, join(dirname(framework), 'main.js'), `--target=${target}`];
+  const child = spawn(process.execPath, args, {
     cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'] ?? '',
       NODE_ENV: 'production',
-      PORT: String(port),
+      PORT: '0',
       K_SERVICE: target.toLowerCase(),
       FUNCTION_TARGET: target,
       FUNCTION_SIGNATURE_TYPE: 'http',
@@ -86,16 +86,15 @@ export async function startDeployedFunction(
     },
   });
   const output: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
+  const [, stdout, stderr, ports] = child.stdio as unknown as [null, Readable, Readable, Readable];
+  for (const stream of [stdout, stderr]) {
     createInterface({ input: stream }).on('line', (line) => output.push(line));
   }
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const alive = () => child.exitCode === null && child.signalCode === null;
 
-  for (let tries = 0; !(await listens(port)); tries += 1) {
-    if (!alive() || tries > 500) throw new Error(`${target} does not listen:\n${output.join('\n')}`);
-    await delay(20);
-  }
+  const [port] = await Promise.race([once(ports, 'data').then(([text]) => [Number(text)]), exited.then(() => [])]);
+  if (port === undefined) throw new Error(`${target} does not listen:\n${output.join('\n')}`);
   const { pid = 0 } = child;
   const probeMemory = async () => {
     const said = output.length;
@@ -130,21 +129,4 @@ export async function startDeployedFunction(
       return code;
     },
   };
-}
-
-/** A port that is free now. The framework takes one by number only, and does not tell one that it was given by the system. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-function listens(port: number): Promise<boolean> {
-  const socket = connect({ host: '127.0.0.1', port });
-  return new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-  }).finally(() => socket.destroy());
 }

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 import definitions from '../../../firestore.indexes.json';
+import { runProgram } from '../../../test/support/programs';
 import { sendRequest } from '../support/http';
 import { assertResponse } from '../support/responses';
 import { operationNames, operations, type OperationName } from '../support/operations';
@@ -89,7 +88,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
     db = new Firestore({ projectId: PROJECT });
     folder = await installDeployPackage();
-    await promisify(execFile)('npm', ['run', 'gcp-build'], { cwd: folder });
+    await runProgram('npm', ['run', 'gcp-build'], { cwd: folder });
     const place = { name: 'Nairobi', country_iso: 'ken' };
     await Promise.all([
       db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'ken', currency_iso: 'kes' }),

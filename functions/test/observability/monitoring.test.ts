@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { runProgramSync } from '../../../test/support/programs';
 import { ERROR_DEFINITIONS } from '../../src/lib/errors';
 import { operationNames } from '../support/operations';
 
@@ -61,7 +61,7 @@ test.each(alerts)('%s tells what to do, in a section of the page that there is, 
 
 test('the alert on killed instances knows the text with which Node ends when its heap is full', () => {
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
-  const { stderr, signal } = spawnSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
+  const { stderr, signal } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
   expect(signal).not.toBeNull();
   const { filter } = (
     JSON.parse(readFileSync('docs/monitoring/alerts/killed.json', 'utf8')) as {
@@ -71,5 +71,5 @@ test('the alert on killed instances knows the text with which Node ends when its
   // Node writes to standard error without a severity.
   const texts = [...filter.matchAll(/OR textPayload:"([^"]+)"\)$/g)].map(([, text = '']) => text);
   expect(texts).toHaveLength(1);
-  expect(stderr.toString()).toContain(texts[0]);
+  expect(stderr).toContain(texts[0]);
 });

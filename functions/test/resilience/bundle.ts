@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import type { Variables } from '../../../test/support/programs';
 
 /** A source file with other contents than it has. */
 export interface SourceReplacement {
@@ -44,8 +45,10 @@ export async function bundleProgram(entryPoint: string, outfile: string, replace
   });
 }
 
-/** The environment in which a bundle finds its packages wherever it lies. */
-export const bundleEnvironment = (): NodeJS.ProcessEnv => ({
-  ...process.env,
+/** Variables by which a bundle finds its packages wherever it lies, and the Firestore of its test. */
+export const getBundleVariables = (): Variables => ({
   NODE_PATH: resolve('node_modules'),
+  FIRESTORE_EMULATOR_HOST: process.env['FIRESTORE_EMULATOR_HOST'],
+  GCLOUD_PROJECT: process.env['GCLOUD_PROJECT'],
+  METADATA_SERVER_DETECTION: 'none',
 });

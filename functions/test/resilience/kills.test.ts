@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,11 +10,12 @@ import {
   type EmbeddedFirestore,
   type InjectedFault,
 } from '../../../packages/firestore-local/src';
+import { forkProgram } from '../../../test/support/programs';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { sendRequest } from '../support/http';
 import type { ReceivedResponse } from '../support/received-response';
 import { parseSubmission } from '../support/submissions';
-import { bundleProgram, bundleEnvironment, replaceOptions } from './bundle';
+import { bundleProgram, getBundleVariables, replaceOptions } from './bundle';
 import {
   CREATION_CALLS,
   TEST_BATCH,
@@ -97,8 +98,8 @@ afterAll(async () => {
 });
 
 async function startHost(): Promise<Host> {
-  const env = { ...bundleEnvironment(), GCLOUD_PROJECT: PROJECT, API_KEY: KEY, METADATA_SERVER_DETECTION: 'none' };
-  const child = fork(join(folder, 'host.cjs'), { env, execArgv: [], silent: true });
+  const env = { ...getBundleVariables(), API_KEY: KEY };
+  const child = forkProgram(join(folder, 'host.cjs'), { env });
   const [port] = (await once(child, 'message')) as [number];
   const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
   return {

@@ -1,4 +1,4 @@
-import { fork, spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -10,9 +10,10 @@ import { startFirestore, type EmbeddedFirestore } from '../../../packages/firest
 import { LEASE_DURATION_MS, MAX_ENTRIES_PER_COMMIT } from '../../src/lib/runtime-options';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { forkProgram, startProgram } from '../../../test/support/programs';
 import { sendRequest } from '../support/http';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
-import { bundleEnvironment, bundleProgram, replaceOptions } from './bundle';
+import { getBundleVariables, bundleProgram, replaceOptions } from './bundle';
 
 /**
  * Recovery from a crash: a process of the service is killed with SIGKILL in the middle of a creation, while a sweep
@@ -72,15 +73,15 @@ export async function measureRecovery(
   const firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['METADATA_SERVER_DETECTION'] = 'none';
-  const env = { ...bundleEnvironment(), GCLOUD_PROJECT: PROJECT, API_KEY, METADATA_SERVER_DETECTION: 'none' };
+  const env = { ...getBundleVariables(), GCLOUD_PROJECT: PROJECT, API_KEY };
   const db = new Firestore({ projectId: PROJECT });
   const startService = async () => {
-    const child = fork(join(folder, 'host.cjs'), { env, execArgv: [], silent: true });
+    const child = forkProgram(join(folder, 'host.cjs'), { env });
     const [port] = (await once(child, 'message')) as [number];
     return { process: child, port };
   };
   const sweepArgs = [join(folder, 'price-lists.cjs'), 'sweep', '--watch', options.watch, '--project', PROJECT];
-  const sweep = spawn(process.execPath, sweepArgs, { env, stdio: 'ignore' });
+  const sweep = startProgram(process.execPath, sweepArgs, { env });
   try {
     return await measureInWaves({ firestore, db, startService }, options, onRun);
   } finally {

@@ -1,6 +1,6 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { bundleEnvironment, bundleProgram, type SourceReplacement } from '../resilience/bundle';
+import { forkProgram } from '../../../test/support/programs';
+import { getBundleVariables, bundleProgram, type SourceReplacement } from '../resilience/bundle';
 
 /** Bundles the simulation into one file, perhaps with a file of the service replaced. */
 export const bundleSimulation = (outfile: string, replaced?: SourceReplacement): Promise<void> =>
@@ -27,8 +27,8 @@ const HOST_OPTIONS = ['--stack-trace-limit=1'];
  * takes as long as many schedules.
  */
 export class SimulationHost {
-  readonly #process = fork('functions/test/simulation/host.cjs', {
-    env: bundleEnvironment(),
+  readonly #process = forkProgram('functions/test/simulation/host.cjs', {
+    env: getBundleVariables(),
     execArgv: HOST_OPTIONS,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

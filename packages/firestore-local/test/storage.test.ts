@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
+import { startProgram } from '../../../test/support/programs';
 import { startFirestore } from '../src';
 import { SqliteStorage } from '../src/sqlite-storage';
 import { rawClient, rejection, startFirestoreTestServer } from './support';
@@ -16,8 +17,8 @@ const MAIN = 'packages/firestore-local/test/process.ts';
 
 /** Starts the stand-alone server. Returns its address when it is ready, or its output if it stops instead. */
 async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
-  const env = { ...process.env, FIRESTORE_PORT: String(port), DATA_DIR: folder };
-  const child = spawn(process.execPath, ['scripts/run.mjs', MAIN], { env, stdio: 'pipe' });
+  const env = { FIRESTORE_PORT: String(port), DATA_DIR: folder };
+  const child = startProgram(process.execPath, ['scripts/run.mjs', MAIN], { env });
   let output = '';
   const address = await new Promise<string>((resolve) => {
     const read = (chunk: Buffer): void => {

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
 import descriptors from '@google-cloud/firestore/build/protos/v1.json';
+import { runProgram } from '../../../../../test/support/programs';
 import { decodeDocument, encodeRunQueryRequest } from '../../../../src/lib/firestore/messages';
 
 /** The messages of queries, against the descriptors that the Firestore SDK ships. */
@@ -61,7 +60,7 @@ describe('messages.proto', () => {
 
   test('the generated code is that of `npm run messages`', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'messages-'));
-    await promisify(execFile)(process.execPath, ['scripts/run.mjs', 'scripts/messages.ts', folder]);
+    await runProgram(process.execPath, ['scripts/messages.mjs', folder]);
     const files = await readdir(folder);
     expect(files.toSorted()).toEqual(['request.d.ts', 'request.js', 'response.d.ts', 'response.js']);
     for (const file of files) {

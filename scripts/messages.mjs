@@ -7,10 +7,8 @@ import pbjs from 'protobufjs-cli/pbjs.js';
 import pbts from 'protobufjs-cli/pbts.js';
 
 /**
- * Generates the code of messages.proto: encoders of what is sent, decoders of what is read, and their types. The halves
- * that nothing calls are left out, because a cold start loads them too.
- *
- * Usage: node generate.mjs [folder of the generated files]
+ * `npm run messages [-- FOLDER]` generates the code of messages.proto: encoders of what is sent, decoders of what is read, and
+ * their types. The halves that nothing calls are left out, because a cold start loads them too.
  */
 
 const FIRESTORE = 'functions/src/lib/firestore';

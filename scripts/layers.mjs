@@ -26,7 +26,7 @@ const ROOMS = [
   ['operations', /^functions\/src\/(?!index)[^/]+$/],
 ];
 
-const { imports, coldStart } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs');
+const { imports, coldStart } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
 const cruiseBy = ({ options, forbidden }, folders) =>
   cruise(folders, { ...options, validate: true, ruleSet: { forbidden } });
 const cruised = [await cruiseBy(imports, FOLDERS), await cruiseBy(coldStart, ['functions/src'])];

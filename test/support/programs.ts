@@ -1,0 +1,66 @@
+import { execFile, fork, spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/**
+ * Every program that a test starts is started here, because what it inherits must not depend on how the tests were started:
+ * on a terminal Jest asks for colours (`FORCE_COLOR`), npm describes its script, an editor adds options of Node.
+ */
+
+/** Environment variables by name; undefined takes one away. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Colours, how Node, npm and Jest were started, and settings of the service for this shell. */
+const NOT_INHERITED = [
+  /^(NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLORTERM)$/,
+  /^(NODE|JEST|npm)_/i,
+  /^(FIREBASE|FIRESTORE|GCLOUD|GOOGLE|CLOUDSDK)_/,
+  /^(API_KEY|CORS_ALLOWED_ORIGINS|DATA_DIR|SAMPLE_DATA|FUNCTIONS_PORT)$/,
+];
+
+/** What a machine may need for a secure connection, or to install packages. */
+const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig))$/i;
+
+/** The environment of a program: this machine's, with `variables` added. */
+export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
+  const isInherited = ([name]: [string, unknown]) =>
+    INHERITED.test(name) || !NOT_INHERITED.some((pattern) => pattern.test(name));
+  return { ...Object.fromEntries(Object.entries(process.env).filter(isInherited)), ...variables };
+}
+
+export interface ProgramOptions {
+  cwd?: string;
+  /** Added to {@link createProgramEnvironment}. */
+  env?: Variables;
+}
+
+/**
+ * Runs a program to its end.
+ *
+ * @throws the error of `execFile`, with `code`, `stdout` and `stderr`, if it fails
+ */
+export const runProgram = (
+  program: string,
+  args: readonly string[] = [],
+  { env, ...options }: ProgramOptions & { maxBuffer?: number } = {},
+): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(program, args, { ...options, env: createProgramEnvironment(env) });
+
+/** Runs a program to its end, whatever its exit code. */
+export const runProgramSync = (
+  program: string,
+  args: readonly string[],
+  { env, ...options }: ProgramOptions & { input?: string } = {},
+) => spawnSync(program, args, { ...options, env: createProgramEnvironment(env), encoding: 'utf8' });
+
+/** Starts a program, with its output in pipes and no input. */
+export const startProgram = (
+  program: string,
+  args: readonly string[],
+  { env, ...options }: ProgramOptions & { detached?: boolean } = {},
+) => spawn(program, args, { ...options, env: createProgramEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+
+/** Starts a program of Node with a channel for messages. */
+export const forkProgram = (
+  module: string,
+  { env, ...options }: ProgramOptions & { execArgv?: string[]; stdio?: StdioOptions } = {},
+): ChildProcess => fork(module, { execArgv: [], silent: true, ...options, env: createProgramEnvironment(env) });
