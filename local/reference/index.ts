@@ -34,7 +34,14 @@ export function createReferenceRoutes(apiKey: string): ReadonlyMap<string, Reque
   return new Map([['/', page], ...others]);
 }
 
-function createListener(type: string, content: () => Promise<string | Buffer>): RequestListener {
+/** Leads a browser on from an address that nothing is at. */
+export const sendNotFoundPage: RequestListener = createListener(
+  HTML,
+  () => readFile(resolve('local/reference/not-found.html')),
+  404,
+);
+
+function createListener(type: string, content: () => Promise<string | Buffer>, status = 200): RequestListener {
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { Allow: 'GET, HEAD' }).end();
@@ -43,7 +50,7 @@ function createListener(type: string, content: () => Promise<string | Buffer>): 
     content().then(
       (body) =>
         response
-          .writeHead(200, { 'Content-Type': type, 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY })
+          .writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store', 'Content-Security-Policy': POLICY })
           .end(body),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );

@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
+import { sendNotFoundPage } from '../reference';
 import { HOST } from './local-config';
 
 /** A function with the deployment options that firebase-functions attaches to it. */
@@ -59,8 +60,11 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   server.setTimeout(0);
   const origin = await listen(server, port);
   const addresses = new Map([...paths].map(([name, path]) => [name, (options.publicOrigin ?? origin) + path]));
-  const sendNotFound: RequestListener = (_, response) =>
-    sendJson(response, 404, { error: 'Not found', addresses: Object.fromEntries(addresses) });
+  const sendNotFound: RequestListener = (request, response) => {
+    const isBrowser = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
+    if (isBrowser) sendNotFoundPage(request, response);
+    else sendJson(response, 404, { error: 'Not found', addresses: Object.fromEntries(addresses) });
+  };
   return { origin, addresses, close: (graceMs) => closeServer(server, graceMs) };
 }
 

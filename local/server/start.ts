@@ -34,10 +34,18 @@ async function main(): Promise<void> {
   stopOnSignal(async () => {
     await server.close(GRACE_MS);
     await firestore.close();
+    console.log(`Stopped. ${describeData(config)}`);
   });
   console.log(server.message);
   const task = isWatching ? 'Saved files in functions/src are live at once.' : '';
   console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. ${task} Ctrl-C stops it.`.replace('  ', ' '));
+}
+
+/** Where the data is after the end. */
+function describeData({ firestore }: LocalConfig): string {
+  if (typeof firestore === 'string') return `The data is in the Firestore at ${firestore}.`;
+  if (firestore.dataDir === ':memory:') return 'The data was in memory only and is gone.';
+  return `The data stays in ${firestore.dataDir} for the next start. To start over, delete this folder.`;
 }
 
 /** Loads the functions first, because they reject an invalid setting, and then the packages that serve them. */

@@ -119,6 +119,16 @@ describe('the reference page', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('begins with add price lists, explains the preflight under warehouses, and ends with the limits', async () => {
+    expect((await texts('.opblock-summary-path'))[0]).toContain('addPriceLists');
+    expect(await texts('.opblock-summary-method')).not.toContain('OPTIONS');
+    const last =
+      "document.querySelector('.limits').compareDocumentPosition([...document.querySelectorAll('.opblock')].at(-1))";
+    expect((await page.evaluate(`${last} & Node.DOCUMENT_POSITION_PRECEDING`)) as number).toBeGreaterThan(0);
+    expect((await texts('.limits h2'))[0]).toBe('Limits');
+    expect(await texts('.info table')).toEqual([]);
+  });
+
   test.each([
     ['Organisation_data', 'getTeams', 'East Africa'],
     ['Organisation_data', 'getOrdersByTeam', 'ord-2026-00332'],
@@ -206,6 +216,41 @@ describe('the data pages', () => {
     await page.evaluate('globalThis.isLeft = true');
     await page.locator(selector).click();
     await page.waitForFunction("!('isLeft' in globalThis) && document.readyState === 'complete'");
+  };
+});
+
+describe('at 400 and 1,400 px, light and dark,', () => {
+  const paths = ['/', '/data', '/data/orders', '/data/orders/ord-2026-00332', '/nowhere'];
+  const views = [400, 1400].flatMap((width) => ['light', 'dark'].map((scheme) => [width, scheme] as const));
+  beforeAll(async () => {
+    page = await openPage();
+  });
+  afterAll(() => page.close());
+
+  test.each(paths)('%s is as wide as the screen and as bright as the system', async (path) => {
+    for (const [width, scheme] of views) {
+      await page.setViewport({ width, height: 900 });
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      await page.goto(new URL(path, getReferenceUrl()).href, { waitUntil: 'networkidle0' });
+      await picture(`page-${path.replaceAll('/', '-')}-${width}-${scheme}`);
+      expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
+      expect([scheme, await readBrightness('body')]).toEqual([scheme, scheme]);
+      expect([scheme, await readBrightness('header')]).toEqual([scheme, scheme]);
+    }
+  });
+
+  test('a table uses the width', async () => {
+    await page.setViewport({ width: 1400, height: 900 });
+    await page.goto(new URL('/data/orders', getReferenceUrl()).href);
+    const width = await page.evaluate("document.querySelector('.documents').getBoundingClientRect().width");
+    expect(width).toBeGreaterThan(1_340);
+  });
+
+  /** Whether an element's background is light or dark. */
+  const readBrightness = async (selector: string) => {
+    const color = await page.evaluate(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
+    const [red = 0, green = 0, blue = 0] = (String(color).match(/\d+/g) ?? []).map(Number);
+    return red + green + blue > 384 ? 'light' : 'dark';
   };
 });
 

@@ -98,7 +98,9 @@ describe('with free ports and all else as it comes', () => {
     await db.doc('teams/team-islands').delete();
     await db.doc('teams/team-mine').set({ name: 'Mine', country_iso: 'FRA' });
     await db.terminate();
-    expect(await local.stop()).toMatchObject({ code: 0, signal: null, stderr: '' });
+    const ended = await local.stop();
+    expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(ended.stdout).toMatch(/\nStopped\. The data stays in \S+ for the next start\. .*\n$/);
 
     const again = await startLocalServer({ DATA_DIR: dataDir });
     const { text } = await call(again.address('getTeams'), { headers: key });
@@ -150,7 +152,7 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
   const command = local.printed.split('\n').find((line) => /^curl.*getTeams$/.test(line)) ?? '';
   const { stdout } = await runProgram('sh', ['-c', `${command} -s`]);
   expect(count(stdout)).toBe(8);
-  await local.stop();
+  expect((await local.stop()).stdout).toContain(`Stopped. The data is in the Firestore at ${firestore.address}.`);
   await firestore.close();
 });
 

@@ -14,6 +14,7 @@ const COPIED = [
   'package-lock.json',
   'functions/src',
   'local',
+  'packages',
   'scripts',
 ];
 

@@ -71,6 +71,16 @@ test.each([
   expect(JSON.parse(text)).toEqual({ error: 'Not found', addresses: Object.fromEntries(addresses) });
 });
 
+test('at an unknown address a browser gets a page that leads on', async () => {
+  const { origin } = await host();
+  const { status, headers, text } = await call(`${origin}/nowhere`, {
+    headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+  });
+  expect(status).toBe(404);
+  expect(headers.get('content-type')).toMatch(/^text\/html/);
+  expect([...text.matchAll(/<a href="(.*?)"/g)].map(([, href]) => href)).toEqual(['/', '/data', '/', '/data']);
+});
+
 test('pages are served beside the functions, and only at their own paths', async () => {
   const extraRoutes = new Map([
     ['/', (_: unknown, response: { end: (text: string) => void }) => response.end('a page')],

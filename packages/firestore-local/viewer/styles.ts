@@ -57,8 +57,6 @@ header {
 }
 
 main {
-  max-width: 1280px;
-  margin: 0 auto;
   padding: 16px 24px 48px;
 }
 h1 {
@@ -156,6 +154,19 @@ main > .documents {
   overflow: hidden;
   text-overflow: ellipsis;
 }
+@media (max-width: 640px) {
+  header,
+  main {
+    padding-inline: 12px;
+  }
+  .documents th,
+  .documents td {
+    padding-inline: 8px;
+  }
+  main > .documents .quiet {
+    white-space: normal;
+  }
+}
 .id,
 .time,
 .number {
@@ -163,6 +174,9 @@ main > .documents {
   font-size: 13px;
 }
 
+.fields {
+  width: 100%;
+}
 .fields th,
 .fields td {
   padding: 5px 14px 5px 0;
