@@ -2,6 +2,7 @@ import protos from '@google-cloud/firestore/build/protos/v1.json';
 import protobuf, { Reader } from 'protobufjs';
 import { invalid } from './errors';
 import type { FieldPath } from './paths';
+import { assertTimestamp } from './value-rules';
 import { GeoPoint, Reference, Timestamp, compareByKey, type MapValue, type Value } from './values';
 
 /*
@@ -38,8 +39,11 @@ function mapType<T>(name: string, fromMessage: (message: Message) => T, toMessag
 
 mapType(
   'google.protobuf.Timestamp',
-  // Firestore keeps microseconds.
-  ({ seconds, nanos }) => new Timestamp(toNumber(seconds), (nanos as number) - ((nanos as number) % 1000)),
+  ({ seconds, nanos }) => {
+    const time = new Timestamp(toNumber(seconds), nanos as number);
+    assertTimestamp(time);
+    return time;
+  },
   (time) => time,
 );
 mapType(
@@ -85,10 +89,11 @@ function fromValueMessage(message: Message): Value {
     case 'bytesValue':
       // A copy, because the bytes are a view of the whole request.
       return Buffer.from(message[kind] as Uint8Array);
+    case 'timestampValue':
+      return (message[kind] as Timestamp).toMicroseconds();
     case 'booleanValue':
     case 'doubleValue':
     case 'stringValue':
-    case 'timestampValue':
     case 'geoPointValue':
     case 'arrayValue':
     case 'mapValue':

@@ -72,6 +72,14 @@ export class Indexes {
     }
   }
 
+  /** Whether an index of the names of a collection in descending order is declared. */
+  hasDescendingNames(group: string, scope: Scope): boolean {
+    return this.getComposites(group).some(
+      ({ scope: declared, fields: [only, ...others] }) =>
+        declared === scope && others.length === 0 && only?.path === '__name__' && only.mode === 'DESCENDING',
+    );
+  }
+
   /**
    * Counts the index entries of a document: one per index of each field, of each field of a map, and of each distinct
    * element of an array, and one per composite index whose fields it has.

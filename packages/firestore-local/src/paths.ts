@@ -19,10 +19,19 @@ export interface DocumentPath {
 
 const MAX_ID_BYTES = 1500;
 
+/** https://firebase.google.com/docs/firestore/quotas: "Maximum depth of subcollections". */
+const MAX_IDS = 200;
+
+/** https://firebase.google.com/docs/firestore/quotas: the limits of a field's path, and of the depth of fields. */
+const MAX_FIELD_PATH_BYTES = 1500;
+const MAX_FIELD_PATH_STEPS = 20;
+
+const RESERVED = /^__.*__$/s;
+
 function assertValidId(id: string, isDocument: boolean): void {
   if (id === '' || id === '.' || id === '..') throw invalid(`Resource id "${id}" is invalid.`);
   // Only documents may have numeric ids, such as `__id7__`.
-  if (/^__.*__$/s.test(id) && !(isDocument && parseNumericId(id) !== undefined)) {
+  if (RESERVED.test(id) && !(isDocument && parseNumericId(id) !== undefined)) {
     throw invalid(`Resource id "${id}" is invalid because it is reserved.`);
   }
   if (Buffer.byteLength(id) > MAX_ID_BYTES) {
@@ -37,6 +46,7 @@ function countIds(name: string): number {
     throw invalid(`Resource name "${name.slice(0, 200)}" is not below projects/*/databases/*/documents.`);
   }
   for (const [i, id] of ids.entries()) assertValidId(id, i % 2 === 1);
+  if (ids.length > MAX_IDS) throw invalid(`Resource name "${name.slice(0, 200)}…" has more than ${MAX_IDS} ids.`);
   return ids.length;
 }
 
@@ -54,10 +64,20 @@ export function parseParentPath(name: string): string {
   return name;
 }
 
-/** Returns the resource name of a collection. */
-export function parseCollectionPath(parent: string, collectionId: string): string {
+/** @throws RpcError INVALID_ARGUMENT for an id that no collection can have */
+export function assertCollectionId(collectionId: string): void {
   if (collectionId.includes('/')) throw invalid(`Collection id "${collectionId}" is invalid.`);
   assertValidId(collectionId, false);
+}
+
+/** Checks the name of a database: `projects/*\/databases/*`. */
+export function assertDatabaseName(name: string): void {
+  if (!/^projects\/[^/]+\/databases\/[^/]+$/.test(name)) throw invalid(`Database name "${name}" is invalid.`);
+}
+
+/** Returns the resource name of a collection. */
+export function parseCollectionPath(parent: string, collectionId: string): string {
+  assertCollectionId(collectionId);
   return `${parseParentPath(parent)}/${collectionId}`;
 }
 
@@ -71,8 +91,21 @@ export const getCollectionGroup = (collection: string): string => collection.sli
 
 const SIMPLE_PATH = /^[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*$/;
 
-/** Parses `a.b`, or with quoted steps: `` a.`b.c` ``. In a quoted step, a backslash escapes a backtick or a backslash. */
+/** Parses a field path, and checks its limits. `__name__` alone stands for the document's name. */
 export function parseFieldPath(text: string): FieldPath {
+  const path = readSteps(text);
+  if (path.length > MAX_FIELD_PATH_STEPS) throw invalid(`Field paths have at most ${MAX_FIELD_PATH_STEPS} steps.`);
+  if (text.length > MAX_FIELD_PATH_BYTES / 3 && Buffer.byteLength(path.join('.')) > MAX_FIELD_PATH_BYTES) {
+    throw invalid(`The field path "${text.slice(0, 40)}…" is longer than ${MAX_FIELD_PATH_BYTES} bytes.`);
+  }
+  if (!isName(path) && path.some((step) => RESERVED.test(step))) {
+    throw invalid(`Invalid reserved name in field path ${text}`);
+  }
+  return path;
+}
+
+/** Reads `a.b`, or with quoted steps: `` a.`b.c` ``. In a quoted step, a backslash escapes a backtick or a backslash. */
+function readSteps(text: string): FieldPath {
   if (SIMPLE_PATH.test(text)) return text.split('.');
   const steps: string[] = [];
   const step = /(?:([A-Za-z_][A-Za-z_0-9]*)|`((?:[^`\\]|\\.)+)`)(\.|$)/suy;

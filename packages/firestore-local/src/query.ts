@@ -1,17 +1,9 @@
 import { createFieldReader } from './codec';
 import { getResourceName, type Snapshot, type StoredDoc } from './collections';
-import { invalid } from './errors';
-import { isEquality, type Term } from './indexes';
-import {
-  NAME,
-  compareFieldPaths,
-  formatFieldPath,
-  getDatabaseName,
-  isName,
-  parseParentPath,
-  type FieldPath,
-} from './paths';
+import { isEquality } from './indexes';
+import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from './paths';
 import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from './schema';
+import { assertAggregated, assertQuery, getTerms } from './query-rules';
 import type { Store } from './store';
 import {
   Reference,
@@ -34,23 +26,21 @@ export interface PreparedQuery {
   readonly covers: (collection: string) => boolean;
 }
 
-const MAX_DISJUNCTIONS = 30;
-
-/** Validates and compiles a query. */
-export function prepareQuery(source: StructuredQuery): PreparedQuery {
+/**
+ * Validates and compiles a query. A query that aggregates fields is ordered by them, too: it reads an index that has them, so
+ * documents without one of them are not in its result.
+ */
+export function prepareQuery(source: StructuredQuery, aggregated: readonly FieldPath[] = []): PreparedQuery {
   parseParentPath(source.parent);
-  if (source.collectionId === undefined && !source.allDescendants) throw invalid('The query names no collection.');
-  if (source.filter && countDisjunctions(source.filter) > MAX_DISJUNCTIONS) {
-    throw invalid(`Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`);
-  }
-  if (source.offset < 0 || (source.limit ?? 0) < 0) throw invalid('offset and limit must not be negative.');
-  const orders = completeOrder(source);
+  assertQuery(source, completeOrder(source, []));
+  assertAggregated(source.orderBy, aggregated);
+  const orders = completeOrder(source, aggregated);
   const required = orders
     .filter(({ path }) => !isName(path) && !isRequired(path, source.filter))
     .map(({ path }) => createValueReader(path));
   const start = source.startAt && compileCursor(source.startAt, orders);
   const end = source.endAt && compileCursor(source.endAt, orders);
-  const filter = source.filter && compileFilter(source.filter, getDatabaseName(source.parent));
+  const filter = source.filter && compileFilter(source.filter);
   return {
     source,
     orders,
@@ -72,47 +62,31 @@ function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
 }
 
 function createCoverage({ parent, collectionId, allDescendants }: StructuredQuery): (collection: string) => boolean {
-  if (!allDescendants) return (collection) => collection === `${parent}/${collectionId}`;
+  if (!allDescendants) {
+    if (collectionId !== undefined) return (collection) => collection === `${parent}/${collectionId}`;
+    return (collection) => collection.slice(0, collection.lastIndexOf('/')) === parent;
+  }
   const suffix = collectionId === undefined ? '' : `/${collectionId}`;
   return (collection) => collection.startsWith(`${parent}/`) && collection.endsWith(suffix);
 }
 
 /** The collections that a query reads. */
-export function getQueryCollections({ source }: PreparedQuery, store: Store): string[] {
-  if (!source.allDescendants) return [`${source.parent}/${source.collectionId}`];
-  return store.descendantCollections(source.parent, source.collectionId);
-}
-
-/** The number of conjunctions that a filter expands to. Each value of an `in` is one. */
-function countDisjunctions(filter: Filter): number {
-  switch (filter.kind) {
-    case 'unary':
-      return 1;
-    case 'field':
-      if (!['in', 'array-contains-any', 'not-in'].includes(filter.op)) return 1;
-      if (!Array.isArray(filter.value) || filter.value.length === 0) {
-        throw invalid(`'${filter.op}' requires a non-empty array value.`);
-      }
-      if (filter.op !== 'not-in') return filter.value.length;
-      if (filter.value.length > 10) throw invalid("'not-in' supports up to 10 comparison values.");
-      return 1;
-    case 'or':
-      return filter.filters.reduce((sum, part) => sum + countDisjunctions(part), 0);
-    case 'and':
-      return filter.filters.reduce((product, part) => product * countDisjunctions(part), 1);
-  }
+export function getQueryCollections({ source, covers }: PreparedQuery, store: Store): string[] {
+  const { parent, collectionId, allDescendants } = source;
+  if (!allDescendants && collectionId !== undefined) return [`${parent}/${collectionId}`];
+  return store.descendantCollections(parent, collectionId).filter(covers);
 }
 
 /**
- * Completes the order: the given terms, then the other fields of inequalities by name, then the document's name. Implicit
- * terms have the direction of the last given one.
+ * Completes the order: the given terms, then the other fields of inequalities by name, then aggregated fields, then the
+ * document's name. Implicit terms have the direction of the last given one.
  * https://firebase.google.com/docs/firestore/query-data/multiple-range-fields
  */
-function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
+function completeOrder({ orderBy, filter }: StructuredQuery, aggregated: readonly FieldPath[]): Order[] {
   const orders = [...orderBy];
   const descending = orderBy.at(-1)?.descending ?? false;
   const ordered = new Set(orders.map(({ path }) => formatFieldPath(path)));
-  for (const path of [...getInequalityPaths(filter), NAME]) {
+  for (const path of [...getInequalityPaths(filter), ...aggregated, NAME]) {
     const text = formatFieldPath(path);
     if (ordered.has(text)) continue;
     ordered.add(text);
@@ -122,8 +96,6 @@ function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
 }
 
 function getInequalityPaths(filter: Filter | undefined): FieldPath[] {
-  const getTerms = (part: Filter): Term[] =>
-    part.kind === 'field' || part.kind === 'unary' ? [part] : part.filters.flatMap(getTerms);
   const inequalities = filter ? getTerms(filter).filter((term) => !isEquality(term) && !isName(term.path)) : [];
   return inequalities.map(({ path }) => path).sort(compareFieldPaths);
 }
@@ -135,32 +107,22 @@ export function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | 
   return (doc) => read(doc.fields);
 }
 
-function compileFilter(filter: Filter, database: string): (doc: StoredDoc) => boolean {
+function compileFilter(filter: Filter): (doc: StoredDoc) => boolean {
   switch (filter.kind) {
     case 'and':
     case 'or': {
-      const parts = filter.filters.map((part) => compileFilter(part, database));
+      const parts = filter.filters.map((part) => compileFilter(part));
       if (filter.kind === 'or') return (doc) => parts.some((part) => part(doc));
       return (doc) => parts.every((part) => part(doc));
     }
     case 'unary':
     case 'field': {
       const read = createValueReader(filter.path);
-      if (filter.kind === 'field' && isName(filter.path)) assertNames(filter.value, database);
       const test = filter.kind === 'unary' ? UNARY_TESTS[filter.op] : createComparison(filter.op, filter.value);
       return (doc) => {
         const value = read(doc);
         return value !== undefined && test(value);
       };
-    }
-  }
-}
-
-/** A document's name is compared with references to documents of the same database. */
-function assertNames(value: Value, database: string): void {
-  for (const item of Array.isArray(value) ? value : [value]) {
-    if (!(item instanceof Reference) || getDatabaseName(item.name) !== database) {
-      throw invalid('__key__ filter value must be a Key');
     }
   }
 }
@@ -209,11 +171,8 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
 
 /** Compiles a cursor to the position of a document relative to it: negative before, positive after. */
 function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (doc: StoredDoc) => number {
-  if (values.length > orders.length) throw invalid('The cursor has more values than the order has terms.');
   const terms = orders.slice(0, values.length).map(({ path, descending }, i) => {
-    const value = values[i] ?? null;
-    if (isName(path) && !(value instanceof Reference)) throw invalid('A cursor on __name__ must be a reference.');
-    return { read: createValueReader(path), sign: descending ? -1 : 1, value };
+    return { read: createValueReader(path), sign: descending ? -1 : 1, value: values[i] ?? null };
   });
   return (doc) => {
     for (const { read, sign, value } of terms) {

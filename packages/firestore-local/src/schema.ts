@@ -120,6 +120,8 @@ export type Rpc = keyof Requests;
 const message = (value: unknown): Message | undefined => (value ?? undefined) as Message | undefined;
 const list = (value: unknown): Message[] => value as Message[];
 const text = (value: unknown): string => value as string;
+/** A text; an empty one stands for none. */
+const readText = (value: unknown): string | undefined => (value === '' ? undefined : (value as string | undefined));
 const has = (value: Message, key: string): boolean => Object.hasOwn(value, key);
 
 /** A time in microseconds since 1970, if there is one. */
@@ -236,7 +238,7 @@ function readQuery(parent: unknown, value: unknown): StructuredQuery {
   const select = message(query['select']);
   return {
     parent: text(parent),
-    collectionId: from[0] && has(from[0], 'collectionId') ? text(from[0]['collectionId']) : undefined,
+    collectionId: readText(from[0]?.['collectionId']),
     allDescendants: from[0] ? Boolean(from[0]['allDescendants']) : true,
     filter: where && readFilter(where),
     orderBy: list(query['orderBy']).map((order) => ({
@@ -253,20 +255,32 @@ function readQuery(parent: unknown, value: unknown): StructuredQuery {
 
 /** https://firebase.google.com/docs/firestore/quotas: aggregations in one query. */
 const MAX_AGGREGATIONS = 5;
+const MAX_ALIAS_BYTES = 1500;
 
 function readAggregations(values: readonly Message[]): Aggregation[] {
-  if (values.length <= MAX_AGGREGATIONS) return values.map(readAggregation);
-  throw invalid(
-    `The maximum number of aggregations allowed in an aggregation query is ${MAX_AGGREGATIONS}. Received: ${values.length}`,
-  );
+  if (values.length === 0) throw invalid('Aggregations can not be empty.');
+  if (values.length > MAX_AGGREGATIONS) {
+    throw invalid(
+      `The maximum number of aggregations allowed in an aggregation query is ${MAX_AGGREGATIONS}. Received: ${values.length}`,
+    );
+  }
+  let unnamed = 0;
+  const aggregations = values.map((value) => readAggregation(value, text(value['alias']) || `field_${++unnamed}`));
+  if (new Set(aggregations.map(({ alias }) => alias)).size < values.length) {
+    throw invalid('Aggregation aliases contain duplicate alias.');
+  }
+  return aggregations;
 }
 
-function readAggregation(value: Message, index: number): Aggregation {
-  const alias = text(value['alias']) || `field_${index + 1}`;
+function readAggregation(value: Message, alias: string): Aggregation {
+  if (/^__.*__$/s.test(alias)) throw invalid(`The alias "${alias}" is reserved.`);
+  if (Buffer.byteLength(alias) > MAX_ALIAS_BYTES) throw invalid(`The alias is longer than ${MAX_ALIAS_BYTES} bytes.`);
   const count = message(value['count']);
   if (count) {
     const upTo = message(count['upTo']);
-    return { alias, kind: 'count', upTo: upTo && toNumber(upTo['value']) };
+    const limit = upTo && toNumber(upTo['value']);
+    if (limit !== undefined && limit < 0) throw invalid('The `up_to` value of a count must not be negative.');
+    return { alias, kind: 'count', upTo: limit };
   }
   const kind = message(value['sum']) ? 'sum' : 'avg';
   const operand = message(value[kind]);

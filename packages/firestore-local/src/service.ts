@@ -1,15 +1,17 @@
+import { createAggregator } from './aggregations';
 import { encodeDocument, encodeMissingDocument } from './codec';
 import { getResourceName, type DocumentChange, type StoredDoc } from './collections';
 import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
 import { getDatabaseName, parseCollectionPath, parseDocumentPath, parseParentPath, type FieldPath } from './paths';
-import { createValueReader, prepareQuery, runQuery, type PreparedQuery } from './query';
+import { prepareQuery, runQuery, type PreparedQuery } from './query';
+import { assertNameOrder } from './query-rules';
 import { encodeTransactionId } from './schema';
-import type { Aggregation, Consistency, Requests, Rpc, StructuredQuery, Write } from './schema';
+import type { Consistency, Requests, Rpc, StructuredQuery, Write } from './schema';
 import type { Store } from './store';
 import type { Transaction, Transactions } from './transactions';
-import { Timestamp, compareNames, compareStrings, isNumber, type Value } from './values';
+import { Timestamp, compareNames, compareStrings } from './values';
 import { applyWrite, projectFields, type WriteResult } from './writes';
 
 /** The context of a call. */
@@ -129,13 +131,9 @@ export class Service {
     const prepared = this.prepare(query, paths);
     return this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
       if (owner) await this.locks.readRange(owner, prepared);
-      const readers = paths.map(createValueReader);
       const aggregators = aggregations.map(createAggregator);
       for (const docs of runQuery(prepared, this.store, readTime, false)) {
-        for (const doc of docs) {
-          // A document without one of the fields has no entry in the index, so no aggregation counts it.
-          if (readers.every((read) => read(doc) !== undefined)) for (const { add } of aggregators) add(doc);
-        }
+        for (const doc of docs) for (const { add } of aggregators) add(doc);
       }
       const aggregateFields = Object.fromEntries(
         aggregators.map(({ getResult }, i) => [aggregations[i]?.alias ?? '', getResult()]),
@@ -264,7 +262,8 @@ export class Service {
   }
 
   private prepare(query: StructuredQuery, aggregated: readonly FieldPath[]): PreparedQuery {
-    const prepared = prepareQuery(query);
+    const prepared = prepareQuery(query, aggregated);
+    assertNameOrder(query, prepared.orders, this.indexes);
     if (this.requireIndexes) {
       const scope = query.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
       this.indexes.assertIndexed(query.collectionId, scope, query.filter, prepared.orders, aggregated);
@@ -332,30 +331,4 @@ function getPage(
   const items = pageSize > 0 ? rest.slice(0, pageSize) : rest;
   const hasMore = items.length < rest.length;
   return { items, nextPageToken: hasMore ? Buffer.from(items.at(-1) ?? '').toString('base64') : '' };
-}
-
-interface Aggregator {
-  readonly add: (doc: StoredDoc) => void;
-  readonly getResult: () => Value;
-}
-
-function createAggregator(aggregation: Aggregation): Aggregator {
-  let count = 0;
-  if (aggregation.kind === 'count') {
-    const limit = aggregation.upTo ?? Infinity;
-    return { add: () => (count = Math.min(count + 1, limit)), getResult: () => BigInt(count) };
-  }
-  const read = createValueReader(aggregation.path);
-  let sum: bigint | number = 0n;
-  return {
-    add: (doc) => {
-      const value = read(doc);
-      if (!isNumber(value)) return;
-      // Integers become a double when they exceed 64 bits.
-      const exact = typeof sum === 'bigint' && typeof value === 'bigint' ? sum + value : undefined;
-      sum = exact !== undefined && BigInt.asIntN(64, exact) === exact ? exact : Number(sum) + Number(value);
-      count++;
-    },
-    getResult: () => (aggregation.kind === 'sum' ? sum : count === 0 ? null : Number(sum) / count),
-  };
 }

@@ -21,6 +21,11 @@ export class Timestamp {
     return new Timestamp(seconds, (micros - seconds * 1e6) * 1000);
   }
 
+  /** The same time as Firestore keeps it, without what is finer than a microsecond. */
+  toMicroseconds(): Timestamp {
+    return this.nanos % 1000 === 0 ? this : new Timestamp(this.seconds, this.nanos - (this.nanos % 1000));
+  }
+
   /** Microseconds since 1970. */
   get micros(): number {
     return this.seconds * 1e6 + Math.floor(this.nanos / 1000);
@@ -86,7 +91,7 @@ export function compareStrings(a: string, b: string): number {
 
 const toUtf8Order = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
-const NUMERIC_ID = /^__id(-?\d{1,19})__$/;
+const NUMERIC_ID = /^__id(-?[1-9]\d{0,18})__$/;
 
 /** The number of an id such as `__id7__`, which Datastore assigns; undefined for other ids. */
 export function parseNumericId(id: string): bigint | undefined {
@@ -222,6 +227,15 @@ export function getNameSize(name: string): number {
 export function getFieldsSize(map: MapValue): number {
   let size = 0;
   for (const [key, value] of map) size += getStringSize(key) + getValueSize(value);
+  return size;
+}
+
+/** The size in bytes of a value as an index holds it: its stored size, without what a map takes besides its entries. */
+export function getQueriedSize(value: Value): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + getQueriedSize(item), 0);
+  if (!(value instanceof Map)) return getValueSize(value);
+  let size = 0;
+  for (const [key, item] of value) size += getStringSize(key) + getQueriedSize(item);
   return size;
 }
 

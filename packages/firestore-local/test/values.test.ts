@@ -124,7 +124,19 @@ describe('values', () => {
   });
 
   it('order numeric ids by number, before all others', () => {
-    const ordered = ['__id-12__', '__id-2__', '__id0__', '__id7__', '__id10__', '', '10', '9', '__idx__', 'a'];
+    const ordered = [
+      '__id-12__',
+      '__id-2__',
+      '__id7__',
+      '__id10__',
+      '',
+      '10',
+      '9',
+      '__id07__',
+      '__id0__',
+      '__idx__',
+      'a',
+    ];
     expect([...ordered].reverse().sort(compareIds)).toEqual(ordered);
     const names = ordered.map((id) => `projects/p/databases/d/documents/a/${id}`);
     expect([...names].reverse().sort(compareNames)).toEqual(names);

@@ -1,0 +1,38 @@
+import { invalid } from './errors';
+import { parseDocumentPath } from './paths';
+import { GeoPoint, Reference, type Timestamp, type Value } from './values';
+
+/*
+ * Which values Firestore refuses, in a document and in a query.
+ * https://firebase.google.com/docs/firestore/quotas and https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#value
+ */
+
+/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z in seconds since 1970. */
+const MIN_SECONDS = -62_135_596_800;
+const MAX_SECONDS = 253_402_300_799;
+
+/** @throws RpcError INVALID_ARGUMENT for a time outside of the years 1 to 9999, or with nanoseconds that are none */
+export function assertTimestamp({ seconds, nanos }: Timestamp): void {
+  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw invalid('Timestamp seconds exceeds limit for field.');
+  if (nanos < 0 || nanos > 999_999_999) throw invalid('Timestamp nanos exceeds limit for field.');
+}
+
+/** @throws RpcError INVALID_ARGUMENT for a time in a request that is finer than a microsecond */
+export function assertMicroseconds({ nanos }: Timestamp): void {
+  if (nanos % 1000 !== 0) throw invalid('timestamp cannot have more than microseconds precision');
+}
+
+/** @throws RpcError INVALID_ARGUMENT for a value that is, or holds, one that Firestore refuses */
+export function assertValue(value: Value): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) for (const item of value) assertValue(item);
+  else if (value instanceof Map) for (const item of value.values()) assertValue(item);
+  else if (value instanceof GeoPoint) assertGeoPoint(value);
+  else if (value instanceof Reference) parseDocumentPath(value.name);
+}
+
+function assertGeoPoint({ latitude, longitude }: GeoPoint): void {
+  // NaN is in no range.
+  if (!(Math.abs(latitude) <= 90)) throw invalid(`Geo point latitude ${latitude} is outside of -90 to 90.`);
+  if (!(Math.abs(longitude) <= 180)) throw invalid(`Geo point longitude ${longitude} is outside of -180 to 180.`);
+}
