@@ -1,5 +1,5 @@
 import { ValidationError } from '../functions/src/lib/errors';
-import { createPriceListParser, type PriceListSubmission } from '../functions/src/lib/schemas/add-price-lists';
+import { createPriceListParser, type PriceListSubmission } from '../functions/src/price-lists/submission-parser';
 import { computeFingerprint } from '../functions/src/price-lists/payload';
 
 /** Times in ms, each the median of interleaved runs. */

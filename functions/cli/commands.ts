@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import type { CallContext } from '../src/lib/call-context';
+import type { RequestContext } from '../src/lib/request-context';
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
 import { findKeyRecords, readKeyRecords } from '../src/lib/repositories/stored-price-lists';
@@ -29,7 +29,7 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly db: Database;
   /** Its signal aborts when the operator stops the command. */
-  readonly call: CallContext;
+  readonly call: RequestContext;
 }
 
 /** @returns exit code */
@@ -161,7 +161,7 @@ async function releaseKey(record: KeyRecord, values: Options, context: CommandCo
       context.call.signal,
     );
   }
-  await release(record, { by: getOperatorName(values), reason }, context.db);
+  await release(record, { by: getOperatorName(values), reason }, context.db, context.call);
   const released = { released: record.boq_list_id };
   context.terminal.print(
     values.json === true ? toJson(released) : 'Released. The client may send the request again.\n',

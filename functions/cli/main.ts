@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createCallContext } from '../src/lib/call-context';
+import { createRequestContext } from '../src/lib/request-context';
 import { createDatabase } from '../src/lib/firestore/database';
 import { ResolutionError } from '../src/price-lists/resolution-error';
 import { CLI_TIMEOUTS_MS, createClient } from './client';
@@ -24,7 +24,7 @@ export async function runPriceLists(args: string[], streams: Streams, getSignal:
     }
     const target = resolveTarget(values);
     const firestore = createClient(target.project);
-    const call = createCallContext(getSignal());
+    const call = createRequestContext(getSignal());
     const context: CommandContext = { terminal, db: createDatabase(firestore, call, CLI_TIMEOUTS_MS), call };
     streams.stderr.write(`${target.name}\n\n`);
     try {

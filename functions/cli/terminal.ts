@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import type { WrittenEntries } from '../src/price-lists/run-attempt';
+import type { WrittenEntries } from '../src/price-lists/lease';
 import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resolution-error';
 import { escapeControls } from './escape';
 

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../functions/src/lib/errors';
-import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
+import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
 import type { HeaderName } from './headers';
 import type { Operation } from './operations';
 

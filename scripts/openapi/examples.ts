@@ -1,5 +1,5 @@
 import type { Attempt } from '../../functions/src/lib/schemas/key-record';
-import { createSuccessResponse } from '../../functions/src/price-lists/list-documents';
+import { createSuccessResponse } from '../../functions/src/price-lists/responses';
 import type { JsonObject } from './schemas';
 
 /**

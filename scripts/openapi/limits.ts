@@ -1,5 +1,5 @@
 import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../../functions/src/lib/payload-limits';
-import { MAX_FIELD_ERRORS } from '../../functions/src/lib/schemas/add-price-lists';
+import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/requests';
 import { getOperations } from './operations';
 

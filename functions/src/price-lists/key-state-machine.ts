@@ -1,8 +1,6 @@
 import { LEASE_DURATION_MS } from '../lib/runtime-options';
-import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import {
   archivedAttemptSchema,
-  isPassingCause,
   type ArchivedAttempt,
   type Attempt,
   type FailureCause,
@@ -10,12 +8,11 @@ import {
   type OperatorAction,
   type Progress,
 } from '../lib/schemas/key-record';
-import { createSuccessResponse } from './list-documents';
 import { estimateRemainingMs } from './progress';
 
 /**
  * The states of an idempotency key, as pure transitions: what an event makes of a key record, and what that means for
- * the sender of the event. Reading and writing the record is the part of key-steps.ts.
+ * the sender of the event. apply-event.ts reads and writes the record.
  *
  *                                  ┌──────────────── resumed ────────────────┐
  *                                  ▼                                         │
@@ -32,16 +29,16 @@ import { estimateRemainingMs } from './progress';
  */
 
 export type KeyEvent =
-  /** A request for the key. `isComplete`: the claim itself completes the attempt. */
-  | { kind: 'submitted'; info: PriceListInfo; attempt: SubmittedAttempt; isComplete: boolean }
+  /** A request for the key. `response`: of a claim that completes the attempt, else null. */
+  | { kind: 'submitted'; boqListId: string; attempt: SubmittedAttempt; response: string | null }
   /** The owner is still at work, and has come so far. */
   | { kind: 'renewed'; attempt: Attempt; progress: Omit<Progress, 'measured_at'> }
-  /** All entries are written. */
-  | { kind: 'completed'; attempt: Attempt; info: PriceListInfo }
+  /** All entries are written. `completedAt`: the time in the response. */
+  | { kind: 'completed'; attempt: Attempt; response: string; completedAt: number }
   /** The owner stops. */
   | { kind: 'failed'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** A client or a process reads the record; an expired lease takes effect. */
-  | { kind: 'inspected'; attempt: KeyCaller }
+  /** Whoever reads the record lets an expired lease take effect. `caller`: null for a sweep. */
+  | { kind: 'leaseChecked'; caller: CallerIdentity | null }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
   | ({ kind: 'resumed'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
   /** An operator gives up the attempt with this `document_id` and frees its key. */
@@ -61,8 +58,8 @@ export interface ResumeDecision extends OperatorDecision {
 /** An attempt without the times, which its claim decides. */
 export type SubmittedAttempt = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
-/** What is known of the attempt of an event's sender; an operator has none. */
-export type KeyCaller = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
+/** Identifies the attempt that sends an event; a resume has only an owner token, and a release nothing. */
+export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
 
 /** What a key record means for the sender of an event. */
 export type KeyOutcome =
@@ -89,31 +86,38 @@ const NO_OWNER = '';
  * @returns the record after the event, the identical object if the event has no effect
  */
 export function transition(given: KeyRecord | undefined, event: KeyEvent, now: number) {
-  const record = applyEvent(given, event, now);
-  return { record, outcome: getOutcome(record, 'attempt' in event ? event.attempt : {}, now) };
+  const record = getNextRecord(given, event, now);
+  return { record, outcome: getOutcome(record, getCaller(event), now) };
 }
 
-function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
+/** Whether a submission may claim the key. */
+export const canClaim = (given: KeyRecord | undefined, caller: CallerIdentity, now: number): boolean =>
+  getOutcome(given && expireLease(given, now), caller, now).kind === 'available';
+
+function getCaller(event: KeyEvent): CallerIdentity | null {
+  if (event.kind === 'released') return null;
+  return event.kind === 'leaseChecked' ? event.caller : event.attempt;
+}
+
+function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
   const record = given === undefined ? undefined : expireLease(given, now);
   switch (event.kind) {
-    case 'submitted': {
-      const isAvailable = getOutcome(record, event.attempt, now).kind === 'available';
-      return isAvailable ? createClaimedRecord(record, event, now) : record;
-    }
+    case 'submitted':
+      return canClaim(record, event.attempt, now) ? createClaimedRecord(record, event, now) : record;
     case 'renewed': {
-      // An expired lease is the owner's to renew as long as no other step was taken on the key.
+      // An expired lease is the owner's to renew as long as no other event was applied to the key.
       if (!isOwnedBy(given, event.attempt)) return record;
       const progress = { ...event.progress, measured_at: now };
       return { ...given, lease_expires_at: now + LEASE_DURATION_MS, progress };
     }
     case 'completed':
-      return isOwnedBy(record, event.attempt) ? complete(record, event.info, now) : record;
+      return isOwnedBy(record, event.attempt) ? complete(record, event.response, event.completedAt) : record;
     case 'failed': {
       if (!isOwnedBy(record, event.attempt)) return record;
       const failure = { failure: event.reason, failure_cause: event.cause };
       return { ...record, status: 'requires_review', ...failure, updated_at: now };
     }
-    case 'inspected':
+    case 'leaseChecked':
       return record;
     case 'resumed':
     case 'released':
@@ -124,9 +128,12 @@ function applyEvent(given: KeyRecord | undefined, event: KeyEvent, now: number):
   }
 }
 
+/** Whether an attempt that failed for this cause may succeed when it is resumed without a person. */
+export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
+
 /** Why a key that requires review is left to an operator; null if the sweep may resume it. */
 export function getSweepObstacle(record: KeyRecord, maxResumes: number): string | null {
-  if (!isPassingCause(record.failure_cause))
+  if (!isTransientCause(record.failure_cause))
     return `the failure is not one that passes: ${record.failure ?? 'unknown'}`;
   if (record.automatic_resumes < maxResumes) return null;
   return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
@@ -135,11 +142,11 @@ export function getSweepObstacle(record: KeyRecord, maxResumes: number): string 
 const isOwnedBy = (record: KeyRecord | undefined, { owner }: Attempt): record is KeyRecord =>
   record?.status === 'processing' && record.owner === owner;
 
-const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecord => ({
+const complete = (record: KeyRecord, response: string, completedAt: number): KeyRecord => ({
   ...record,
   status: 'completed',
-  response: createSuccessResponse(record, info, now),
-  updated_at: now,
+  response,
+  updated_at: completedAt,
 });
 
 /** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
@@ -151,12 +158,12 @@ export function expireLease(record: KeyRecord, now: number): KeyRecord {
 
 function createClaimedRecord(
   released: KeyRecord | undefined,
-  { info, attempt, isComplete }: Extract<KeyEvent, { kind: 'submitted' }>,
+  { boqListId, attempt, response }: Extract<KeyEvent, { kind: 'submitted' }>,
   now: number,
 ): KeyRecord {
   const record: KeyRecord = {
     schema_version: 1,
-    boq_list_id: info.boq_list_id,
+    boq_list_id: boqListId,
     ...attempt,
     claimed_at: now,
     lease_expires_at: now + LEASE_DURATION_MS,
@@ -170,7 +177,7 @@ function createClaimedRecord(
     history: released === undefined ? [] : [...released.history, toArchived(released)],
     actions: released?.actions ?? [],
   };
-  return isComplete ? complete(record, info, now) : record;
+  return response === null ? record : complete(record, response, now);
 }
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
@@ -191,26 +198,27 @@ const recordAction = (
   now: number,
 ): KeyRecord => ({ ...record, updated_at: now, actions: [...record.actions, { action, at: now, by, reason }] });
 
-/** What a record means for a sender with this owner token and this payload. */
-function getOutcome(record: KeyRecord | undefined, caller: KeyCaller, now: number): KeyOutcome {
+/** What a record means for the sender of an event. */
+function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null, now: number): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') {
     // A resolved attempt does not claim again: neither a stale one, nor one whose landed claim was reported as failed.
-    const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller.document_id);
+    const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller?.document_id);
     return isOwn ? { kind: 'blocked', retryAfterMs: null } : { kind: 'available' };
   }
-  if (caller.fingerprint !== undefined && caller.fingerprint !== record.fingerprint)
+  if (caller?.fingerprint !== undefined && caller.fingerprint !== record.fingerprint)
     return { kind: 'payload_mismatch' };
+  const isOwn = record.owner === caller?.owner;
   switch (record.status) {
     case 'processing':
-      if (record.owner === caller.owner) return { kind: 'owned', record };
+      if (isOwn) return { kind: 'owned', record };
       return { kind: 'blocked', retryAfterMs: estimateRemainingMs(record, now) };
     case 'completed':
       // This service always stores the response with the status.
       if (record.response === null) return { kind: 'blocked', retryAfterMs: null };
-      return { kind: 'completed', response: record.response, isOwn: record.owner === caller.owner };
+      return { kind: 'completed', response: record.response, isOwn };
     case 'requires_review':
-      if (record.owner !== caller.owner) return { kind: 'blocked', retryAfterMs: null };
+      if (!isOwn) return { kind: 'blocked', retryAfterMs: null };
       return { kind: 'failed', reason: record.failure ?? 'unknown' };
   }
 }

@@ -1,15 +1,19 @@
+import { AdaptiveThrottle } from '../lib/firestore/adaptive-throttle';
 import type { Database } from '../lib/firestore/database';
-import { Pace } from '../lib/firestore/pace';
 import { retry } from '../lib/firestore/retry';
+import type { RequestContext } from '../lib/request-context';
 import { LEASE_DURATION_MS } from '../lib/runtime-options';
 import type { KeyRecord, Progress } from '../lib/schemas/key-record';
-import { tryStep } from './key-steps';
+import { tryApplyEvent } from './apply-event';
 
 /** The part of a lease that passes between two renewals. What is left covers the longest commit and clocks that differ. */
 const RENEWAL_FRACTION = 2 / 5;
 
+/** How many entries of both lists are written. */
+export type WrittenEntries = Pick<Progress, 'entries_written' | 'entries_total'>;
+
 /**
- * Keeps the lease of an attempt while its work goes on.
+ * The lease of an attempt, through which all its writes go.
  *
  * Renewals follow the clock and the work, not a timer: every try of the work first waits for the renewal once it is due. So
  * no try starts under a lease that was not renewed, an instance without CPU holds no key, and an attempt that is over before
@@ -18,32 +22,45 @@ const RENEWAL_FRACTION = 2 / 5;
 export class Lease {
   #expiresAt: number;
   #renewal: Promise<void> | undefined;
-  readonly #pace: Pace;
+  readonly #throttle: AdaptiveThrottle;
   /** Stored by each renewal. */
-  progress: Omit<Progress, 'measured_at'>;
+  #progress: Omit<Progress, 'measured_at'>;
 
   constructor(
     private readonly attempt: KeyRecord,
     private readonly db: Database,
+    private readonly context: RequestContext,
   ) {
     this.#expiresAt = attempt.lease_expires_at;
-    this.#pace = new Pace(db);
-    this.progress = { entries_written: 0, entries_total: 0, started_at: db.clock.now() };
+    this.#throttle = new AdaptiveThrottle(context);
+    this.#progress = { entries_written: 0, entries_total: 0, started_at: context.clock.now() };
   }
 
-  /** Calls `fn`, and again after a transient error until the signal aborts, as an outage costs time, not the attempt. */
-  run<T>(fn: () => Promise<T>): Promise<T> {
-    const work = async () => {
-      await this.keep();
-      return fn();
+  /** Calls `write`, and again after a transient error until the signal aborts, as an outage costs time, not the attempt. */
+  run<T>(write: () => Promise<T>): Promise<T> {
+    const writeUnderLease = async () => {
+      await this.renewIfDue();
+      return write();
     };
-    return retry(() => this.#pace.call(work), this.db, Infinity);
+    return retry(() => this.#throttle.call(writeUnderLease), this.context, Infinity);
   }
 
-  /** @throws Error if another step was taken on the key, or the error of the renewal, which the retry around it handles */
-  async keep(): Promise<void> {
+  /** The writing of entries begins. @returns the progress, as after each batch */
+  startProgress(entries_total: number): WrittenEntries {
+    this.#progress = { entries_written: 0, entries_total, started_at: this.context.clock.now() };
+    return this.#progress;
+  }
+
+  /** So many more entries are written. */
+  addProgress(entries: number): WrittenEntries {
+    this.#progress.entries_written += entries;
+    return this.#progress;
+  }
+
+  /** @throws Error if another event was applied to the key, or the error of the renewal, which the retry around it handles */
+  async renewIfDue(): Promise<void> {
     // A renewal that took long may leave a lease that is due again.
-    while (this.db.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
+    while (this.context.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
@@ -52,10 +69,11 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    const { attempt, db, progress } = this;
-    const outcome = await tryStep(db, attempt.boq_list_id, { kind: 'renewed', attempt, progress: { ...progress } });
+    const { attempt, db, context } = this;
+    const event = { kind: 'renewed', attempt, progress: { ...this.#progress } } as const;
+    const outcome = await tryApplyEvent(attempt.boq_list_id, event, db, context);
     if (outcome.kind !== 'owned') {
-      throw new Error('another step was taken on the key after the lease of the attempt expired');
+      throw new Error('another event was applied to the key after the lease of the attempt expired');
     }
     this.#expiresAt = outcome.record.lease_expires_at;
   }

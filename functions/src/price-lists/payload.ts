@@ -2,7 +2,24 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGzip, gunzip } from 'node:zlib';
-import type { PriceListInfo, PriceListSubmission } from '../lib/schemas/add-price-lists';
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
+import type { PriceListSubmission } from './submission-parser';
+
+/** A submission as it is told apart from others, and as it is stored. */
+export class Payload {
+  readonly fingerprint: string;
+  #chunks: Promise<Buffer[]> | undefined;
+
+  constructor(readonly submission: PriceListSubmission) {
+    this.fingerprint = computeFingerprint(submission);
+  }
+
+  /** Compresses the submission when first called: a replay needs no chunks. */
+  getChunks(): Promise<readonly Buffer[]> {
+    this.#chunks ??= compressToChunks(this.submission);
+    return this.#chunks;
+  }
+}
 
 /**
  * Canonical JSON: the one text of all equal submissions. Keys are in code-unit order, numbers as JSON writes them, and
@@ -20,9 +37,10 @@ const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 export function* canonicalJsonChunks({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let chunk = `{"info":${canonicalInfo(info)},"products":{`;
   let separator = '';
-  const { ids, prices } = products;
+  const { ids, expectedForwardCostPrices, priceListPrices } = products;
   for (const [i, id] of ids.entries()) {
-    chunk += `${separator}${JSON.stringify(id)}:{"expected_forward_cost_price":${prices[2 * i]},"price_list_price":${prices[2 * i + 1]}}`;
+    const prices = `{"expected_forward_cost_price":${expectedForwardCostPrices[i]},"price_list_price":${priceListPrices[i]}}`;
+    chunk += `${separator}${JSON.stringify(id)}:${prices}`;
     separator = ',';
     if (chunk.length >= TEXT_CHUNK_CHARACTERS) {
       yield chunk;
@@ -39,15 +57,20 @@ const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
  * Computes what tells payloads apart: lowercase hex SHA-256 of the canonical info, then of the products in batches, ids as
- * JSON before prices as the 64 bits of each number. Two numbers have the same bits exactly if their JSON is the same, and
+ * JSON before prices, of each product first the cost, as the 64 bits of each number. Two numbers have the same bits exactly if their JSON is the same, and
  * hashing bits is a fifth of the work of hashing digits.
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(canonicalInfo(info));
-  const { ids, prices } = products;
+  const { ids, expectedForwardCostPrices, priceListPrices } = products;
   for (let start = 0; start < ids.length; start += PRODUCTS_PER_HASH_UPDATE) {
-    const end = start + PRODUCTS_PER_HASH_UPDATE;
-    hash.update(JSON.stringify(ids.slice(start, end))).update(prices.subarray(2 * start, 2 * end));
+    const batch = ids.slice(start, start + PRODUCTS_PER_HASH_UPDATE);
+    const pairs = new Float64Array(2 * batch.length);
+    for (let i = 0; i < batch.length; i += 1) {
+      pairs[2 * i] = expectedForwardCostPrices[start + i] ?? NaN;
+      pairs[2 * i + 1] = priceListPrices[start + i] ?? NaN;
+    }
+    hash.update(JSON.stringify(batch)).update(pairs);
   }
   return hash.digest('hex');
 }

@@ -1,7 +1,9 @@
 import type { Database } from '../lib/firestore/database';
+import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
+import { applyEvent } from './apply-event';
 import type { OperatorDecision } from './key-state-machine';
-import { takeStep } from './key-steps';
+
 import { ResolutionError } from './resolution-error';
 import { toResolutionError } from './resume';
 
@@ -10,9 +12,14 @@ import { toResolutionError } from './resume';
  *
  * @throws ResolutionError
  */
-export async function release(record: KeyRecord, decision: OperatorDecision, db: Database): Promise<void> {
+export async function release(
+  record: KeyRecord,
+  decision: OperatorDecision,
+  db: Database,
+  context: RequestContext,
+): Promise<void> {
   const { boq_list_id, document_id } = record;
-  const outcome = await takeStep(db, boq_list_id, { kind: 'released', document_id, ...decision });
+  const outcome = await applyEvent(boq_list_id, { kind: 'released', document_id, ...decision }, db, context);
   if (outcome.kind === 'completed') throw new ResolutionError('lists_ready');
   if (outcome.kind !== 'available') throw toResolutionError(outcome);
 }

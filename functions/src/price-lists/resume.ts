@@ -1,19 +1,18 @@
-import type { CallContext } from '../lib/call-context';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
-import { toEntries, type Entries, type ListKind } from '../lib/repositories/price-lists';
-import { readKeyRecord, streamStoredEntries } from '../lib/repositories/stored-price-lists';
-import type { ProductColumns } from '../lib/schemas/add-price-lists';
-import type { Creation, KeyRecord } from '../lib/schemas/key-record';
+import { readKeyRecord } from '../lib/repositories/stored-price-lists';
+import type { RequestContext } from '../lib/request-context';
+import type { KeyRecord } from '../lib/schemas/key-record';
+import { applyEvent } from './apply-event';
+import { completeAttempt, failAttempt } from './attempt';
+import { findPendingEntries, toEntries, writeEntries } from './entries';
 import type { KeyOutcome, ResumeDecision } from './key-state-machine';
-import { takeStep } from './key-steps';
-import type { Lease } from './lease';
+import { Lease, type WrittenEntries } from './lease';
 import { ResolutionError } from './resolution-error';
-import { runAttempt, writePendingEntries, type WrittenEntries } from './run-attempt';
 import { readStoredPayload } from './stored-payload';
 
 /** @throws ResolutionError key_unknown */
-export async function requireKeyRecord(boqListId: string, db: Database, context: CallContext): Promise<KeyRecord> {
+export async function requireKeyRecord(boqListId: string, db: Database, context: RequestContext): Promise<KeyRecord> {
   const record = await retry(() => readKeyRecord(db, boqListId), context);
   if (record === undefined) throw new ResolutionError('key_unknown', JSON.stringify(boqListId));
   return record;
@@ -30,25 +29,30 @@ export async function resume(
   record: KeyRecord,
   decision: ResumeDecision,
   db: Database,
-  context: CallContext,
+  context: RequestContext,
   onProgress?: (progress: WrittenEntries) => void,
 ): Promise<string> {
   const { boq_list_id, document_id } = record;
   const payload = await retry(() => readStoredPayload(db, record), context);
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
 
-  const attempt = { owner: context.newToken() };
-  const taken = await takeStep(db, boq_list_id, { kind: 'resumed', document_id, attempt, ...decision });
+  const event = { kind: 'resumed', document_id, attempt: { owner: context.newToken() }, ...decision } as const;
+  const taken = await applyEvent(boq_list_id, event, db, context);
   if (taken.kind !== 'owned') return requireResponse(taken);
 
+  const attempt = taken.record;
   const { info, products } = payload.submission;
-  const { outcome, cause } = await runAttempt(taken.record, info, db, async (lease) => {
-    const { creation } = record;
-    if (creation === null) return;
-    const pending = await lease.run(() => findPendingEntries(db, creation, products, lease));
-    await writePendingEntries(pending, creation, lease, db, onProgress);
-  });
-  if (outcome.kind === 'failed') throw cause;
+  const lease = new Lease(attempt, db, context);
+  let outcome: KeyOutcome;
+  try {
+    const entries = toEntries(products);
+    const pending = await lease.run(() => findPendingEntries(attempt.creation, entries, lease, db));
+    await writeEntries(attempt.creation, pending, lease, db, onProgress);
+    outcome = await completeAttempt(attempt, info, lease, db, context);
+  } catch (cause) {
+    outcome = await failAttempt(attempt, cause, db, context);
+    if (outcome.kind === 'failed') throw cause;
+  }
   return requireResponse(outcome);
 }
 
@@ -69,32 +73,4 @@ export function toResolutionError(outcome: Exclude<KeyOutcome, { kind: 'complete
     case 'owned':
       return new ResolutionError('key_resolved');
   }
-}
-
-/** Entries that are read before the lease is renewed again, if that is due. */
-const ENTRIES_PER_LEASE_CHECK = 1_000;
-
-/** Finds the entries that are missing, or differ from the payload. */
-async function findPendingEntries(
-  db: Database,
-  creation: Creation,
-  products: ProductColumns,
-  lease: Lease,
-): Promise<Entries> {
-  const entries = toEntries(products);
-  const findIn = async (kind: ListKind) => {
-    const { ids, prices } = entries[kind];
-    const stored = new Map<string, unknown>();
-    for await (const [id, price] of streamStoredEntries(db, kind, creation)) {
-      stored.set(id, price);
-      if (stored.size % ENTRIES_PER_LEASE_CHECK === 0) await lease.keep();
-    }
-    const isPending = (i: number) => stored.get(ids[i] ?? '') !== prices[i];
-    return { ids: ids.filter((_, i) => isPending(i)), prices: prices.filter((_, i) => isPending(i)) };
-  };
-  const [expected_forward_cost, price_list] = await Promise.all([
-    findIn('expected_forward_cost'),
-    findIn('price_list'),
-  ]);
-  return { expected_forward_cost, price_list };
 }

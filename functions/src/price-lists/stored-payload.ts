@@ -1,9 +1,9 @@
 import type { Database } from '../lib/firestore/database';
 import { parseText } from '../lib/json/body-parser';
 import { readPayloadChunks } from '../lib/repositories/stored-price-lists';
-import { createPriceListParser, type PriceListSubmission } from '../lib/schemas/add-price-lists';
 import type { Attempt } from '../lib/schemas/key-record';
 import { computeFingerprint, decompressChunks } from './payload';
+import { createPriceListParser, type PriceListSubmission } from './submission-parser';
 
 /** A stored payload as it was accepted, or why it cannot be used. */
 export type StoredPayload =

@@ -1,10 +1,10 @@
-import type { CallContext } from '../lib/call-context';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { readKeyRecords } from '../lib/repositories/stored-price-lists';
+import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
+import { applyEvent } from './apply-event';
 import { expireLease, getSweepObstacle } from './key-state-machine';
-import { takeStep } from './key-steps';
 import { ResolutionError } from './resolution-error';
 import { resume } from './resume';
 
@@ -49,7 +49,7 @@ export interface SweepReporter {
  */
 export const sweep = (
   db: Database,
-  context: CallContext,
+  context: RequestContext,
   options: SweepOptions,
   reporter: SweepReporter,
 ): Promise<void> => new Sweeper(db, context, options, reporter).run();
@@ -72,7 +72,7 @@ class Sweeper {
 
   constructor(
     private readonly db: Database,
-    private readonly context: CallContext,
+    private readonly context: RequestContext,
     private readonly options: SweepOptions,
     private readonly reporter: SweepReporter,
   ) {}
@@ -188,8 +188,10 @@ class Sweeper {
     this.#reported.set(record.document_id, reason);
     this.#report(record, 'left', reason);
     if (this.options.dryRun) return;
-    const event = { kind: 'inspected', attempt: {} } as const;
-    await takeStep(this.db, record.boq_list_id, event).catch(() => this.#reported.delete(record.document_id));
+    const event = { kind: 'leaseChecked', caller: null } as const;
+    await applyEvent(record.boq_list_id, event, this.db, this.context).catch(() =>
+      this.#reported.delete(record.document_id),
+    );
   }
 
   #report({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {

@@ -9,7 +9,7 @@ import {
 } from '../../src/lib/repositories/stored-price-lists';
 import { release } from '../../src/price-lists/release';
 import { getDatabase } from '../../src/lib/firestore/database';
-import { createCallContext } from '../../src/lib/call-context';
+import { createRequestContext } from '../../src/lib/request-context';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { Indexes } from '../../../packages/firestore-local/src';
 import type { Filter, IndexDefinitions, MapValue, Requests, Value } from '../../../packages/firestore-local/src';
@@ -75,7 +75,9 @@ async function recordOf(boq_list_id: string): Promise<KeyRecord> {
   return record;
 }
 
-const database = () => getDatabase(createCallContext(AbortSignal.timeout(20_000)));
+const requestContext = () => createRequestContext(AbortSignal.timeout(20_000));
+
+const database = () => getDatabase(requestContext());
 
 /** A key that fails, is released and is claimed again; and a submission without a market. */
 async function liveThroughEverything(products: number): Promise<void> {
@@ -88,7 +90,7 @@ async function liveThroughEverything(products: number): Promise<void> {
   });
   const json = createPriceListBody(products);
   expect((await call('addPriceLists', { json })).status).toBe(500);
-  await release(await recordOf('boq-1'), { by: 'test', reason: 'test' }, database());
+  await release(await recordOf('boq-1'), { by: 'test', reason: 'test' }, database(), requestContext());
   expect((await call('addPriceLists', { json })).status).toBe(200);
   const nowhere = createPriceListBody(1, { boq_list_id: 'boq-2', market_id: 'nowhere' });
   expect((await call('addPriceLists', { json: nowhere })).status).toBe(200);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { getDatabase } from '../../src/lib/firestore/database';
-import { createCallContext } from '../../src/lib/call-context';
+import { createRequestContext } from '../../src/lib/request-context';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { readKeyRecord } from '../../src/lib/repositories/stored-price-lists';
 import { resume } from '../../src/price-lists/resume';
@@ -72,7 +72,7 @@ describe.each(versions)('records of %s', (file) => {
   });
 
   test.each(['requires-review', 'processing'])('the attempt %s is resumed from its stored payload', async (key) => {
-    const context = createCallContext(AbortSignal.timeout(20_000));
+    const context = createRequestContext(AbortSignal.timeout(20_000));
     const db = getDatabase(context);
     const record = await readKeyRecord(db, key);
     if (record?.creation == null) throw new Error(`${key} is not among the records`);

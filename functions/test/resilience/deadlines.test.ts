@@ -7,7 +7,7 @@ import {
 } from '../../../packages/firestore-local/src';
 import type { CallTimeouts } from '../../src/lib/firestore/connection';
 import { configureClient, createDatabase } from '../../src/lib/firestore/database';
-import { createCallContext } from '../../src/lib/call-context';
+import { createRequestContext } from '../../src/lib/request-context';
 import { useFirestoreEmulator } from '../support/firestore';
 
 /** Every call has a deadline that holds against real silence, and no call is retried inside the transport. */
@@ -31,7 +31,7 @@ afterAll(async () => {
   await embedded.close();
 });
 
-const database = () => createDatabase(db, createCallContext(new AbortController().signal), deadlines);
+const database = () => createDatabase(db, createRequestContext(new AbortController().signal), deadlines);
 
 interface Tried {
   rpc: Rpc;
@@ -47,8 +47,7 @@ const commits: Record<string, Tried> = {
   },
   'commit of entries': {
     rpc: 'Commit',
-    call: () =>
-      database().commitNumberDocuments({ collection: 'a', field: 'c', ids: ['b'], values: Float64Array.of(1) }),
+    call: () => database().commitPriceEntries({ collection: 'a', field: 'c', ids: ['b'], prices: Float64Array.of(1) }),
     deadlineMs: deadlines.commit,
   },
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { DocumentData, Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
+import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { keyRecordSchema, type KeyRecord, type ArchivedAttempt } from '../../src/lib/schemas/key-record';
 import { computeFingerprint, canonicalJsonChunks, decompressChunks } from '../../src/price-lists/payload';
 import { readAllDocuments } from '../support/firestore';

@@ -1,7 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
-import { createCallContext, type CallContext } from '../../src/lib/call-context';
+import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
 import { release } from '../../src/price-lists/release';
 import { requireKeyRecord, resume } from '../../src/price-lists/resume';
@@ -18,12 +18,12 @@ const SWEEP_OPTIONS = {
 } as const;
 
 /** A run of an operator's, at a time `afterMs` from now. */
-export function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: CallContext } {
+export function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: RequestContext } {
   const { signal } = new AbortController();
   let tokens = 0;
   const clock: Clock = { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) };
   const newToken = () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`;
-  const context = { ...createCallContext(signal), clock, newToken };
+  const context = { ...createRequestContext(signal), clock, newToken };
   return { db: createDatabase(db, context), context };
 }
 
@@ -38,6 +38,6 @@ export async function resolveAfterLease(
   const { db, context } = createOperatorContext(firestore, LEASE_DURATION_MS + 60_000);
   const record = await requireKeyRecord(key, db, context);
   if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
-  else if (how === 'release') await release(record, decision, db);
+  else if (how === 'release') await release(record, decision, db, context);
   else await sweep(db, context, SWEEP_OPTIONS, quiet);
 }

@@ -19,11 +19,11 @@ interface Break {
 }
 
 const REPOSITORY = 'functions/src/lib/repositories/price-lists.ts';
-const ENTRIES = 'functions/src/lib/firestore/bulk-commit.ts';
+const ENTRIES = 'functions/src/lib/firestore/price-entry-batch.ts';
 const STATES = 'functions/src/price-lists/key-state-machine.ts';
-const STEPS = 'functions/src/price-lists/key-steps.ts';
+const STEPS = 'functions/src/price-lists/apply-event.ts';
 const LEASE = 'functions/src/price-lists/lease.ts';
-const CREATION = 'functions/src/price-lists/create-price-lists.ts';
+const CLAIM = 'functions/src/price-lists/claim.ts';
 
 const breaks: Record<string, Break> = {
   'a claim without a condition': {
@@ -48,8 +48,8 @@ const breaks: Record<string, Break> = {
   },
   'a renewal that is never due': {
     file: LEASE,
-    line: 'while (this.db.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {',
-    broken: 'while (this.db.clock.now() < 0) {',
+    line: 'while (this.context.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {',
+    broken: 'while (this.context.clock.now() < 0) {',
     caught: /writes entries after its lease expired/,
   },
   'a sweep, like every other step, that ignores the lease': {
@@ -75,8 +75,8 @@ const breaks: Record<string, Break> = {
     caught: /only (an attempt in progress|the owner)|completed is final|only a resume/,
   },
   'no owner token': {
-    file: CREATION,
-    line: 'owner: newToken(),',
+    file: CLAIM,
+    line: 'owner: context.newToken(),',
     broken: "owner: 'anybody',",
     caught: /only a claimed attempt fails|gets the first response/,
   },
@@ -89,7 +89,7 @@ const breaks: Record<string, Break> = {
   },
   'a try that goes on after it was given up': {
     file: STEPS,
-    line: 'db.signal.throwIfAborted();',
+    line: 'signal.throwIfAborted();',
     broken: '',
     caught: /goes on after its response/,
   },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import { ApiError } from '../../src/lib/errors';
-import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import type { CreationResult } from '../../src/price-lists/create-price-lists';
+import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
+import type { CreationResult } from '../../src/price-lists/responses';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { checkInvariants } from '../resilience/invariants';
 import type { KeyHistory, KeyState } from './monitor';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { DocumentSnapshot, Firestore } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { isPassingCause, keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
+import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
+import { isTransientCause } from '../../src/price-lists/key-state-machine';
 
 /** Checks how key records change from one commit to the next, and keeps their states for the model. */
 
@@ -137,7 +138,7 @@ function assertRenewal(before: KeyRecord, after: KeyRecord): void {
 function assertResume(before: KeyRecord, after: KeyRecord, { action, by }: OperatorAction): void {
   assert.equal(action, 'resume', 'only a resume starts an attempt again');
   if (!by.startsWith('sweep')) return;
-  const isPassing = before.status === 'processing' || isPassingCause(before.failure_cause);
+  const isPassing = before.status === 'processing' || isTransientCause(before.failure_cause);
   assert(isPassing, 'the sweep resumes only what failed for a cause that passes');
   assert.equal(after.automatic_resumes, before.automatic_resumes + 1, 'each resume by the sweep is counted');
 }

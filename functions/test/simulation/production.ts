@@ -1,4 +1,4 @@
-import { lengthenPause, shortenPause } from '../../src/lib/firestore/pace';
+import { lengthenPause, shortenPause } from '../../src/lib/firestore/adaptive-throttle';
 import { getBackoffMs } from '../../src/lib/firestore/retry';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../src/lib/runtime-options';
 import { SeededRandom } from './random';

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
-import type { PriceListSubmission } from '../../src/lib/schemas/add-price-lists';
-import { isPassingCause } from '../../src/lib/schemas/key-record';
+import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
+import { createDatabase } from '../../src/lib/firestore/database';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../src/lib/runtime-options';
-import { createPriceLists, type CreationContext } from '../../src/price-lists/create-price-lists';
+import { createPriceLists } from '../../src/price-lists/create-price-lists';
+import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { release } from '../../src/price-lists/release';
 import { ResolutionError } from '../../src/price-lists/resolution-error';
@@ -156,9 +157,9 @@ class Schedule {
     const timeoutMs = pick([HOUR, HOUR, 5 * SECOND, 10 * MINUTE]);
     const self = this.world.process(name);
     for (const pause of pauses) {
-      await self.db.clock.sleep(pause, NEVER);
+      await self.context.clock.sleep(pause, NEVER);
       // A client that disconnects gets nothing; the process goes on without it.
-      await Promise.race([this.#sendRequest(submission), self.db.clock.sleep(timeoutMs, NEVER)]);
+      await Promise.race([this.#sendRequest(submission), self.context.clock.sleep(timeoutMs, NEVER)]);
     }
   }
 
@@ -170,7 +171,8 @@ class Schedule {
     this.world.note(process, `submits ${submission.info.name} for ${boq_list_id}`);
     let result: ClientResult;
     try {
-      const create = (signal: AbortSignal) => createPriceLists(submission, this.#createContext(process, signal));
+      const create = (signal: AbortSignal) =>
+        createPriceLists(submission, createRequest(process), process.db, { ...process.context, signal });
       result = { kind: 'stored', ...(await this.world.run(process, BUDGET_MS, create)) };
     } catch (error) {
       result = toClientResult(error);
@@ -188,22 +190,12 @@ class Schedule {
     this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
   }
 
-  #createContext(process: Process, signal: AbortSignal): CreationContext {
-    const quiet = () => undefined;
-    return {
-      db: { ...process.db, signal, newToken: () => process.name },
-      newToken: () => process.name,
-      requestId: process.name,
-      log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
-    };
-  }
-
   /** An owner writes entries only while it may believe that its lease lasts. */
   #checkLease(process: Process): void {
     for (const key of this.#keys) {
       const record = this.#history.now(key);
       if (record?.status !== 'processing' || record.owner !== process.name) continue;
-      if (process.db.clock.now() < record.lease_expires_at) continue;
+      if (process.context.clock.now() < record.lease_expires_at) continue;
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
     }
   }
@@ -214,7 +206,7 @@ class Schedule {
     const self = this.world.process(name);
     const times = integer(1, 4);
     for (let i = 1; i <= times; i += 1) {
-      await self.db.clock.sleep(pick([SECOND, MINUTE, 30 * MINUTE]), NEVER);
+      await self.context.clock.sleep(pick([SECOND, MINUTE, 30 * MINUTE]), NEVER);
       await this.#resolve(pick(this.#keys), pick(['resume', 'release'] as const), `${name}-${i}`);
     }
   }
@@ -224,10 +216,11 @@ class Schedule {
     const decision = { by: name, reason: null };
     try {
       await this.world.run(process, BUDGET_MS, async (signal) => {
-        const { db } = this.#createContext(process, signal);
-        const record = await requireKeyRecord(key, db, db);
-        if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, db);
-        else await release(record, decision, db);
+        const { db } = process;
+        const context = { ...process.context, signal };
+        const record = await requireKeyRecord(key, db, context);
+        if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
+        else await release(record, decision, db, context);
       });
       this.world.note(process, `${how}d ${key}`);
       this.#count(`${how}d`);
@@ -245,7 +238,7 @@ class Schedule {
     const self = this.world.process(name);
     const times = integer(1, 6);
     for (let i = 1; i <= times; i += 1) {
-      await self.db.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
+      await self.context.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
       await this.#sweep(`${name}-${i}`, { maxResumes: pick([1, 3]), dryRun: chance(0.1) });
     }
   }
@@ -257,10 +250,9 @@ class Schedule {
         const note = (text: string) => {
           this.world.note(process, text);
         };
-        const { db } = this.#createContext(process, signal);
         await sweep(
-          db,
-          db,
+          process.db,
+          { ...process.context, signal },
           { ...SWEEP, ...options },
           {
             onResult: ({ boq_list_id, result, reason }) => {
@@ -318,13 +310,20 @@ class Schedule {
     const record = this.#history.now(key);
     assert.notEqual(record?.status, 'processing', 'the sweep leaves no attempt whose lease expired');
     if (record?.status !== 'requires_review') return undefined;
-    const db = { ...process.db, getAll: this.#db.getAll.bind(this.#db) } as typeof process.db;
+    const db = createDatabase(this.#db, process.context);
     const { kind } = await readStoredPayload(db, record);
-    const isSwept = kind === 'valid' && isPassingCause(record.failure_cause);
+    const isSwept = kind === 'valid' && isTransientCause(record.failure_cause);
     assert(!isSwept, 'the sweep makes everything ready that failed for a cause that passes');
     return kind === 'valid' ? 'resume' : 'release';
   }
 }
+
+const quiet = () => undefined;
+
+const createRequest = (process: Process) => ({
+  requestId: process.name,
+  log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
+});
 
 const NEVER = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import { StoppedError } from '../../src/lib/errors';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
-import { createCallContext } from '../../src/lib/call-context';
+import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import type { SeededRandom } from './random';
 
 /**
@@ -55,6 +55,7 @@ export interface Process {
   /** Tells the process to stop; undefined before it runs, and once it was told. */
   stop: (() => void) | undefined;
   stopped: boolean;
+  readonly context: RequestContext;
   readonly db: Database;
 }
 
@@ -103,7 +104,8 @@ export class Simulator {
   /** A process whose calls and sleeps are the world's; its clock is off by up to a few seconds. */
   process(name: string): Process {
     const skew = this.random.integer(-10_000, 10_000);
-    const real = createDatabase(this.firestore, createCallContext(new AbortController().signal));
+    const context = createRequestContext(new AbortController().signal);
+    const real = createDatabase(this.firestore, context);
     const { promise: died, reject } = Promise.withResolvers<never>();
     died.catch(() => undefined);
     const process: Process = {
@@ -120,11 +122,9 @@ export class Simulator {
       permanent: false,
       stop: undefined,
       stopped: false,
-      db: {
-        firestore: this.firestore,
-        signal: real.signal,
-        callCount: 0,
-        documentCount: 0,
+      context: {
+        signal: context.signal,
+        counters: context.counters,
         random: () => this.random.next(),
         newToken: () => process.name,
         clock: {
@@ -143,6 +143,9 @@ export class Simulator {
             });
           },
         },
+      },
+      db: {
+        ...real,
         getAll: (...documents) =>
           this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
         commit: (fill) =>
@@ -150,10 +153,10 @@ export class Simulator {
             await real.commit(fill);
             await this.changed();
           }),
-        commitNumberDocuments: (numbers) => {
+        commitPriceEntries: (batch) => {
           if (process.state === 'running') this.beforeEntries(process);
-          return this.#gate(process, `${numbers.field} of entries`, async () => {
-            await real.commitNumberDocuments(numbers);
+          return this.#gate(process, `${batch.field} of entries`, async () => {
+            await real.commitPriceEntries(batch);
             await this.changed();
           });
         },
@@ -248,7 +251,6 @@ export class Simulator {
   }
 
   #gate<T>(process: Process, what: string, call: () => Promise<T>): Promise<T> {
-    process.db.callCount += 1;
     if (process.state === 'dead') return new Promise<never>(() => undefined);
     if (process.state === 'answered') this.violated(new Error(`${process.name} goes on after its response: ${what}`));
     return new Promise<T>((resolve, reject) => {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { parseText } from '../../src/lib/json/body-parser';
+import type { ProductPrices } from '../../src/lib/schemas/add-price-lists';
 import {
   createPriceListParser,
   type PriceListSubmission,
-  type ProductPrices,
   type ProductColumns,
-} from '../../src/lib/schemas/add-price-lists';
+} from '../../src/price-lists/submission-parser';
 
 /** Bodies of add price lists, as a client may write them. */
 
@@ -19,11 +19,18 @@ export const parseSubmission = (body: unknown): PriceListSubmission =>
   parseText(createPriceListParser(), JSON.stringify(body));
 
 /** Products as they stand in a body. */
-export const toProductEntries = (products: ProductColumns): [id: string, prices: ProductPrices][] =>
-  products.ids.map((id, i) => {
-    const [expected_forward_cost_price = NaN, price_list_price = NaN] = products.prices.subarray(2 * i);
-    return [id, { price_list_price, expected_forward_cost_price }];
-  });
+export const toProductEntries = ({
+  ids,
+  expectedForwardCostPrices,
+  priceListPrices,
+}: ProductColumns): [id: string, prices: ProductPrices][] =>
+  ids.map((id, i) => [
+    id,
+    {
+      price_list_price: priceListPrices[i] ?? NaN,
+      expected_forward_cost_price: expectedForwardCostPrices[i] ?? NaN,
+    },
+  ]);
 
 /** A body of `count` products with ids and prices that tell them apart. */
 export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {

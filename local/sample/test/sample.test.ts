@@ -4,7 +4,7 @@ import { createSamplePriceList } from '../price-list';
 import { SAMPLE_END, SAMPLE_START, createSampleRecords, type SampleRecord } from '../records';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { parseText } from '../../../functions/src/lib/json/body-parser';
-import { createPriceListParser } from '../../../functions/src/lib/schemas/add-price-lists';
+import { createPriceListParser } from '../../../functions/src/price-lists/submission-parser';
 import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
 
 const records = createSampleRecords(SAMPLE_SEED);

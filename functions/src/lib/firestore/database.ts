@@ -1,3 +1,4 @@
+import { addAbortSignal, type Readable } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { getApps, initializeApp } from 'firebase-admin/app';
 import {
@@ -5,16 +6,18 @@ import {
   type DocumentReference,
   type DocumentSnapshot,
   type Firestore,
+  type Query,
+  type QueryDocumentSnapshot,
   type Transaction,
 } from 'firebase-admin/firestore';
-import { commitNumberDocuments, type NumberDocuments } from './bulk-commit';
 import { CALL_TIMEOUTS_MS, CHANNEL_OPTIONS, type CallTimeouts } from './connection';
 import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './node-domain';
-import type { CallContext } from '../call-context';
+import { commitPriceEntries, type PriceEntryBatch } from './price-entry-batch';
 import { abortable, createTimeout } from '../clock';
+import type { RequestContext } from '../request-context';
 
-/** The database of one request: its calls are counted, and each is one try. */
+/** The database of one request: each call is one try, and is counted in the request's context. */
 export type Database = ReturnType<typeof createDatabase>;
 
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
@@ -22,15 +25,25 @@ export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
 let sharedClient: Firestore | undefined;
 
 /** Returns the database of a request, over the client of the process, which holds the connections. */
-export function getDatabase(context: CallContext): Database {
+export function getDatabase(context: RequestContext): Database {
   sharedClient ??= configureClient(getFirestore(getApps()[0] ?? initializeApp()), CALL_TIMEOUTS_MS);
   return createDatabase(sharedClient, context);
 }
 
-/** Adds the methods of a database to the context of a request, which counts their calls. */
-export function createDatabase(firestore: Firestore, context: CallContext, timeouts: CallTimeouts = CALL_TIMEOUTS_MS) {
-  return Object.assign(context, {
-    /** The client of the process. */
+const createDeadlineError = (ms: number): Error =>
+  Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${ms} ms`), { code: status.DEADLINE_EXCEEDED });
+
+/** @param firestore the client of the process */
+export function createDatabase(
+  firestore: Firestore,
+  { counters, signal: requestSignal }: RequestContext,
+  timeouts: CallTimeouts = CALL_TIMEOUTS_MS,
+) {
+  const startCall = <T>(call: () => T): T => {
+    counters.firestoreCalls += 1;
+    return runOutsideDomain(call);
+  };
+  return {
     firestore,
 
     /**
@@ -38,34 +51,37 @@ export function createDatabase(firestore: Firestore, context: CallContext, timeo
      * whole timeout; what is left of them after one timeout ends by itself and, as reads, changes nothing.
      */
     async getAll<T extends DocumentReference[]>(...documents: T) {
-      context.callCount += 1;
-      const createError = () =>
-        Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${timeouts.read} ms`), {
-          code: status.DEADLINE_EXCEEDED,
-        });
-      const { signal, cancel } = createTimeout(timeouts.read, createError);
-      const read = () => runOutsideDomain(() => firestore.getAll(...documents));
+      const { signal, cancel } = createTimeout(timeouts.read, () => createDeadlineError(timeouts.read));
+      const read = () => startCall(() => firestore.getAll(...documents));
       return (await abortable(signal, read).finally(cancel)) as { [Index in keyof T]: DocumentSnapshot };
+    },
+
+    /** Streams the documents of a query until the signal of the request aborts. */
+    stream(query: Query): AsyncIterable<QueryDocumentSnapshot> {
+      const documents = startCall(() => query.stream() as unknown as Readable);
+      return addAbortSignal(requestSignal, documents) as AsyncIterable<QueryDocumentSnapshot>;
+    },
+
+    /** Counts the documents of a query. */
+    async count(query: Query): Promise<number> {
+      return (await startCall(() => query.count().get())).data().count;
     },
 
     /** Commits the added writes: all of them, or none if a precondition fails. */
     commit(addWrites: (writes: CommitWrites) => void): Promise<void> {
-      context.callCount += 1;
       // A transaction without reads is a single commit. The SDK would retry `WriteBatch.commit` for up to ten minutes, even
       // after the request has ended.
       const update = (writes: CommitWrites) => {
         addWrites(writes);
         return Promise.resolve();
       };
-      return runOutsideDomain(() => firestore.runTransaction(update, { maxAttempts: 1 }));
+      return startCall(() => firestore.runTransaction(update, { maxAttempts: 1 }));
     },
 
-    /** Replaces documents of one number each: all of them, or none. */
-    commitNumberDocuments(documents: NumberDocuments): Promise<void> {
-      context.callCount += 1;
-      return commitNumberDocuments(documents, timeouts.commit);
-    },
-  });
+    /** Replaces entries of one list: all of them, or none. */
+    commitPriceEntries: (batch: PriceEntryBatch): Promise<void> =>
+      startCall(() => commitPriceEntries(batch, timeouts.commit)),
+  };
 }
 
 /**

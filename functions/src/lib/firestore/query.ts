@@ -1,5 +1,5 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import type { CallContext } from '../call-context';
+import type { RequestContext } from '../request-context';
 import { CALL_TIMEOUTS_MS, getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { runOutsideDomain } from './node-domain';
@@ -20,7 +20,7 @@ const MAX_BATCH_BYTES = 1024 * 1024;
  * @throws the reason of the context's signal as soon as that aborts
  */
 export async function* streamQuery<T>(
-  context: CallContext,
+  context: RequestContext,
   query: QuerySpec,
   toRecord: (stored: StoredFields) => T,
 ): AsyncGenerator<[id: string, record: T][]> {
@@ -30,7 +30,7 @@ export async function* streamQuery<T>(
   let request = encodeRunQueryRequest(documentsPath, query);
   for (;;) {
     signal.throwIfAborted();
-    context.callCount += 1;
+    context.counters.firestoreCalls += 1;
     const prepared = prepareCall('RunQuery', request, CALL_TIMEOUTS_MS.query);
     const call = runOutsideDomain(() => client.makeServerStreamRequest(...prepared));
     const cancel = () => call.cancel();
@@ -45,7 +45,6 @@ export async function* streamQuery<T>(
           found.push([document.id, toRecord(document.fields)]);
           last = message;
         }
-        context.documentCount += found.length;
         if (found.length > 0) yield found;
       }
       return;

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { CallContext } from '../call-context';
+import type { RequestContext } from '../request-context';
 import { abortable } from '../clock';
 
 /**
@@ -39,7 +39,7 @@ const MAX_ELAPSED_MS = 60_000;
  * @param maxElapsedMs no try starts later than this after the first, by default 60 s; Infinity: until the signal aborts
  * @throws the last error
  */
-export async function retry<T>(fn: () => Promise<T>, context: CallContext, maxElapsedMs?: number): Promise<T> {
+export async function retry<T>(fn: () => Promise<T>, context: RequestContext, maxElapsedMs?: number): Promise<T> {
   const backoff = new Backoff(context, maxElapsedMs);
   for (;;) {
     try {
@@ -57,7 +57,7 @@ export class Backoff {
   readonly #retryUntil: number;
 
   constructor(
-    private readonly context: CallContext,
+    private readonly context: RequestContext,
     maxElapsedMs = MAX_ELAPSED_MS,
   ) {
     this.#retryUntil = context.clock.now() + maxElapsedMs;

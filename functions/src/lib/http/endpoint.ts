@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
-import { createCallContext, type CallContext } from '../call-context';
+import { createRequestContext, type RequestContext } from '../request-context';
 import { abortable, createTimeout } from '../clock';
 import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
@@ -45,7 +45,7 @@ interface Endpoint<Body> {
   timeoutMarginMs?: number;
   /** What a stopping instance does with a request: by default it may finish, as long as there is time. */
   onShutdown?: 'finish' | 'abort';
-  handler: (context: CallContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
+  handler: (context: RequestContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
 }
 
 /** What the function of an operation says of itself: tests, the API description and the client follow from it. */
@@ -55,7 +55,7 @@ interface Exchange {
   request: RequestWithRawBody;
   response: ServerResponse;
   /** Its signal aborts when the handler's time is up or the instance stops. */
-  context: CallContext;
+  context: RequestContext;
   requestId: string;
   /** What the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
@@ -85,7 +85,7 @@ async function handleRequest<Body>(
   const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
   const createReason = () => new Error('the time for the request is up');
   const { signal, cancel } = createTimeout(timeLimitMs, createReason, shutdown.steps[onShutdown].signal);
-  const context = createCallContext(signal);
+  const context = createRequestContext(signal);
   const requestId = resolveRequestId(request);
   const exchange: Exchange = { request, response, context, requestId, logFields: {} };
   response.setHeader('X-Request-Id', requestId);
@@ -109,8 +109,8 @@ async function handleRequest<Body>(
     // An error may come after the response has begun, or after the client has gone: the log has its own status.
     status: error === undefined ? response.statusCode : ERROR_DEFINITIONS[error.code].status,
     duration_ms: Math.round(performance.now() - startedAt),
-    firestore_calls: context.callCount,
-    count: result && (result.count ?? context.documentCount),
+    firestore_calls: context.counters.firestoreCalls,
+    count: result && (result.count ?? context.counters.records),
     replayed: result?.replayed,
     ...exchange.logFields,
     error,

@@ -1,17 +1,17 @@
 import type { OrdersByTeamRequest, SupplyOrdersInvoicesRequest } from '../schemas/requests';
 import type { Market, Order, NamedRecord, SupplyOrder } from '../schemas/responses';
-import { readCode, readInvoices, readText } from '../schemas/stored';
 import { collections, fields } from '../firestore/collections';
 import type { FieldFilter, QuerySpec, StoredFields } from '../firestore/messages';
 import { streamQuery } from '../firestore/query';
-import type { CallContext } from '../call-context';
+import type { RequestContext } from '../request-context';
+import { readCode, readInvoices, readText } from './stored-values';
 
 /**
  * Reads the records of the read operations. Reads only the fields of the response, in batches, so that memory does not
  * grow with the number of records. The stored fields are in docs/data-model.md.
  */
 
-export function readOrders(context: CallContext, request: OrdersByTeamRequest) {
+export function readOrders(context: RequestContext, request: OrdersByTeamRequest) {
   const { customerId, customerName, invoice, market, team } = fields.order;
   const shown = [customerId, customerName, invoice, market, team];
   const query = createTeamDateRangeQuery(collections.orders, fields.order, request, shown);
@@ -24,7 +24,7 @@ export function readOrders(context: CallContext, request: OrdersByTeamRequest) {
 }
 
 /** Reads the supply orders of a team within a date range, by creation time and id. */
-export function readSupplyOrders(context: CallContext, request: SupplyOrdersInvoicesRequest) {
+export function readSupplyOrders(context: RequestContext, request: SupplyOrdersInvoicesRequest) {
   const { invoices } = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
   return streamTeamQuery(context, request, query, (stored): SupplyOrder => ({
@@ -32,12 +32,12 @@ export function readSupplyOrders(context: CallContext, request: SupplyOrdersInvo
   }));
 }
 
-export const readWarehouses = (context: CallContext) =>
+export const readWarehouses = (context: RequestContext) =>
   readNamedRecords(context, collections.warehouses, fields.warehouse);
 
-export const readTeams = (context: CallContext) => readNamedRecords(context, collections.teams, fields.team);
+export const readTeams = (context: RequestContext) => readNamedRecords(context, collections.teams, fields.team);
 
-export const readMarkets = (context: CallContext) =>
+export const readMarkets = (context: RequestContext) =>
   streamQuery(context, { collection: collections.markets, fields: Object.values(fields.market) }, toMarket);
 
 export const toMarket = (stored: StoredFields): Market => ({
@@ -52,7 +52,7 @@ const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordField
   country_iso: getCode(stored, country),
 });
 
-const readNamedRecords = (context: CallContext, collection: string, field: NamedRecordFields) =>
+const readNamedRecords = (context: RequestContext, collection: string, field: NamedRecordFields) =>
   streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
 /** Ordered by creation time, so that one index serves the range and the order. @param shown fields to read */

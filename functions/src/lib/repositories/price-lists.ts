@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { CollectionReference, DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
-import type { PriceListInfo, ProductColumns } from '../schemas/add-price-lists';
-import { parseKeyRecord, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
+import { isDocumentId } from '../document-id';
+import type { PriceListInfo } from '../schemas/add-price-lists';
+import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
 import type { Database, CommitWrites } from '../firestore/database';
-import { getHashOrder } from '../firestore/spread';
 import { toMarket } from './organisation';
 
 /**
@@ -115,19 +115,6 @@ export interface EntryColumns {
   prices: Float64Array;
 }
 
-export type Entries = Record<ListKind, EntryColumns>;
-
-/** Returns the entries of both lists, in an order that spreads each batch over the collection. */
-export function toEntries(products: ProductColumns): Entries {
-  const order = getHashOrder(products.ids);
-  const ids = Array.from(order, (index) => products.ids[index] ?? '');
-  const toColumns = (first: number) => {
-    const prices = new Float64Array(ids.length).map((_, i) => products.prices[2 * (order[i] ?? 0) + first] ?? NaN);
-    return { ids, prices };
-  };
-  return { expected_forward_cost: toColumns(0), price_list: toColumns(1) };
-}
-
 /** Writes one batch of a list's entries, at most 500 (docs/api.md#behaviour-of-add-price-lists), in one commit. */
 export function writeEntryBatch(
   db: Database,
@@ -136,7 +123,15 @@ export function writeEntryBatch(
   { ids, prices }: EntryColumns,
 ): Promise<void> {
   const collection = entriesCollection(db, kind, creation).path;
-  return db.commitNumberDocuments({ collection, field: fields.entry[kind], ids, values: prices });
+  return db.commitPriceEntries({ collection, field: fields.entry[kind], ids, prices });
+}
+
+/** @throws Error for a record of a later version or another program; it names fields, never a value */
+function parseKeyRecord(stored: unknown): KeyRecord {
+  const result = keyRecordSchema.safeParse(stored);
+  if (result.success) return result.data;
+  const invalid = result.error.issues.map(({ path }) => path.join('.')).join(', ');
+  throw new Error(`the record of the key cannot be read as schema version 1, because of: ${invalid}`);
 }
 
 const toKeySnapshot = (document: DocumentSnapshot) => ({
@@ -151,7 +146,3 @@ const keyDocument = ({ firestore }: Database, boqListId: string) =>
 
 const requestDocument = ({ firestore }: Database, documentId: string) =>
   firestore.collection(collections.priceListRequests).doc(documentId);
-
-/** Whether Firestore could hold a document under this id; no other id matches a document. */
-export const isDocumentId = (id: string): boolean =>
-  !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id) && Buffer.byteLength(id) <= 1500;

@@ -1,11 +1,9 @@
-import { addAbortSignal, type Readable } from 'node:stream';
-import type { Query, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { collections, fields, subcollections } from '../firestore/collections';
 import type { Database } from '../firestore/database';
-import { runOutsideDomain } from '../firestore/node-domain';
 import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
-import { readText } from '../schemas/stored';
-import { entriesCollection, isDocumentId, listDocument, readKey, type ListKind } from './price-lists';
+import { isDocumentId } from '../document-id';
+import { entriesCollection, listDocument, readKey, type ListKind } from './price-lists';
+import { readText } from './stored-values';
 
 /** Reads what add price lists stored. Every function is one try and changes nothing. */
 
@@ -17,7 +15,7 @@ export async function readKeyRecords(
   const records: KeyRecord[] = [];
   const unreadable: string[] = [];
   const keys = db.firestore.collection(collections.priceListIdempotency).where('status', 'in', statuses);
-  for await (const document of streamDocuments(db, keys)) {
+  for await (const document of db.stream(keys)) {
     const parsed = keyRecordSchema.safeParse(document.data());
     if (parsed.success) records.push(parsed.data);
     else unreadable.push(document.ref.path);
@@ -51,7 +49,7 @@ async function findBoqListIds(db: Database, id: string): Promise<string[]> {
   const found = [request.get('info.boq_list_id'), key.get('boq_list_id')];
   for (const field of ['price_list_id', 'expected_forward_cost_id', 'request_id']) {
     if (found.some((boqListId) => typeof boqListId === 'string')) break;
-    for await (const match of streamDocuments(db, requests.where(field, '==', id).limit(MAX_MATCHES))) {
+    for await (const match of db.stream(requests.where(field, '==', id).limit(MAX_MATCHES))) {
       found.push(match.get('info.boq_list_id'));
     }
   }
@@ -62,7 +60,7 @@ async function findBoqListIds(db: Database, id: string): Promise<string[]> {
 export async function readPayloadChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
   const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
   const chunks: Buffer[] = [];
-  for await (const chunk of streamDocuments(db, request.collection(subcollections.payload))) {
+  for await (const chunk of db.stream(request.collection(subcollections.payload))) {
     const data: unknown = chunk.get('data');
     chunks.push(Buffer.isBuffer(data) ? data : Buffer.alloc(0));
   }
@@ -79,9 +77,9 @@ export interface ListProgress {
 export async function readListProgress(db: Database, kind: ListKind, creation: Creation): Promise<ListProgress> {
   const [[list], entries] = await Promise.all([
     db.getAll(listDocument(db, kind, creation)),
-    entriesCollection(db, kind, creation).count().get(),
+    db.count(entriesCollection(db, kind, creation)),
   ]);
-  return { status: readText(list.get('status')), entries: entries.data().count };
+  return { status: readText(list.get('status')), entries };
 }
 
 /** Streams the stored entries of a list: the product id, and the stored price as it is. */
@@ -91,12 +89,7 @@ export async function* streamStoredEntries(
   creation: Creation,
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
   const priceField = fields.entry[kind];
-  for await (const entry of streamDocuments(db, entriesCollection(db, kind, creation).select(priceField))) {
+  for await (const entry of db.stream(entriesCollection(db, kind, creation).select(priceField))) {
     yield [entry.id, entry.get(priceField)];
   }
 }
-
-const streamDocuments = ({ signal }: Database, query: Query) =>
-  runOutsideDomain(() =>
-    addAbortSignal(signal, query.stream() as unknown as Readable),
-  ) as AsyncIterable<QueryDocumentSnapshot>;

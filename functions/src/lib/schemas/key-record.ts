@@ -60,7 +60,7 @@ const progressSchema = z.object({
   measured_at: time,
 });
 
-/** All but `error` may be gone when the attempt is resumed. */
+/** All but `error` are transient: the cause may be gone when the attempt is resumed. */
 const failureCauseSchema = z.enum(['lease_expired', 'stopped', 'timeout', 'unavailable', 'error']);
 
 export const keyRecordSchema = attemptSchema.extend({
@@ -89,14 +89,3 @@ export type OperatorAction = z.output<typeof operatorActionSchema>;
 export type Progress = z.output<typeof progressSchema>;
 export type FailureCause = z.output<typeof failureCauseSchema>;
 export type KeyRecord = z.output<typeof keyRecordSchema>;
-
-/** Whether an attempt that failed for this cause may succeed when it is resumed without a person. */
-export const isPassingCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
-
-/** @throws Error for a record of a later version or another program; it names fields, never a value */
-export function parseKeyRecord(stored: unknown): KeyRecord {
-  const result = keyRecordSchema.safeParse(stored);
-  if (result.success) return result.data;
-  const fields = result.error.issues.map(({ path }) => path.join('.')).join(', ');
-  throw new Error(`the record of the key cannot be read as schema version 1, because of: ${fields}`);
-}

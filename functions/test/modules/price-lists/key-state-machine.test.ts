@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { LEASE_DURATION_MS as LEASE_MS } from '../../../src/lib/runtime-options';
 import { keyRecordSchema, type Attempt, type KeyRecord } from '../../../src/lib/schemas/key-record';
-import { LEASE_EXPIRED, transition, type KeyCaller, type KeyEvent } from '../../../src/price-lists/key-state-machine';
+import {
+  LEASE_EXPIRED,
+  transition,
+  type CallerIdentity,
+  type KeyEvent,
+} from '../../../src/price-lists/key-state-machine';
 
 const MAX_RESUMES = 2;
-const INFO = { boq_list_id: 'boq-1', market_id: 'market-1', currency_iso: 'USD', date: '06/2026', name: 'prices' };
 
 /** An event of a key after a while, perhaps of the attempt that holds it. */
 interface Step {
@@ -28,7 +32,15 @@ function toAttempt(
   return { owner, fingerprint, document_id, ...rest, ...times };
 }
 
-const KINDS: KeyEvent['kind'][] = ['submitted', 'renewed', 'completed', 'failed', 'inspected', 'resumed', 'released'];
+const KINDS: KeyEvent['kind'][] = [
+  'submitted',
+  'renewed',
+  'completed',
+  'failed',
+  'leaseChecked',
+  'resumed',
+  'released',
+];
 
 const events: fc.Arbitrary<Step['createEvent']> = fc
   .record({
@@ -46,17 +58,17 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
     const decision = { document_id, by: 'operator', reason: 'checked' };
     switch (kind) {
       case 'submitted':
-        return { kind, info: INFO, attempt, isComplete };
+        return { kind, boqListId: 'boq-1', attempt, response: isComplete ? 'response' : null };
       case 'renewed': {
         const progress = { entries_written: 1, entries_total: 2, started_at: now - 10 };
         return { kind, attempt, progress };
       }
       case 'completed':
-        return { kind, attempt, info: INFO };
+        return { kind, attempt, response: 'response', completedAt: now };
       case 'failed':
         return { kind, attempt, reason: 'Firestore returned an error', cause };
-      case 'inspected':
-        return { kind, attempt };
+      case 'leaseChecked':
+        return { kind, caller: isAutomatic ? null : attempt };
       case 'resumed': {
         const maxResumes = isAutomatic ? MAX_RESUMES : null;
         return { kind, attempt: { owner: `${owner}-resumed` }, maxResumes, ...decision };
@@ -109,7 +121,10 @@ const isExpired = (record: KeyRecord | undefined, now: number) =>
   record?.status === 'processing' && now >= record.lease_expires_at;
 
 /** What is known of the sender's attempt; a release has none. */
-const getCaller = (event: KeyEvent): KeyCaller => ('attempt' in event ? event.attempt : {});
+function getCaller(event: KeyEvent): CallerIdentity {
+  if (event.kind === 'leaseChecked') return event.caller ?? {};
+  return 'attempt' in event ? event.attempt : {};
+}
 
 const isBySender = (record: KeyRecord | undefined, event: KeyEvent) =>
   record?.status === 'processing' && record.owner === getCaller(event).owner;
@@ -132,10 +147,10 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
     [before, ...(before?.history ?? [])].some((each) => each?.document_id === event.attempt.document_id);
   switch (`${status} ${event.kind}` as const) {
     case 'none submitted':
-      return event.kind === 'submitted' && event.isComplete ? 'completed' : 'processing';
+      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
     case 'released submitted':
       if (wasClaimed) return 'released';
-      return event.kind === 'submitted' && event.isComplete ? 'completed' : 'processing';
+      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
     case 'processing completed':
       return isOwner ? 'completed' : 'processing';
     case 'processing failed':
@@ -269,7 +284,7 @@ describe('an outcome', () => {
     always(({ after, outcome, now }) => {
       if (outcome.kind !== 'available') return;
       const attempt = toAttempt({ owner: 'fresh', fingerprint: 'any', document_id: 'fresh' }, now);
-      const event = { kind: 'submitted', info: INFO, attempt, isComplete: false } as const;
+      const event = { kind: 'submitted', boqListId: 'boq-1', attempt, response: null } as const;
       const claimed = transition(after, event, now);
       expect(claimed.outcome).toEqual({ kind: 'owned', record: claimed.record });
     }));

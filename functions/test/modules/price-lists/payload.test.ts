@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { parseText } from '../../../src/lib/json/body-parser';
-import { createPriceListParser } from '../../../src/lib/schemas/add-price-lists';
+import { createPriceListParser } from '../../../src/price-lists/submission-parser';
 import {
   MAX_CHUNK_BYTES,
   computeFingerprint as fingerprint,

@@ -7,7 +7,7 @@ import {
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
 import { v1 } from 'firebase-admin/firestore';
-import { createCallContext } from '../../../../src/lib/call-context';
+import { createRequestContext } from '../../../../src/lib/request-context';
 import { streamQuery } from '../../../../src/lib/firestore/query';
 import { ManualClock } from '../../../support/clock';
 import { useFirestoreEmulator } from '../../../support/firestore';
@@ -64,7 +64,7 @@ const found = (i: number) => ({
 
 const fail = (call: Call, code: status) => void call.emit('error', { code, details: 'injected' });
 
-const db = () => createCallContext(new AbortController().signal);
+const db = () => createRequestContext(new AbortController().signal);
 
 async function read(context = db()): Promise<string[]> {
   const ids: string[] = [];
@@ -163,5 +163,5 @@ test('fails after a minute of errors, counted from the last document', async () 
   const reached = clock.slept.slice(0, 9).reduce((sum, ms) => sum + ms);
   expect(clock.now() - reached).toBeGreaterThan(52_000);
   expect(clock.now() - reached).toBeLessThanOrEqual(60_000);
-  expect(context.callCount).toBe(calls.length);
+  expect(context.counters.firestoreCalls).toBe(calls.length);
 });

@@ -1,7 +1,7 @@
 import { Firestore } from 'firebase-admin/firestore';
 import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
-import { createCallContext, type CallContext } from '../../../../src/lib/call-context';
+import { createRequestContext, type RequestContext } from '../../../../src/lib/request-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { useFirestoreEmulator } from '../../../support/firestore';
 import { writeRecords } from '../../../support/stored';
@@ -39,9 +39,9 @@ afterAll(async () => {
   await firestore.close();
 });
 
-const open = (signal = new AbortController().signal): CallContext => createCallContext(signal);
+const open = (signal = new AbortController().signal): RequestContext => createRequestContext(signal);
 
-async function idsOf(db: CallContext, selected: QuerySpec): Promise<string[]> {
+async function idsOf(db: RequestContext, selected: QuerySpec): Promise<string[]> {
   const found: string[] = [];
   for await (const batch of streamQuery(db, selected, () => null)) found.push(...batch.map(([id]) => id));
   return found;
@@ -53,7 +53,7 @@ test('reads documents in order with the selected fields, in one call', async () 
   const [first] = (await streamQuery(db, selection, (stored) => stored).next()).value as unknown[];
   const fields = { created_at: undefined, customer_data: { customer_id: 'customer of order-0000' } };
   expect(first).toEqual(['order-0000', fields]);
-  expect(db.callCount).toBe(2);
+  expect(db.counters.firestoreCalls).toBe(2);
 });
 
 describe('continues after the last document', () => {
@@ -67,7 +67,7 @@ describe('continues after the last document', () => {
     firestore.faults.inject({ rpc: 'RunQuery', when: { messages }, action: { kind: 'error', code } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
-    expect(db.callCount).toBe(2);
+    expect(db.counters.firestoreCalls).toBe(2);
   });
 
   test('after a lost connection', async () => {
@@ -80,7 +80,7 @@ describe('continues after the last document', () => {
     firestore.faults.inject({ ...often, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
-    expect(db.callCount).toBe(9);
+    expect(db.counters.firestoreCalls).toBe(9);
   });
 
   test('returns the versions of the first call, despite writes in between', async () => {
@@ -95,7 +95,7 @@ describe('continues after the last document', () => {
     firestore.faults.inject({ rpc: 'RunQuery', when, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const db = open();
     expect(await idsOf(db, selection)).toEqual(ids);
-    expect(db.callCount).toBe(2);
+    expect(db.counters.firestoreCalls).toBe(2);
     const kept = ids.filter((id) => id !== early.id && id !== late.id);
     expect(await idsOf(open(), selection)).toEqual([...kept, 'added']);
     await sdk.doc('orders/added').delete();
@@ -120,7 +120,7 @@ test('throws a permanent error at once', async () => {
   firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   const db = open();
   await expect(idsOf(db, selection)).rejects.toMatchObject({ code: 7 });
-  expect(db.callCount).toBe(1);
+  expect(db.counters.firestoreCalls).toBe(1);
 });
 
 test('ends with the signal, even while nothing arrives', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createCallContext, type CallContext } from '../../../../src/lib/call-context';
+import { createRequestContext, type RequestContext } from '../../../../src/lib/request-context';
 import { retry } from '../../../../src/lib/firestore/retry';
 import type { Clock } from '../../../../src/lib/clock';
 import { ManualClock } from '../../../support/clock';
@@ -11,7 +11,7 @@ const CONFLICT = [6, 9];
 const PERMANENT = [3, 5, 7, 11, 12, 15, undefined];
 const RESOURCE_EXHAUSTED = 8;
 
-const createContext = (clock: Clock, signal = NEVER) => ({ ...createCallContext(signal), clock, random: () => 0 });
+const createContext = (clock: Clock, signal = NEVER) => ({ ...createRequestContext(signal), clock, random: () => 0 });
 
 const createError = (code: number | undefined) =>
   Object.assign(new Error(`code ${code ?? 'none'}`), code === undefined ? {} : { code });
@@ -19,7 +19,7 @@ const createError = (code: number | undefined) =>
 /** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
 async function retryFailing(
   codes: readonly (number | undefined)[],
-  { tryMs = 0, maxElapsedMs, ...context }: Partial<CallContext> & { tryMs?: number; maxElapsedMs?: number } = {},
+  { tryMs = 0, maxElapsedMs, ...context }: Partial<RequestContext> & { tryMs?: number; maxElapsedMs?: number } = {},
 ) {
   const clock = new ManualClock(1_000);
   let tries = 0;

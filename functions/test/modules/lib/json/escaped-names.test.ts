@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
 import { parseText, type BodyParser } from '../../../../src/lib/json/body-parser';
 import { parseJson } from '../../../../src/lib/json/parse';
-import { createPriceListParser } from '../../../../src/lib/schemas/add-price-lists';
 import {
   defineReadBody,
   ordersByTeamRequestSchema,
   supplyOrdersInvoicesRequestSchema,
 } from '../../../../src/lib/schemas/requests';
+import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 
 /**
  * V8 may take an escaped member name for another one that it has parsed in the same place of an object before

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
 import { parseText } from '../../../../src/lib/json/body-parser';
-import { addPriceListsRequestSchema, createPriceListParser } from '../../../../src/lib/schemas/add-price-lists';
+import { addPriceListsRequestSchema } from '../../../../src/lib/schemas/add-price-lists';
+import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 import { createPriceListBody, toProductEntries } from '../../../support/submissions';
 
 /** Any number that JSON can hold, and what is no number, each of it often. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Firestore } from 'firebase-admin/firestore';
-import { commitNumberDocuments } from '../../../../src/lib/firestore/bulk-commit';
+import { commitPriceEntries } from '../../../../src/lib/firestore/price-entry-batch';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
@@ -23,12 +23,12 @@ afterAll(async () => {
 });
 
 const set = (numbers: readonly (readonly [id: string, value: number])[]) =>
-  commitNumberDocuments(
+  commitPriceEntries(
     {
       collection: COLLECTION,
       field: 'price',
       ids: numbers.map(([id]) => id),
-      values: Float64Array.from(numbers, ([, value]) => value),
+      prices: Float64Array.from(numbers, ([, value]) => value),
     },
     10_000,
   );

@@ -1,5 +1,5 @@
-import { createCallContext } from '../../../../src/lib/call-context';
-import { Pace } from '../../../../src/lib/firestore/pace';
+import { createRequestContext } from '../../../../src/lib/request-context';
+import { AdaptiveThrottle } from '../../../../src/lib/firestore/adaptive-throttle';
 import { ManualClock } from '../../../support/clock';
 
 const NEVER = new AbortController().signal;
@@ -9,19 +9,19 @@ const outage = Object.assign(new Error('UNAVAILABLE'), { code: 14 });
 /** Makes calls that end as given, undefined for success. @returns the pause before each of them, in ms */
 async function getPauses(outcomes: readonly (Error | undefined)[]): Promise<number[]> {
   const clock = new ManualClock(0);
-  const pace = new Pace({ ...createCallContext(NEVER), clock });
+  const throttle = new AdaptiveThrottle({ ...createRequestContext(NEVER), clock });
   const pauses: number[] = [];
   for (const error of outcomes) {
     const start = clock.now();
     const call = () => (error === undefined ? Promise.resolve('done') : Promise.reject(error));
-    const outcome = await pace.call(call).catch((cause: unknown) => cause);
+    const outcome = await throttle.call(call).catch((cause: unknown) => cause);
     expect(outcome).toBe(error ?? 'done');
     pauses.push(clock.now() - start);
   }
   return pauses;
 }
 
-describe('a pace', () => {
+describe('an adaptive throttle', () => {
   test('has no pauses while there is no overload', async () => {
     expect(await getPauses([undefined, outage, undefined])).toEqual([0, 0, 0]);
   });

@@ -2,34 +2,35 @@ import { getConnection } from './connection';
 import { Request } from './generated/request';
 import { runOutsideDomain } from './node-domain';
 
-/** Documents of one collection with one field, which holds a number. */
-export interface NumberDocuments {
+/** Entries of one list that one commit writes. */
+export interface PriceEntryBatch {
   /** Path of the collection. */
   collection: string;
+  /** Holds the price. */
   field: string;
   ids: readonly string[];
-  /** The numbers in the order of the ids: finite and non-negative. */
-  values: Float64Array;
+  /** In the order of the ids: finite and non-negative. */
+  prices: Float64Array;
 }
 
 /**
- * Replaces the documents, all of them or none, in one try of one call.
+ * Replaces the entries, all of them or none, in one try of one call.
  *
  * @throws gRPC error; `DEADLINE_EXCEEDED` after `timeoutMs`
  */
-export async function commitNumberDocuments(
-  { collection, field, ids, values }: NumberDocuments,
+export async function commitPriceEntries(
+  { collection, field, ids, prices }: PriceEntryBatch,
   timeoutMs: number,
 ): Promise<void> {
   const { client, databasePath, documentsPath, prepareCall } = await getConnection();
   const writes = ids.map((id, i): Request.IWrite => {
-    const value = values[i] ?? NaN;
+    const price = prices[i] ?? NaN;
     const name = `${documentsPath}/${collection}/${id}`;
     // Like the SDK: safe integers are stored as integers, all other numbers as doubles.
     return {
       update: {
         name,
-        fields: { [field]: Number.isSafeInteger(value) ? { integerValue: value } : { doubleValue: value } },
+        fields: { [field]: Number.isSafeInteger(price) ? { integerValue: price } : { doubleValue: price } },
       },
     };
   });

@@ -1,4 +1,4 @@
-import type { CallContext } from '../call-context';
+import type { RequestContext } from '../request-context';
 import { isOverload } from './retry';
 
 const INITIAL_PAUSE_MS = 100;
@@ -12,10 +12,10 @@ const MIN_PAUSE_MS = 10;
  * Slows down calls that Firestore rejects as too many (RESOURCE_EXHAUSTED): each such error doubles the pause before every
  * further call, and each success shortens it by a tenth.
  */
-export class Pace {
+export class AdaptiveThrottle {
   #pauseMs = 0;
 
-  constructor(private readonly context: CallContext) {}
+  constructor(private readonly context: RequestContext) {}
 
   /** Calls `fn` after the current pause. */
   async call<T>(fn: () => Promise<T>): Promise<T> {

@@ -1,0 +1,18 @@
+/** The rules of Firestore for the id of a document. */
+
+/** Maximum UTF-8 length of an id. */
+export const MAX_DOCUMENT_ID_BYTES = 1500;
+
+type DocumentIdProblem = 'empty' | 'slash' | 'dots' | 'reserved' | 'too_long';
+
+/** @returns which rule an id breaks; undefined for a valid id */
+export function findDocumentIdProblem(id: string): DocumentIdProblem | undefined {
+  if (id === '') return 'empty';
+  if (id.includes('/')) return 'slash';
+  if (id === '.' || id === '..') return 'dots';
+  if (id.length >= 4 && id.startsWith('__') && id.endsWith('__')) return 'reserved';
+  return Buffer.byteLength(id) > MAX_DOCUMENT_ID_BYTES ? 'too_long' : undefined;
+}
+
+/** Whether Firestore could hold a document under this id; no other id matches a document. */
+export const isDocumentId = (id: string): boolean => findDocumentIdProblem(id) === undefined;

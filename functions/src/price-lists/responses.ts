@@ -1,0 +1,56 @@
+import { ApiError } from '../lib/errors';
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
+import type { Attempt } from '../lib/schemas/key-record';
+import type { AddPriceListsResponse } from '../lib/schemas/responses';
+import type { KeyOutcome } from './key-state-machine';
+import { createListDocuments } from './list-documents';
+
+/** The responses of add price lists: the body of a success, and the error for every other outcome. */
+
+type AnsweredAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
+
+/** Creates the success response of an attempt. Every identical request gets these bytes. */
+export function createSuccessResponse(attempt: AnsweredAttempt, info: PriceListInfo, completedAt: number): string {
+  const { creation, market_id, products_count, document_id } = attempt;
+  const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
+  const toText = (response: AddPriceListsResponse) => JSON.stringify(response);
+  if (creation === null) return toText({ ...stored, market: null, expected_forward_cost: null, price_list: null });
+  const { expected_forward_cost, price_list } = createListDocuments(attempt, creation, info, 'ready', completedAt);
+  return toText({
+    ...stored,
+    market: { id: market_id, name: creation.market_name, iso: creation.market_iso },
+    expected_forward_cost: { id: creation.expected_forward_cost_id, ...expected_forward_cost },
+    price_list: { id: creation.price_list_id, ...price_list },
+  });
+}
+
+/** The stored response, of this request's attempt or of an earlier one for an identical request. */
+export interface CreationResult {
+  response: string;
+  replayed: boolean;
+}
+
+/**
+ * Converts what became of a key to the response of a request for it.
+ *
+ * @param cause the error for which the request's own attempt was not completed
+ * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed
+ */
+export function toCreationResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
+  switch (outcome.kind) {
+    case 'completed':
+      return { response: outcome.response, replayed: !outcome.isOwn };
+    case 'payload_mismatch':
+      throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
+    case 'blocked': {
+      if (outcome.retryAfterMs === null) throw new ApiError('review_required', 'the key requires review', { cause });
+      const headers = { 'Retry-After': String(Math.ceil(outcome.retryAfterMs / 1000)) };
+      throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, headers });
+    }
+    case 'available':
+      throw new ApiError('review_required', 'an operator released the key meanwhile', { cause });
+    case 'failed':
+    case 'owned':
+      throw new ApiError('creation_failed', 'the attempt failed', { cause });
+  }
+}

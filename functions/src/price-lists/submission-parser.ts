@@ -1,0 +1,148 @@
+import { MAX_DOCUMENT_ID_BYTES } from '../lib/document-id';
+import { ValidationError, type FieldError } from '../lib/errors';
+import type { BodyParser } from '../lib/json/body-parser';
+import { StreamingJsonParser, type MemberHandler } from '../lib/json/streaming-parser';
+import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../lib/payload-limits';
+import {
+  infoSchema,
+  productPricesSchema,
+  validateProductId,
+  type PriceListInfo,
+  type ProductPrices,
+} from '../lib/schemas/add-price-lists';
+import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/requests';
+
+/**
+ * Parses a price list while its body streams in, product by product, so rejecting 100,000 invalid products costs no more
+ * than accepting valid ones, and the products take less memory than the body has bytes.
+ */
+
+/** Maximum number of field errors in a response; validation stops there. */
+export const MAX_FIELD_ERRORS = 100;
+
+/** A validated request body; equal submissions have the same canonical JSON. */
+export interface PriceListSubmission {
+  info: PriceListInfo;
+  products: ProductColumns;
+}
+
+/** Products in code-unit order of their ids, each id once. The prices are in the order of the ids. */
+export interface ProductColumns {
+  readonly ids: readonly string[];
+  readonly expectedForwardCostPrices: Float64Array;
+  readonly priceListPrices: Float64Array;
+}
+
+/** @returns a parser that returns the submission or throws a {@link ValidationError} with at most 100 field errors */
+export function createPriceListParser(): BodyParser<PriceListSubmission> {
+  let products = new ProductsValidator();
+  const json = new StreamingJsonParser({
+    streamedMember: 'products',
+    envelopeLimit: OUTSIDE_PRODUCTS_LIMIT,
+    memberLimit: PRODUCT_LIMIT,
+    createHandler: () => (products = new ProductsValidator()),
+  });
+  return { write: (text) => json.write(text), end: () => toSubmission(json.end(), products) };
+}
+
+function toSubmission(body: unknown, products: ProductsValidator): PriceListSubmission {
+  if (!isObject(body))
+    throw new ValidationError([{ path: 'body', message: expectedError('an object').error({ input: body }) }]);
+  const infoResult = infoSchema.safeParse(body['info']);
+  const errors = infoResult.success ? [] : toFieldErrors(infoResult.error, ['info']);
+  errors.push(...products.getErrors(body['products']));
+  if (!infoResult.success || errors.length > 0) {
+    throw new ValidationError(errors.slice(0, MAX_FIELD_ERRORS), errors.length < MAX_FIELD_ERRORS);
+  }
+  return { info: infoResult.data, products: products.releaseProducts() };
+}
+
+/** Validates products one by one as they arrive. */
+class ProductsValidator implements MemberHandler {
+  #ids: string[] = [];
+  readonly #expectedForwardCostPrices = new GrowingColumn();
+  readonly #priceListPrices = new GrowingColumn();
+  readonly #errors: FieldError[] = [];
+
+  onMember(id: string, value: unknown): void {
+    if (this.#errors.length >= MAX_FIELD_ERRORS) return;
+    const idError = validateProductId(id);
+    if (idError !== undefined) this.#errors.push({ path: `products.${truncateId(id)}`, message: idError });
+    const prices = isPlainPrices(value) ? value : this.#validatePrices(id, value);
+    if (prices === undefined) return;
+    this.#ids.push(id);
+    this.#expectedForwardCostPrices.push(prices.expected_forward_cost_price);
+    this.#priceListPrices.push(prices.price_list_price);
+  }
+
+  #validatePrices(id: string, value: unknown): ProductPrices | undefined {
+    const prices = productPricesSchema.safeParse(value);
+    if (!prices.success) this.#errors.push(...toFieldErrors(prices.error, ['products', truncateId(id)]));
+    return prices.data;
+  }
+
+  /** @param products the parsed member `products`; empty if it was an object, since its members were streamed */
+  getErrors(products: unknown): FieldError[] {
+    const reject = (message: string) => [{ path: 'products', message }];
+    if (!isObject(products))
+      return reject(`Expected an object of product identifiers to prices, received ${describeReceived(products)}`);
+    if (this.#errors.length > 0) return this.#errors;
+    return this.#ids.length === 0 ? reject('Expected at least one product') : [];
+  }
+
+  /**
+   * Returns the products in code-unit order of their ids, the last one of each id, and drops its own copy: this object
+   * lives as long as the request.
+   */
+  releaseProducts(): ProductColumns {
+    const ids = this.#ids;
+    this.#ids = [];
+    const id = (place: number) => ids[place] ?? '';
+    const places = new Uint32Array(ids.length)
+      .map((_, place) => place)
+      .sort((a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : a - b))
+      .filter((place, i, sorted) => id(place) !== id(sorted[i + 1] ?? ids.length));
+    return {
+      ids: Array.from(places, id),
+      expectedForwardCostPrices: this.#expectedForwardCostPrices.release(places),
+      priceListPrices: this.#priceListPrices.release(places),
+    };
+  }
+}
+
+/** Numbers without a known end: the memory is doubled when it is full. */
+class GrowingColumn {
+  #values = new Float64Array(1);
+  #length = 0;
+
+  push(value: number): void {
+    const { buffer, byteLength, length } = this.#values;
+    if (this.#length === length) this.#values = new Float64Array(buffer.transfer(2 * byteLength));
+    this.#values[this.#length] = value;
+    this.#length += 1;
+  }
+
+  /** Returns the values at these places, in their order, and drops its own copy. */
+  release(places: Uint32Array): Float64Array {
+    const values = this.#values;
+    this.#values = new Float64Array(1);
+    this.#length = 0;
+    return new Float64Array(places.length).map((_, i) => values[places[i] ?? 0] ?? NaN);
+  }
+}
+
+/**
+ * Fast path for nearly all products: true only if {@link productPricesSchema} accepts the value and leaves its prices
+ * unchanged. zod takes ten times as long.
+ */
+const isPlainPrices = (value: unknown): value is ProductPrices =>
+  isObject(value) && isPlainPrice(value['price_list_price']) && isPlainPrice(value['expected_forward_cost_price']);
+
+const isPlainPrice = (value: unknown): boolean =>
+  typeof value === 'number' && (value > 0 || Object.is(value, 0)) && value < Infinity;
+
+/** The id as shown in an error path, truncated if it is longer than an id can be. */
+const truncateId = (id: string) => (id.length > MAX_DOCUMENT_ID_BYTES ? `${id.slice(0, 100)}…` : id);
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
