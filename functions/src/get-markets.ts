@@ -6,5 +6,5 @@ import { listOptions } from './lib/runtime-options';
 export const getMarkets = defineEndpoint({
   name: 'getMarkets',
   runtimeOptions: listOptions,
-  handler: (context) => ({ body: streamRecordMap('markets', readMarkets(context)) }),
+  handler: (context) => ({ body: streamRecordMap('markets', readMarkets(context), context.counters) }),
 });

@@ -6,5 +6,5 @@ import { listOptions } from './lib/runtime-options';
 export const getTeams = defineEndpoint({
   name: 'getTeams',
   runtimeOptions: listOptions,
-  handler: (context) => ({ body: streamRecordMap('teams', readTeams(context)) }),
+  handler: (context) => ({ body: streamRecordMap('teams', readTeams(context), context.counters) }),
 });

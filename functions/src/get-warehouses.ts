@@ -7,5 +7,5 @@ export const getWarehouses = defineEndpoint({
   name: 'getWarehouses',
   runtimeOptions: listOptions,
   cors: true,
-  handler: (context) => ({ body: streamRecordMap('warehouses', readWarehouses(context)) }),
+  handler: (context) => ({ body: streamRecordMap('warehouses', readWarehouses(context), context.counters) }),
 });

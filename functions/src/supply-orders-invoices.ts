@@ -1,7 +1,8 @@
 import { defineEndpoint } from './lib/http/endpoint';
 import { streamRecordArray } from './lib/http/list-response';
+import { defineReadBody } from './lib/http/read-body';
 import { readSupplyOrders } from './lib/repositories/organisation';
-import { defineReadBody, supplyOrdersInvoicesRequestSchema } from './lib/schemas/requests';
+import { supplyOrdersInvoicesRequestSchema } from './lib/schemas/requests';
 import { rangeOptions } from './lib/runtime-options';
 
 export const supplyOrdersInvoices = defineEndpoint({
@@ -9,6 +10,6 @@ export const supplyOrdersInvoices = defineEndpoint({
   runtimeOptions: rangeOptions,
   body: defineReadBody(supplyOrdersInvoicesRequestSchema),
   handler: (context, request) => ({
-    body: streamRecordArray('supply_orders', readSupplyOrders(context, request)),
+    body: streamRecordArray('supply_orders', readSupplyOrders(context, request), context.counters),
   }),
 });

@@ -76,7 +76,7 @@ const UNSEARCHABLE_TEXT_BYTES = 1500;
 
 /** Streams a query for a team's records. A team id that Firestore cannot search for matches none, without a call. */
 const streamTeamQuery = <T>(
-  context: CallContext,
+  context: RequestContext,
   { team_id }: { team_id: string },
   query: QuerySpec,
   toRecord: (stored: StoredFields) => T,

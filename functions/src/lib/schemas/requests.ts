@@ -1,7 +1,5 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
-import { createJsonParser } from '../json/body-parser';
-import { READ_BODY_LIMITS } from '../payload-limits';
 
 /**
  * Request bodies of the two range reads, and the rules that all bodies share. Unknown fields are ignored; strings are
@@ -85,12 +83,6 @@ export const supplyOrdersInvoicesRequestSchema = teamDateRangeSchema
   })
   .meta({ id: 'SupplyOrdersInvoicesRequest' });
 export type SupplyOrdersInvoicesRequest = z.output<typeof supplyOrdersInvoicesRequestSchema>;
-
-/** The body of a read, as its endpoint takes it. */
-export const defineReadBody = <Schema extends z.ZodType>(schema: Schema) => ({
-  ...READ_BODY_LIMITS,
-  createParser: () => createJsonParser((body) => validate(schema, body)),
-});
 
 /** Returns the parsed body. @throws ValidationError with all field errors */
 export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {

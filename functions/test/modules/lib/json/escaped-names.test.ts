@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
+import { defineReadBody } from '../../../../src/lib/http/read-body';
 import { parseText, type BodyParser } from '../../../../src/lib/json/body-parser';
 import { parseJson } from '../../../../src/lib/json/parse';
-import {
-  defineReadBody,
-  ordersByTeamRequestSchema,
-  supplyOrdersInvoicesRequestSchema,
-} from '../../../../src/lib/schemas/requests';
+import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 
 /**
