@@ -195,6 +195,7 @@ describe('against a stub', () => {
       respond(408, '', now),
       respond(429, 'Rate exceeded.', now),
       respond(503, '<html>', { 'Retry-After': new Date(0).toUTCString() }),
+      respond(500, '{"error":"Price lists could not be created; the request requires review"}', now),
       respond(500, '{"error":"Internal error"}', now),
       respond(500, '<html>', now),
       respond(200, '<html>', now),
@@ -206,10 +207,10 @@ describe('against a stub', () => {
     });
     stub.close();
     expect(value).toEqual({ success: true });
-    expect(stub.bodies.map(String)).toEqual(Array(9).fill(JSON.stringify(ONE_PRODUCT)));
+    expect(stub.bodies.map(String)).toEqual(Array(10).fill(JSON.stringify(ONE_PRODUCT)));
     expect(retries.map(({ retry, delayMs }) => [retry, delayMs])).toEqual([
       [1, 1000],
-      ...[2, 3, 4, 5, 6, 7, 8].map((retry) => [retry, 0]),
+      ...[2, 3, 4, 5, 6, 7, 8, 9].map((retry) => [retry, 0]),
     ]);
     expect(retries.map(({ reason }) => reason.slice(0, 12))).toEqual([
       ...[
@@ -218,6 +219,7 @@ describe('against a stub', () => {
         '408 ',
         '429 Rate exc',
         '503 <html>',
+        '500 {"error"',
         '500 {"error"',
         '500 <html>',
         '200 <html>',
@@ -269,6 +271,7 @@ describe('against a stub', () => {
 
   test.each([
     [409, '{"error":"Request is already being processed or requires review"}'],
+    [500, '{"error":"Price lists could not be created; the request requires review"}'],
     [500, '{"error":"API key is not configured"}'],
     [404, '<html>'],
   ])('does not retry %d %s', async (status, text) => {

@@ -110,6 +110,11 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
       /409/,
       0,
     ],
+    [
+      respond(500, '{"error":"Price lists could not be created; the request requires review"}', { 'Retry-After': '0' }),
+      /500/,
+      0,
+    ],
     [respond(500, '{"error":"Internal error"}'), /500 Internal error/, 30],
     [respond(500, '<html>error</html>'), /500, but not with a response of the service/, 30],
     [respond(200, '<html>Sign in</html>'), /200, but not with a response of the service/, 30],

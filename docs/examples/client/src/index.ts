@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { operations as Api } from './api.js';
 import { operations } from './operations.js';
+import { getDelayMs, judgeResponse, type HttpResponse } from './retry.js';
 
 /** A typed client of the service. `npm run openapi` generates its types and operations from the service's code. */
 
@@ -113,12 +114,6 @@ interface RequestOptions extends ClientOptions, CallOptions {
   body?: unknown;
 }
 
-interface HttpResponse {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  text: string;
-}
-
 type CallResult =
   | { kind: 'success'; body: unknown }
   | { kind: 'failure'; error: HttpError }
@@ -132,11 +127,11 @@ async function callWithRetries(operation: OperationName, options: RequestOptions
   const { retryForMs = timeoutMs * 1.5, requestTimeoutMs = timeoutMs + 60_000, onRetry = logRetry, signal } = options;
   const encoded = await encodeBody(options.body);
   const retryUntil = Date.now() + retryForMs;
-  for (let tries = 1, delayMs = 1000; ; tries++, delayMs = Math.min(delayMs * 2, 30_000)) {
+  for (let tries = 1; ; tries++) {
     const result = await sendOnce(operation, encoded, { ...options, requestTimeoutMs });
     if (result.kind === 'success') return result.body;
     if (result.kind === 'failure') throw result.error;
-    const { reason, error, afterMs = delayMs } = result;
+    const { reason, error, afterMs = getDelayMs(tries) } = result;
     if (Date.now() + afterMs > retryUntil) throw new RetriesExhaustedError(tries, reason, error);
     onRetry({ operation, retry: tries, reason, delayMs: afterMs });
     await sleep(afterMs, undefined, { signal });
@@ -206,37 +201,14 @@ function request(url: URL, body: Buffer | undefined, options: HttpRequestOptions
   });
 }
 
-/** Statuses of transient errors, of the service and of the platform in front of it. */
-const TRANSIENT_STATUSES = [408, 429, 502, 503, 504];
+function toResult(response: HttpResponse): CallResult {
+  const judgement = judgeResponse(response);
+  if (judgement.kind === 'success') return judgement;
 
-function toResult({ status, headers, text }: HttpResponse): CallResult {
-  const body = parseObject(text);
-  if (status === 200 && body !== undefined) return { kind: 'success', body };
-
+  const { status, headers } = response;
   const requestId = headers['x-request-id'];
-  const error = new HttpError(status, body ?? text, typeof requestId === 'string' ? requestId : undefined);
-  const retryAfter = headers['retry-after'];
-  const isOwn = typeof body?.['error'] === 'string';
-  if (retryAfter !== undefined || TRANSIENT_STATUSES.includes(status) || body?.['error'] === 'Internal error') {
-    return { kind: 'retry', reason: error.message, error, afterMs: parseRetryAfter(String(retryAfter)) };
-  }
-  if (status === 200 || (status >= 500 && !isOwn)) {
-    return { kind: 'retry', reason: `${status}, but not with a response of the service`, error };
-  }
-  return { kind: 'failure', error };
-}
-
-/** `Retry-After` is a number of seconds or a date. @returns milliseconds, or undefined for neither */
-function parseRetryAfter(value: string): number | undefined {
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const error = new HttpError(status, judgement.body, typeof requestId === 'string' ? requestId : undefined);
+  if (judgement.kind === 'failure') return { kind: 'failure', error };
+  const reason = judgement.isForeign ? `${status}, but not with a response of the service` : error.message;
+  return { kind: 'retry', reason, error, afterMs: judgement.afterMs };
 }
