@@ -1,77 +1,81 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
-import { runChecks, type DeclaredIndexes, type Deployment, type Finding } from './deploy/checks';
-import { createGoogleClient } from './deploy/google-api';
+import firebase from '../firebase.json';
+import indexes from '../firestore.indexes.json';
+import { runChecks, type Deployment, type Finding } from './deploy/checks';
+import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
 
-/**
- *     npm run deploy:check -- --project <project> [--json]
- *
- * Lists what a deployment needs, what is there and what is missing, with the command that supplies it. Changes nothing.
- * Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.
- */
+const HELP = `Usage: npm run deploy:check -- --project <project> [--json]
 
-const USAGE = 'Usage: npm run deploy:check -- --project <project> [--json]';
-const DEPLOY_PACKAGE = 'functions/dist';
+Lists what a deployment needs, what the project has and what it lacks, with the command that supplies it. Changes nothing.
 
-const MARKS = { ok: 'ok      ', missing: 'MISSING ', unknown: 'unknown ' } as const;
+Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.
+`;
 
 async function main(): Promise<number> {
-  const options = readOptions();
-  if (options === undefined) {
-    console.error(USAGE);
-    return 64;
+  const { project, json, help } = readOptions();
+  if (help || project === undefined) {
+    process.stdout.write(HELP);
+    return 0;
   }
-  const deployment = await readDeployment(options.project);
-  const findings = await runChecks(deployment, createGoogleClient(process.env, options.project));
-  console.log(options.json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
+  const token = await readAccessToken(process.env);
+  const google = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
+  const findings = await runChecks(await readDeployment(project), google);
+  if (token === undefined)
+    console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
+  console.log(json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
   if (findings.some(({ kind }) => kind === 'missing')) return 1;
   return findings.some(({ kind }) => kind === 'unknown') ? 2 : 0;
 }
 
-function readOptions(): { project: string; json: boolean } | undefined {
+class UsageError extends Error {}
+
+const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
+const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a letter.';
+
+function readOptions(): { project: string | undefined; json: boolean; help: boolean } {
   try {
-    const { project, json = false } = parseArgs({
-      options: { project: { type: 'string' }, json: { type: 'boolean' } },
-    }).values;
-    // The form of a project id, so that it can be part of a path.
-    return project !== undefined && /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/.test(project) ? { project, json } : undefined;
-  } catch {
-    return undefined;
+    const options = { project: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+    const { project, json = false, help = false } = parseArgs({ options }).values;
+    if (project === undefined && !help) throw new Error('--project is missing: the id of the project to deploy to.');
+    if (project !== undefined && !PROJECT_ID.test(project)) throw new Error(`--project ${project}: ${PROJECT_ID_RULE}`);
+    return { project, json, help };
+  } catch (error) {
+    throw new UsageError((error as Error).message);
   }
 }
 
 async function readDeployment(projectId: string): Promise<Deployment> {
-  const { functions } = readJson('firebase.json') as { functions: [{ runtime: string }] };
-  const parameters = `functions/.env.${projectId}`;
-  return {
-    projectId,
-    manifest: await readDeployManifest(DEPLOY_PACKAGE),
-    runtime: functions[0].runtime,
-    indexes: readJson('firestore.indexes.json') as DeclaredIndexes,
-    parameters: existsSync(parameters)
-      ? (parseEnv(readFileSync(parameters, 'utf8')) as Record<string, string>)
-      : undefined,
-  };
+  const file = `functions/.env.${projectId}`;
+  const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
+  const manifest = await readDeployManifest('functions/dist');
+  const [runtime = ''] = firebase.functions.map((each) => each.runtime);
+  return { projectId, manifest, runtime, indexes, parameters };
 }
 
-const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
-
+/** Groups the findings: first what is missing, then what could not be checked, by its reason, then what is there. */
 function formatFindings(findings: Finding[]): string {
-  const count = (kind: Finding['kind']) => findings.filter((finding) => finding.kind === kind).length;
-  return [
-    ...findings.flatMap((finding) => [
-      `${MARKS[finding.kind]} ${finding.subject}: ${finding.detail}`,
-      ...(finding.kind === 'missing' ? [`          ${finding.fix}`] : []),
-    ]),
-    '',
-    `${count('ok')} there, ${count('missing')} missing, ${count('unknown')} could not be checked`,
-  ].join('\n');
+  const missing = findings.filter((finding) => finding.kind === 'missing');
+  const unknown = findings.filter(({ kind }) => kind === 'unknown');
+  const there = findings.filter(({ kind }) => kind === 'ok');
+  const groups: [string, string[]][] = [
+    [`Missing (${missing.length})`, missing.map(({ subject, detail, fix }) => `${subject}: ${detail}\n      ${fix}`)],
+    ...Object.entries(Object.groupBy(unknown, ({ detail }) => detail)).map(
+      ([reason, group = []]): [string, string[]] => [
+        `Could not be checked (${group.length}): ${reason}`,
+        group.map(({ subject }) => subject),
+      ],
+    ),
+    [`There (${there.length})`, there.map(({ subject, detail }) => `${subject}: ${detail}`)],
+  ];
+  const filled = groups.filter(([, lines]) => lines.length > 0);
+  return filled.map(([title, lines]) => [title, ...lines.map((line) => `  ${line}`)].join('\n')).join('\n\n');
 }
 
 main()
   .then((code) => (process.exitCode = code))
   .catch((error: unknown) => {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
+    console.error(error instanceof UsageError ? `${error.message}\n\n${HELP}` : error);
+    process.exitCode = error instanceof UsageError ? 64 : 1;
   });

@@ -3,66 +3,43 @@ import { GoogleAuth } from 'google-auth-library';
 /** What a request to a Google API came to. `unreachable`: no credentials, no connection, or no permission to look. */
 export type ApiResult<T> = { kind: 'found'; body: T } | { kind: 'not-found' } | { kind: 'unreachable'; reason: string };
 
-/** Sends one request: a GET, or a POST when there is a body. The methods that are called here change nothing. */
-export type CallGoogle = <T>(host: string, path: string, body?: object) => Promise<ApiResult<T>>;
+/**
+ * Sends one request: a GET, or a POST when there is a body. The methods that are called here change nothing.
+ *
+ * @param api name of a Google API, such as `firestore`
+ */
+export type CallGoogle = <T>(api: string, path: string, body?: object) => Promise<ApiResult<T>>;
 
 const TIMEOUT_MS = 20_000;
 
+/** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials; undefined without either. */
+export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const auth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloud-platform' });
+  // The library's errors differ by what it tried last; the cure is the same.
+  return env['CLOUDSDK_AUTH_ACCESS_TOKEN'] ?? (await auth.getAccessToken().catch(() => undefined)) ?? undefined;
+}
+
 /**
- * @param env `GOOGLE_API_ENDPOINT` replaces `https://<host>` by `<endpoint>/<host>`, for tests;
- *   `CLOUDSDK_AUTH_ACCESS_TOKEN` replaces the application default credentials
+ * @param token without one, every call is `unreachable`
+ * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
  */
-export function createGoogleClient(env: NodeJS.ProcessEnv, projectId: string): CallGoogle {
-  const endpoint = env['GOOGLE_API_ENDPOINT'] ?? 'https:/';
-  const getToken = createTokenSource(env['CLOUDSDK_AUTH_ACCESS_TOKEN']);
-  return async (host, path, body) => {
+export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): CallGoogle {
+  return async <T>(api: string, path: string, body?: object): Promise<ApiResult<T>> => {
+    if (token === undefined) return { kind: 'unreachable', reason: 'no credentials' };
+    const host = `${api}.googleapis.com`;
+    const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
+    const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      const response = await fetch(`${endpoint}/${host}/${path}`, {
-        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-        headers: {
-          'Content-Type': 'application/json',
-          Authorization: `Bearer ${await getToken()}`,
-          'x-goog-user-project': projectId,
-        },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
+      const response = await fetch(`${endpoint}/${host}/${path}`, { ...request, signal });
       const text = await response.text();
-      if (response.ok) return { kind: 'found', body: JSON.parse(text) as never };
+      if (response.ok) return { kind: 'found', body: JSON.parse(text) as T };
       if (response.status === 404) return { kind: 'not-found' };
-      return { kind: 'unreachable', reason: `${host} returned ${response.status}: ${readMessage(text)}` };
+      const [, message = text.slice(0, 200)] = /"message": ?"([^"]+)/.exec(text) ?? [];
+      return { kind: 'unreachable', reason: `${host} returned ${response.status}: ${message}` };
     } catch (error) {
-      return { kind: 'unreachable', reason: describeError(host, error) };
+      const { message, cause } = error as Error;
+      return { kind: 'unreachable', reason: `${host}: ${cause instanceof Error ? cause.message : message}` };
     }
   };
-}
-
-/** The token, asked for once: without credentials the search for them takes seconds. */
-function createTokenSource(given: string | undefined): () => Promise<string> {
-  let token: Promise<string> | undefined;
-  return () => (token ??= given === undefined ? readDefaultToken() : Promise.resolve(given));
-}
-
-async function readDefaultToken(): Promise<string> {
-  try {
-    const auth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloud-platform' });
-    const token = await auth.getAccessToken();
-    if (typeof token === 'string') return token;
-  } catch {
-    // The library's texts differ by what it tried last; the cure is the same.
-  }
-  throw new Error('no credentials. Run: gcloud auth application-default login');
-}
-
-function describeError(host: string, error: unknown): string {
-  const { message, cause } = error as Error;
-  return `${host}: ${cause instanceof Error ? cause.message : message}`;
-}
-
-function readMessage(text: string): string {
-  try {
-    const { error } = JSON.parse(text) as { error?: { message?: string } };
-    return error?.message ?? text.slice(0, 200);
-  } catch {
-    return text.slice(0, 200);
-  }
 }

@@ -8,14 +8,15 @@ import { promisify } from 'node:util';
 export interface DeployManifest {
   endpoints: Record<string, ManifestEndpoint>;
   params: ManifestParam[];
-  requiredAPIs: unknown[];
+  requiredAPIs: { api: string }[];
 }
 
 export interface ManifestEndpoint {
-  /** An address, or an expression such as `reader@{{ params.PROJECT_ID }}.iam.gserviceaccount.com`. */
-  serviceAccountEmail?: string;
-  secretEnvironmentVariables?: { key: string }[];
-  region?: string[];
+  /** An address that contains the expression `{{ params.PROJECT_ID }}`. */
+  serviceAccountEmail: string;
+  region: [string];
+  httpsTrigger?: object;
+  scheduleTrigger?: object;
 }
 
 export interface ManifestParam {

@@ -17,6 +17,12 @@ const PARAMETERS_FILE = `functions/.env.${PROJECT_ID}`;
 const READER = `organisation-data-reader@${PROJECT_ID}.iam.gserviceaccount.com`;
 const WRITER = `price-lists-writer@${PROJECT_ID}.iam.gserviceaccount.com`;
 
+/** The role of the agent as which Cloud Scheduler signs its calls of the scheduled function. */
+const SCHEDULER_AGENT = {
+  role: 'roles/cloudscheduler.serviceAgent',
+  members: ['serviceAccount:service-1@gcp-sa-cloudscheduler.iam.gserviceaccount.com'],
+};
+
 /** Response by `METHOD host/path`, without the query; a request that is not listed gets a 404. */
 type Responses = Record<string, (body: { permissions?: string[] }, url: URL) => object>;
 
@@ -30,12 +36,14 @@ const READY: Responses = {
   [`GET serviceusage.googleapis.com/v1/projects/${PROJECT_ID}/services:batchGet`]: (_, { searchParams }) => ({
     services: searchParams.getAll('names').map((name) => ({ name, state: 'ENABLED' })),
   }),
+  [`GET cloudscheduler.googleapis.com/v1/projects/${PROJECT_ID}/locations/us-central1`]: () => ({}),
   [`GET iam.googleapis.com/v1/projects/${PROJECT_ID}/serviceAccounts/${READER}`]: () => ({}),
   [`GET iam.googleapis.com/v1/projects/${PROJECT_ID}/serviceAccounts/${WRITER}`]: () => ({}),
   [`POST cloudresourcemanager.googleapis.com/v1/projects/${PROJECT_ID}:getIamPolicy`]: () => ({
     bindings: [
       { role: 'roles/datastore.viewer', members: [`serviceAccount:${READER}`] },
       { role: 'roles/datastore.user', members: [`serviceAccount:${WRITER}`] },
+      SCHEDULER_AGENT,
     ],
   }),
   [`GET secretmanager.googleapis.com/v1/projects/${PROJECT_ID}/secrets/API_KEY/versions/latest`]: () => ({
@@ -116,12 +124,11 @@ beforeEach(() => {
   authorizations = new Set();
 });
 
-afterAll(() => {
-  rmSync(PARAMETERS_FILE, { force: true });
-  server.close();
-});
+afterEach(() => rmSync(PARAMETERS_FILE, { force: true }));
 
-async function runCommand(args: string[], env: Record<string, string> = {}) {
+afterAll(() => void server.close());
+
+async function runCommand(args: string[], env: NodeJS.ProcessEnv = {}) {
   const child = startProgram(process.execPath, ['scripts/run.mjs', 'scripts/deploy-check.ts', ...args], {
     env: { GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
   });
@@ -134,10 +141,7 @@ async function runCommand(args: string[], env: Record<string, string> = {}) {
 }
 
 const check = (changes: Partial<Deployment> = {}): Promise<Finding[]> =>
-  runChecks(
-    { ...deployment, ...changes },
-    createGoogleClient({ GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token' }, PROJECT_ID),
-  );
+  runChecks({ ...deployment, ...changes }, createGoogleClient(PROJECT_ID, 'a-token', endpoint));
 
 /** Findings that are not `ok`, a line each: subject, detail and the command. */
 const listProblems = (findings: Finding[]): string[] =>
@@ -151,7 +155,6 @@ test('a project that has everything passes, with requests that change nothing', 
   const lines = Object.entries(PARAMETERS).map(([name, value]) => `${name}=${value}`);
   writeFileSync(PARAMETERS_FILE, lines.join('\n'));
   const { code, stdout } = await runCommand(['--project', PROJECT_ID, '--json']);
-  rmSync(PARAMETERS_FILE);
   expect(listProblems(JSON.parse(stdout) as Finding[])).toEqual([]);
   expect(code).toBe(0);
   for (const request of requests) expect(request).toMatch(/^GET |^POST .+:(getIamPolicy|testIamPermissions)$/);
@@ -162,7 +165,7 @@ test('an empty project has every point missing, each with its command', async ()
   responses = {};
   const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
   expect(code).toBe(1);
-  const commands = stdout.split('\n').filter((line) => line.startsWith('          '));
+  const commands = stdout.split('\n').filter((line) => line.startsWith('      '));
   for (const command of [
     `echo 'MAX_INSTANCES=20' >> ${PARAMETERS_FILE}`,
     `firebase projects:create ${PROJECT_ID}`,
@@ -174,7 +177,9 @@ test('an empty project has every point missing, each with its command', async ()
   ]) {
     expect(commands.map((line) => line.trim())).toContain(command);
   }
-  expect(stdout).toMatch(/\n1 there, \d+ missing, 0 could not be checked\n$/);
+  expect(stdout).toMatch(/^Missing \(\d+\)\n/);
+  expect(stdout).toMatch(/\n\nThere \(1\)\n.*not needed\n$/);
+  expect(stdout).not.toContain('Could not be checked');
 });
 
 test.each([
@@ -192,6 +197,34 @@ test.each([
           .map((name) => ({ name, state: name.includes('secretmanager') ? 'DISABLED' : 'ENABLED' })),
       })),
   ],
+  [
+    'services: cloudscheduler.googleapis.com',
+    () =>
+      override('services:batchGet', (_, { searchParams }) => ({
+        services: searchParams
+          .getAll('names')
+          .filter((name) => !name.includes('cloudscheduler'))
+          .map((name) => ({ name, state: 'ENABLED' })),
+      })),
+  ],
+  [
+    'Cloud Scheduler: not in us-central1',
+    () =>
+      Reflect.deleteProperty(
+        responses,
+        `GET cloudscheduler.googleapis.com/v1/projects/${PROJECT_ID}/locations/us-central1`,
+      ),
+  ],
+  [
+    'roles/cloudscheduler.serviceAgent of service-<project number>@gcp-sa-cloudscheduler.iam.gserviceaccount.com: not granted',
+    () =>
+      override(':getIamPolicy', () => ({
+        bindings: [
+          { role: 'roles/datastore.viewer', members: [`serviceAccount:${READER}`] },
+          { role: 'roles/datastore.user', members: [`serviceAccount:${WRITER}`] },
+        ],
+      })),
+  ],
   [`service account ${WRITER}: disabled`, () => override(`serviceAccounts/${WRITER}`, () => ({ disabled: true }))],
   [
     `roles/datastore.user of ${WRITER}: not granted`,
@@ -199,6 +232,7 @@ test.each([
       override(':getIamPolicy', () => ({
         bindings: [
           { role: 'roles/datastore.viewer', members: [`serviceAccount:${READER}`, `serviceAccount:${WRITER}`] },
+          SCHEDULER_AGENT,
         ],
       })),
   ],
@@ -227,6 +261,13 @@ test.each([
     () =>
       override(`${PROJECT_ID}:testIamPermissions`, ({ permissions = [] }) => ({
         permissions: permissions.filter((permission) => permission !== 'cloudfunctions.functions.setIamPolicy'),
+      })),
+  ],
+  [
+    'deployer: roles/cloudscheduler.admin: lacks cloudscheduler.jobs.create, cloudscheduler.jobs.update',
+    () =>
+      override(`${PROJECT_ID}:testIamPermissions`, ({ permissions = [] }) => ({
+        permissions: permissions.filter((permission) => !/^cloudscheduler\.jobs\.(create|update)$/.test(permission)),
       })),
   ],
   [`deployer: acts as ${READER}: not granted`, () => override(`${READER}:testIamPermissions`, () => ({}))],
@@ -279,14 +320,39 @@ test('without a connection every remote point is unknown, and the exit code says
     GOOGLE_API_ENDPOINT: 'http://127.0.0.1:2',
   });
   expect(code).toBe(2);
-  expect(stdout).toMatch(/unknown {2}database \(default\): firestore\.googleapis\.com: .*ECONNREFUSED/);
+  expect(stdout).toMatch(
+    /^Could not be checked \(6\): firestore\.googleapis\.com: .*ECONNREFUSED.*\n {2}database \(default\)$/m,
+  );
 });
 
-test.each([[[]], [['--project', 'a/b']]])('wrong usage %j shows the usage', async (args) => {
-  expect(await runCommand(args)).toEqual({
-    code: 64,
-    stdout: '',
-    stderr: 'Usage: npm run deploy:check -- --project <project> [--json]\n',
+test('without credentials it says so first, and lists what is unknown under one reason', async () => {
+  const { code, stdout, stderr } = await runCommand(['--project', PROJECT_ID], {
+    CLOUDSDK_AUTH_ACCESS_TOKEN: undefined,
+    GOOGLE_APPLICATION_CREDENTIALS: '/nowhere',
   });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^No Google credentials: .*gcloud auth application-default login\n/);
+  expect(stdout).toMatch(/^Missing \(3\)\n/);
+  expect(stdout.match(/Could not be checked/g)).toHaveLength(1);
+  expect(stdout).toContain(': no credentials\n');
+  expect(requests).toEqual([]);
+});
+
+test('--help prints what the command does, with its exit codes', async () => {
+  const { code, stdout, stderr } = await runCommand(['--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain('Exit code: 0');
+});
+
+test.each([
+  [[], '--project is missing'],
+  [['--project', 'x'], '--project x: a project id has 6 to 30'],
+  [['--project', 'a/b'], '--project a/b: a project id has 6 to 30'],
+  [['--bogus'], "Unknown option '--bogus'"],
+])('wrong usage %j says what is wrong, and shows the usage', async (args, problem) => {
+  const { code, stdout, stderr } = await runCommand(args);
+  expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+  expect(stderr.startsWith(problem)).toBe(true);
+  expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--json]\n');
   expect(requests).toEqual([]);
 });
