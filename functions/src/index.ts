@@ -4,3 +4,4 @@ export { getOrdersByTeam } from './get-orders-by-team';
 export { getTeams } from './get-teams';
 export { getWarehouses } from './get-warehouses';
 export { supplyOrdersInvoices } from './supply-orders-invoices';
+export { sweepPriceLists } from './sweep-price-lists';

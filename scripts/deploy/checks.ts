@@ -184,9 +184,8 @@ function checkAccounts(deployment: Deployment, call: CallGoogle): Promise<Findin
     find(`${role} of ${member}`, policy, (body) => {
       const bindings = body?.bindings?.filter((each) => [role, ...broader].includes(each.role)) ?? [];
       const isGranted = bindings.some(({ members }) => members.some((each) => each.endsWith(ending)));
-      return isGranted
-        ? ok('granted')
-        : missing('not granted', grantInProject(projectId, `serviceAccount:${member}`, role));
+      const fix = grantInProject(projectId, `serviceAccount:${member}`, role);
+      return isGranted ? ok('granted') : missing('not granted', fix);
     });
   const accounts = listAccounts(deployment).flatMap((email) => {
     const [name = ''] = email.split('@');
@@ -212,12 +211,10 @@ function checkFirestore({ projectId, indexes: declared }: Deployment, call: Call
   const group = `${path}/collectionGroups/-`;
   const filter = encodeURIComponent('indexConfig.usesAncestorConfig:false');
   const database = call<{ type: string }>('firestore', path);
-  interface StoredIndex {
+  type StoredIndex = Pick<DeclaredIndexes['indexes'][number], 'queryScope' | 'fields'> & {
     name: string;
-    queryScope: string;
     state: string;
-    fields: IndexField[];
-  }
+  };
   const indexes = call<{ indexes?: StoredIndex[] }>('firestore', `${group}/indexes`);
   const fields = call<{ fields?: { name: string }[] }>('firestore', `${group}/fields?filter=${filter}`);
   const deploy = `firebase deploy --only firestore:indexes --project ${projectId}`;

@@ -10,8 +10,6 @@ export type ApiResult<T> = { kind: 'found'; body: T } | { kind: 'not-found' } | 
  */
 export type CallGoogle = <T>(api: string, path: string, body?: object) => Promise<ApiResult<T>>;
 
-const TIMEOUT_MS = 20_000;
-
 /** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials; undefined without either. */
 export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const auth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloud-platform' });
@@ -29,7 +27,7 @@ export function createGoogleClient(projectId: string, token: string | undefined,
     const host = `${api}.googleapis.com`;
     const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
     const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(20_000);
     try {
       const response = await fetch(`${endpoint}/${host}/${path}`, { ...request, signal });
       const text = await response.text();

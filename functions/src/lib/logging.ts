@@ -83,3 +83,32 @@ export const logInstanceStopping = (requests: number) => logEvent('INFO', 'insta
 /** This instance exits. @param unanswered requests whose responses are not complete */
 export const logInstanceStopped = (unanswered: number, duration_ms: number) =>
   logEvent(unanswered > 0 ? 'WARNING' : 'INFO', 'instance_stopped', { unanswered, duration_ms });
+
+/** What the sweep did about an attempt, logged under its record's id, never under its key. */
+const SWEEP_EVENTS = {
+  resumed: ['INFO', 'price_list_resumed'],
+  deferred: ['NOTICE', 'price_list_deferred'],
+  left: ['ERROR', 'price_list_left'],
+} as const satisfies Record<string, readonly [LogSeverity, string]>;
+
+export function logSweptAttempt(result: keyof typeof SWEEP_EVENTS, document_id: string, reason: string | null): void {
+  const [severity, event] = SWEEP_EVENTS[result];
+  logEvent(severity, event, { document_id, ...(reason !== null && { reason: redact(reason) }) });
+}
+
+/** A key record that does not parse. @param record its path, which contains the key's hash */
+export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
+
+/** A sweep still works, so that its alert knows. */
+export const logSweepWorking = () => logEvent('INFO', 'sweep_working', {});
+
+/** @param interrupted the instance stopped, or the sweep's time was up */
+export const logSweepEnded = (entry: {
+  resumed: number;
+  deferred: number;
+  left: number;
+  duration_ms: number;
+  interrupted: boolean;
+}) => logEvent('INFO', 'sweep_ended', entry);
+
+export const logSweepFailed = (reason: string) => logEvent('ERROR', 'sweep_failed', { reason: redact(reason) });

@@ -29,6 +29,20 @@ export const writeOptions = {
   timeoutSeconds: 1_200,
 } as const;
 
+/**
+ * The sweep. Four payloads of 32 MB that are resumed at once take less memory than as many requests. Its time is the longest
+ * that Cloud Scheduler waits for; one instance, one sweep at a time.
+ */
+export const sweepOptions = {
+  ...defaults,
+  minInstances: 0,
+  maxInstances: 1,
+  serviceAccount: writeOptions.serviceAccount,
+  memory: '1GiB',
+  concurrency: 1,
+  timeoutSeconds: 1_800,
+} as const;
+
 /** Milliseconds of a request's time that are kept for failing its attempt. */
 export const FAILURE_RESERVE_MS = 45_000;
 

@@ -30,10 +30,29 @@ export interface SweepResult {
   reason: string | null;
 }
 
+/** How many keys had each result; those that are left to an operator count in every sweep that finds them. */
+export type SweepSummary = Record<SweepResult['result'], number>;
+
+/** What the sweeps of a process found about attempts that are left to an operator, so that none repeats it. */
+export interface SweepMemory {
+  /** Attempts whose stored payload is invalid, and why: it is not read again. */
+  readonly invalid: Map<string, string>;
+  /** What was last reported of an attempt: each reason is reported once. */
+  readonly reported: Map<string, string>;
+  /** Paths of key records that do not parse. */
+  readonly unreadable: Set<string>;
+}
+
+export const createSweepMemory = (): SweepMemory => ({
+  invalid: new Map(),
+  reported: new Map(),
+  unreadable: new Set(),
+});
+
 /** Where a sweep tells what it did, and what it could not read. */
 export interface SweepReporter {
   onResult: (result: SweepResult) => void;
-  /** A key record does not parse; each is reported once. */
+  /** A key record does not parse; each is reported once a memory. */
   onUnreadable: (path: string) => void;
   /** A scan failed while watching; the next one follows. */
   onScanFailed: (error: unknown) => void;
@@ -52,7 +71,8 @@ export const sweep = (
   context: RequestContext,
   options: SweepOptions,
   reporter: SweepReporter,
-): Promise<void> => new Sweeper(db, context, options, reporter).run();
+  memory = createSweepMemory(),
+): Promise<SweepSummary> => new Sweeper(db, context, options, reporter, memory).run();
 
 /** Minimum pause between scans, and from the expiry of a lease to its scan. */
 const MIN_PAUSE_MS = 1_000;
@@ -64,30 +84,28 @@ class Sweeper {
   #waiting: KeyRecord[] = [];
   /** Attempts that were tried; only `until_idle` asks. */
   readonly #tried = new Set<string>();
-  /** Attempts whose stored payload is invalid, and why: it is not read again. */
-  readonly #invalid = new Map<string, string>();
-  /** What was last reported of an attempt that is left to an operator: each reason is reported once. */
-  readonly #reported = new Map<string, string>();
-  readonly #unreadable = new Set<string>();
+  readonly #summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
 
   constructor(
     private readonly db: Database,
     private readonly context: RequestContext,
     private readonly options: SweepOptions,
     private readonly reporter: SweepReporter,
+    private readonly memory: SweepMemory,
   ) {}
 
-  async run(): Promise<void> {
+  async run(): Promise<SweepSummary> {
     const { signal, clock } = this.context;
     try {
       while (!signal.aborted) {
         const nextExpiry = await this.#tryScan();
-        if (this.options.mode === 'until_idle' && this.#running.size === 0) return;
+        if (this.options.mode === 'until_idle' && this.#running.size === 0) break;
         await this.#pause(nextExpiry - clock.now());
       }
     } finally {
       await this.#waitForRunning();
     }
+    return this.#summary;
   }
 
   /** Waits for the next scan: for the interval, or until a lease expires; `until_idle` also until nothing is under way. */
@@ -142,8 +160,8 @@ class Sweeper {
   }
 
   #reportUnreadable(path: string): void {
-    if (!this.#unreadable.has(path)) this.reporter.onUnreadable(path);
-    this.#unreadable.add(path);
+    if (!this.memory.unreadable.has(path)) this.reporter.onUnreadable(path);
+    this.memory.unreadable.add(path);
   }
 
   #startWaiting(): void {
@@ -152,6 +170,7 @@ class Sweeper {
       if (record === undefined) return;
       const { document_id } = record;
       this.#tried.add(document_id);
+      if (this.#isKnownAsLeft(record)) continue;
       const work = this.#sweepKey(record).finally(() => {
         this.#running.delete(document_id);
         this.#startWaiting();
@@ -162,7 +181,7 @@ class Sweeper {
 
   async #sweepKey(record: KeyRecord): Promise<void> {
     const { maxResumes, dryRun } = this.options;
-    const obstacle = this.#invalid.get(record.document_id) ?? getSweepObstacle(record, maxResumes);
+    const obstacle = this.#getObstacle(record);
     if (obstacle !== null) return this.#leave(record, obstacle);
     if (dryRun) {
       this.#report(record, 'would_resume', record.failure);
@@ -177,24 +196,36 @@ class Sweeper {
         this.#report(record, 'deferred', reason);
         return;
       }
-      this.#invalid.set(record.document_id, reason);
+      this.memory.invalid.set(record.document_id, reason);
       await this.#leave(record, reason);
     }
   }
 
+  /** Returns why the sweep may not resume an attempt; null if it may. */
+  #getObstacle(record: KeyRecord): string | null {
+    return this.memory.invalid.get(record.document_id) ?? getSweepObstacle(record, this.options.maxResumes);
+  }
+
+  /** Counts a key that an earlier scan left to an operator for the same reason: there is nothing else to do about it. */
+  #isKnownAsLeft(record: KeyRecord): boolean {
+    const obstacle = this.#getObstacle(record);
+    const isKnown = obstacle !== null && this.memory.reported.get(record.document_id) === obstacle;
+    if (isKnown) this.#summary.left += 1;
+    return isKnown;
+  }
+
   /** Leaves a key to an operator, its lists failed if only its lease had expired. */
   async #leave(record: KeyRecord, reason: string): Promise<void> {
-    if (this.#reported.get(record.document_id) === reason) return;
-    this.#reported.set(record.document_id, reason);
+    const { reported } = this.memory;
+    reported.set(record.document_id, reason);
     this.#report(record, 'left', reason);
     if (this.options.dryRun) return;
     const event = { kind: 'leaseChecked', caller: null } as const;
-    await applyEvent(record.boq_list_id, event, this.db, this.context).catch(() =>
-      this.#reported.delete(record.document_id),
-    );
+    await applyEvent(record.boq_list_id, event, this.db, this.context).catch(() => reported.delete(record.document_id));
   }
 
   #report({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {
+    this.#summary[result] += 1;
     this.reporter.onResult({ boq_list_id, document_id, result, reason });
   }
 }

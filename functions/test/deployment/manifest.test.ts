@@ -35,8 +35,33 @@ beforeAll(async () => {
   manifest = await readDeployManifest(DEPLOY_PACKAGE);
 });
 
-test('the manifest has a function for each operation and no other: `npm run build` writes it', () => {
-  expect(Object.keys(manifest.endpoints).sort()).toEqual([...operationNames].sort());
+const listFunctions = (trigger: 'httpsTrigger' | 'scheduleTrigger'): string[] =>
+  Object.entries(manifest.endpoints).flatMap(([name, endpoint]) => (endpoint[trigger] === undefined ? [] : [name]));
+
+test('the manifest has an HTTPS function for each operation, and the scheduled sweep', () => {
+  expect(listFunctions('httpsTrigger').sort()).toEqual([...operationNames].sort());
+  expect(listFunctions('scheduleTrigger')).toEqual(['sweepPriceLists']);
+  expect(Object.keys(manifest.endpoints)).toHaveLength(operationNames.length + 1);
+});
+
+test('the sweep is called every minute, never repeated, in one instance, and gets no API key', () => {
+  const { scheduleTrigger, ...options } = manifest.endpoints['sweepPriceLists'] ?? {};
+  expect(scheduleTrigger).toMatchObject({ schedule: '* * * * *', retryConfig: { retryCount: 0 } });
+  expect(options).toEqual({
+    platform: 'gcfv2',
+    entryPoint: 'sweepPriceLists',
+    region: ['us-central1'],
+    cpu: 1,
+    availableMemoryMb: 1024,
+    concurrency: 1,
+    minInstances: 0,
+    maxInstances: 1,
+    timeoutSeconds: 1_800,
+    serviceAccountEmail: write.serviceAccountEmail,
+    labels: {},
+    ingressSettings: null,
+    vpc: null,
+  });
 });
 
 // Each function names its own entry point, account, secret and region, so that it can be deployed without the others.
@@ -64,7 +89,7 @@ test('the manifest asks for one secret, and for parameters that have defaults', 
     expect.objectContaining({ type: 'int', name: 'MIN_INSTANCES', default: 0 }),
     expect.objectContaining({ type: 'int', name: 'MAX_INSTANCES', default: 20 }),
   ]);
-  expect(manifest.requiredAPIs).toEqual([]);
+  expect(manifest.requiredAPIs.map(({ api }) => api)).toEqual(['cloudscheduler.googleapis.com']);
 });
 
 // firebase-tools completes `name@` only when it makes the function, not when it grants the secret.

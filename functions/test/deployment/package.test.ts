@@ -5,6 +5,7 @@ import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 import definitions from '../../../firestore.indexes.json';
 import { runProgram } from '../../../test/support/programs';
+import * as functions from '../../src';
 import { sendRequest } from '../support/http';
 import { assertResponse } from '../support/responses';
 import { operationNames, operations, type OperationName } from '../support/operations';
@@ -31,7 +32,7 @@ describe('the deploy package', () => {
     const uploaded = await listUploadedFiles();
     expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
       [
-        ...operationNames.map((name) => `${name}.cjs`),
+        ...Object.keys(functions).map((name) => `${name}.cjs`),
         'compile-cache.cjs',
         'index.cjs',
         'package-lock.json',

@@ -28,7 +28,7 @@ afterEach(async () => {
   await firestore.close();
 });
 
-async function start(name: OperationName): Promise<void> {
+async function start(name: OperationName | 'sweepPriceLists'): Promise<void> {
   deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, {
     API_KEY,
     CORS_ALLOWED_ORIGINS: '',
@@ -95,6 +95,34 @@ test('a creation ends by its failure path: a response, failed lists, and a key t
   }
   const keys = await db.collection('price_list_idempotency').get();
   expect(keys.docs.map((key) => key.get('status') as unknown)).toEqual(['requires_review']);
+}, 300_000);
+
+test('a sweep gives back what it resumes, and ends', async () => {
+  const isEntry = ({ request }: { request: { writes: readonly { name: string }[] } }) =>
+    request.writes.some(({ name }) => name.includes('/products/'));
+  await start('addPriceLists');
+  await db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });
+  const rejected = firestore.faults.inject({
+    rpc: 'Commit',
+    match: isEntry,
+    times: Infinity,
+    action: { kind: 'error', code: 'PERMISSION_DENIED' },
+  });
+  expect((await send('addPriceLists', createPriceListBody(2_000))).status).toBe(500);
+  await deployed.stop();
+  rejected.remove();
+  const [key] = (await db.collection('price_list_idempotency').get()).docs;
+  await key?.ref.update({ failure_cause: 'stopped' });
+
+  await start('sweepPriceLists');
+  const entries = firestore.faults.inject({ rpc: 'Commit', match: isEntry, times: Infinity, action: { kind: 'hang' } });
+  const response = sendRequest(deployed.port, { method: 'POST', headers: {}, body: '' });
+  await entries.fired;
+  const exitCode = deployed.stop();
+  expect((await response).status).toBe(200);
+  expect(await exitCode).toBe(0);
+  expect(logged('sweep_ended')).toMatchObject([{ interrupted: true, deferred: 1, resumed: 0 }]);
+  expect((await key?.ref.get())?.data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
 }, 300_000);
 
 test('a creation whose body is arriving gets an error response, and claims nothing', async () => {

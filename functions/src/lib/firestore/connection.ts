@@ -20,6 +20,9 @@ export const CALL_TIMEOUTS_MS = {
 
 export type CallTimeouts = typeof CALL_TIMEOUTS_MS;
 
+/** Of a sweep, which compares all entries of a list with its payload: the SDK reads 364,000 of them for a minute and more. */
+export const SWEEP_TIMEOUTS_MS: CallTimeouts = { ...CALL_TIMEOUTS_MS, query: 600_000 };
+
 /**
  * Options of both channels, this one and that of the Firestore SDK. A connection that stays silent for 30 s of a call is
  * pinged, and replaced after 10 s without a response. Google's servers allow no shorter interval, and no pings between

@@ -22,12 +22,19 @@ export type Database = ReturnType<typeof createDatabase>;
 
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
 
-let sharedClient: Firestore | undefined;
+/** The clients of the process, which hold the connections: one for each set of timeouts. */
+const clients = new Map<CallTimeouts, Firestore>();
 
-/** Returns the database of a request, over the client of the process, which holds the connections. */
-export function getDatabase(context: RequestContext): Database {
-  sharedClient ??= configureClient(getFirestore(getApps()[0] ?? initializeApp()), CALL_TIMEOUTS_MS);
-  return createDatabase(sharedClient, context);
+/** Returns the database of a request, or of a sweep with its own timeouts, over a client of the process. */
+export function getDatabase(context: RequestContext, timeouts = CALL_TIMEOUTS_MS): Database {
+  const client = clients.get(timeouts) ?? createClient(timeouts);
+  clients.set(timeouts, client);
+  return createDatabase(client, context, timeouts);
+}
+
+function createClient(timeouts: CallTimeouts): Firestore {
+  const app = clients.size === 0 ? getApps()[0] : undefined;
+  return configureClient(getFirestore(app ?? initializeApp(undefined, `client-${clients.size}`)), timeouts);
 }
 
 const createDeadlineError = (ms: number): Error =>

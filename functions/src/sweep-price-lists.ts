@@ -1,0 +1,74 @@
+import { onSchedule } from 'firebase-functions/v2/scheduler';
+import { createTimeout } from './lib/clock';
+import { isCloudRunInstance } from './lib/config';
+import { StoppedError } from './lib/errors';
+import { SWEEP_TIMEOUTS_MS } from './lib/firestore/connection';
+import { getDatabase } from './lib/firestore/database';
+import { runOutsideDomain } from './lib/firestore/node-domain';
+import { shutdown, stopOnSigterm } from './lib/http/shutdown';
+import { logSweepEnded, logSweepFailed, logSweepWorking, logSweptAttempt, logUnreadableKey } from './lib/logging';
+import { createRequestContext } from './lib/request-context';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
+import { createSweepMemory, sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
+
+const OPTIONS: SweepOptions = {
+  maxResumes: 3,
+  concurrency: 4,
+  dryRun: false,
+  mode: 'until_idle',
+  scanIntervalMs: 10_000,
+};
+
+/** The same as the platform's time, less what failing the attempts under way and the response take. */
+const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
+
+/** The alert on a sweep that does not end waits for longer than this. */
+const WORKING_INTERVAL_MS = 60_000;
+
+/** What is left to an operator is logged once an instance, not once a minute. */
+const memory = createSweepMemory();
+
+const reporter: SweepReporter = {
+  onResult: ({ result, document_id, reason }) => {
+    if (result !== 'would_resume') logSweptAttempt(result, document_id, reason);
+  },
+  onUnreadable: logUnreadableKey,
+  onScanFailed: (error) => logSweepFailed(describeError(error)),
+};
+
+/**
+ * Resumes, every minute, the attempts that crashed or failed for a transient cause, until none is due. No HTTPS operation:
+ * Cloud Scheduler alone may call it. It may be delivered twice, or overlap with itself: see {@link sweep}.
+ */
+export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
+  runOutsideDomain(runSweep),
+);
+
+if (isCloudRunInstance()) stopOnSigterm();
+
+/** A sweep that fails is logged, and followed by the next: Cloud Scheduler has nothing to repeat. */
+async function runSweep(): Promise<void> {
+  const createReason = () => new StoppedError('the time for the sweep is up');
+  const { signal, cancel } = createTimeout(TIME_LIMIT_MS, createReason, shutdown.steps.abort.signal);
+  const working = setInterval(logSweepWorking, WORKING_INTERVAL_MS);
+  const context = createRequestContext(signal);
+  const startedAt = context.clock.now();
+  try {
+    const { resumed, deferred, left } = await sweep(
+      getDatabase(context, SWEEP_TIMEOUTS_MS),
+      context,
+      OPTIONS,
+      reporter,
+      memory,
+    );
+    const duration_ms = context.clock.now() - startedAt;
+    logSweepEnded({ resumed, deferred, left, duration_ms, interrupted: signal.aborted });
+  } catch (error) {
+    logSweepFailed(describeError(error));
+  } finally {
+    clearInterval(working);
+    cancel();
+  }
+}
+
+const describeError = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');

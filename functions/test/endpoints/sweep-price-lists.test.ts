@@ -1,0 +1,136 @@
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import type { sweepPriceLists } from '../../src';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { checkInvariants } from '../resilience/invariants';
+import { startTestService, type TestService } from '../support/service';
+import { writeRecords } from '../support/stored';
+import { createPriceListBody, parseSubmission } from '../support/submissions';
+
+/** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: functions/test/cli/sweep.test.ts. */
+
+jest.setTimeout(60_000);
+
+let service: TestService;
+let scheduled: typeof sweepPriceLists;
+beforeAll(async () => {
+  service = await startTestService();
+  useTestBatches();
+  scheduled = (await import('../../src')).sweepPriceLists;
+});
+beforeEach(async () => {
+  service.reset();
+  await writeRecords(service.db, 'markets', {
+    'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
+  });
+});
+afterAll(() => service.close());
+
+const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { boq_list_id: key });
+
+const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
+
+/** Submits a price list whose second commit of entries fails for good; then the record is made what a test needs. */
+async function submitAndFail(key: string, update: Record<string, unknown>): Promise<void> {
+  const fault = service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    nth: 2,
+    times: Number.MAX_SAFE_INTEGER,
+    action: { kind: 'error', code: 'PERMISSION_DENIED' },
+  });
+  expect((await service.call('addPriceLists', { json: createBody(key) })).status).toBe(500);
+  fault.remove();
+  await getKey(key).update({ update_of_test: true, ...update });
+  service.log.length = 0;
+}
+
+const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
+
+const deliver = () => scheduled.run({ scheduleTime: new Date().toISOString() });
+
+const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
+
+async function expectReplayed(key: string): Promise<void> {
+  const { status, headers } = await service.call('addPriceLists', { json: createBody(key) });
+  expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
+}
+
+test('resumes every attempt that is due, and logs each under its record, and then its end', async () => {
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+  for (const key of keys) await submitAndFail(key, CRASHED);
+  await deliver();
+  expect(getEvents()).toEqual([...keys.map(() => ['INFO', 'price_list_resumed']), ['INFO', 'sweep_ended']]);
+  expect(service.log.at(-1)).toMatchObject({ resumed: 6, deferred: 0, left: 0, interrupted: false });
+  const records = await Promise.all(keys.map(async (key) => (await getKey(key).get()).get('document_id') as string));
+  expect(
+    service.log
+      .slice(0, -1)
+      .map(({ document_id }) => document_id)
+      .sort(),
+  ).toEqual(records.sort());
+  for (const key of keys) await expectReplayed(key);
+});
+
+test('ends after one query when nothing is due', async () => {
+  await submitAndFail('completed', CRASHED);
+  await deliver();
+  const calls = service.recordCalls();
+  await deliver();
+  expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+});
+
+test('deliveries that overlap, or repeat one another, resume each attempt once', async () => {
+  const keys = ['a', 'b', 'c', 'd'];
+  for (const key of keys) await submitAndFail(key, CRASHED);
+  await Promise.all([deliver(), deliver(), deliver()]);
+  await deliver();
+  for (const key of keys) {
+    await expectReplayed(key);
+    expect((await getKey(key).get()).get('actions')).toHaveLength(1);
+  }
+  await checkInvariants(
+    service.db,
+    keys.map((key) => parseSubmission(createBody(key))),
+  );
+});
+
+test('names what it leaves to an operator once, counts it each time, and reads no more of it than its record', async () => {
+  await submitAndFail('rejected', {});
+  await deliver();
+  expect(getEvents()).toEqual([
+    ['ERROR', 'price_list_left'],
+    ['INFO', 'sweep_ended'],
+  ]);
+  expect(service.log[0]).toMatchObject({ reason: expect.stringContaining('not one that passes') as string });
+  service.log.length = 0;
+  const calls = service.recordCalls();
+  await deliver();
+  expect(getEvents()).toEqual([['INFO', 'sweep_ended']]);
+  expect(service.log[0]).toMatchObject({ resumed: 0, left: 1 });
+  expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+});
+
+test('an attempt that fails again is tried again by the next delivery', async () => {
+  await submitAndFail('crashed', CRASHED);
+  const fault = service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    times: Number.MAX_SAFE_INTEGER,
+    action: { kind: 'error', code: 'DATA_LOSS' },
+  });
+  await deliver();
+  fault.remove();
+  expect(getEvents()).toEqual([
+    ['NOTICE', 'price_list_deferred'],
+    ['INFO', 'sweep_ended'],
+  ]);
+  await getKey('crashed').update({ failure_cause: 'unavailable' });
+  await deliver();
+  await expectReplayed('crashed');
+});
+
+test('a sweep that cannot read the keys says so, and does not throw', async () => {
+  service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  await deliver();
+  expect(getEvents()).toEqual([['ERROR', 'sweep_failed']]);
+});
