@@ -1,119 +1,214 @@
-import { parseArgs } from 'node:util';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
 
-/** The commands of `npm run price-lists` and their options. */
+/** The commands of `npm run price-lists`, their arguments and their help. */
 
-export const HELP = `npm run price-lists -- <command>
-
-  list [--status <status>]... [--older-than 30m]   keys that require review, oldest first, and what is in progress
-  show <id> [--payload <file, or ->]               one key, by its boq_list_id or any id of a response or a log line
-  resume <boq_list_id>... [--reason <text>]        complete its lists from the stored payload
-  release <boq_list_id> --reason <text>            give up its attempt and free the key
-  sweep [--watch 30s] [--max-attempts 3] [--dry-run]
-                                                   resume what crashed or failed for a cause that passes
-
-  --project <id>   the project; by default that of the environment, or of .firebaserc
-  --json           for programs
-  --yes            do not ask before anything is written
-  --by <name>      who decides, if not the user of this machine
-
-A project whose id begins with demo- is looked for at FIRESTORE_EMULATOR_HOST, or at 127.0.0.1:8080; any other one in
-production, with the application-default credentials, unless FIRESTORE_EMULATOR_HOST is set.
-`;
-
-const options = {
-  project: { type: 'string' },
-  status: { type: 'string', multiple: true },
-  'older-than': { type: 'string' },
-  json: { type: 'boolean' },
-  payload: { type: 'string' },
-  reason: { type: 'string' },
-  by: { type: 'string' },
-  yes: { type: 'boolean' },
-  watch: { type: 'string' },
-  'max-attempts': { type: 'string' },
-  'dry-run': { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-/** The options of each command, besides {@link COMMON_OPTIONS}, and how many keys it takes. */
-const COMMANDS = {
-  list: { options: ['status', 'older-than', 'json'], keys: 'none' },
-  show: { options: ['payload', 'json'], keys: 'one' },
-  resume: { options: ['reason', 'by', 'yes', 'json'], keys: 'several' },
-  release: { options: ['reason', 'by', 'yes', 'json'], keys: 'one' },
-  sweep: { options: ['watch', 'max-attempts', 'dry-run', 'json'], keys: 'none' },
-} as const;
-
-const COMMON_OPTIONS = ['project', 'help'];
-
-export type Command = keyof typeof COMMANDS;
-export type Options = ReturnType<typeof parseOptions>['values'];
-
-/** The arguments are not a command. */
-export class UsageError extends Error {}
-
-/** @throws UsageError */
-export function parseCommand(args: string[]): { command: Command | undefined; keys: string[]; values: Options } {
-  const { values, positionals } = parseOptions(args);
-  const [command, ...keys] = positionals;
-  if (values.help === true || command === undefined) return { command: undefined, keys, values };
-  if (!isCommand(command)) throw new UsageError(`"${command}" is not a command.`);
-  assertKeys(command, keys);
-  const allowed: readonly string[] = [...COMMANDS[command].options, ...COMMON_OPTIONS];
-  const unknownOption = Object.keys(values).find((option) => !allowed.includes(option));
-  if (unknownOption !== undefined) throw new UsageError(`--${unknownOption} does not go with ${command}.`);
-  return { command, keys, values };
+interface OutputOptions {
+  json?: true;
 }
 
-function parseOptions(args: string[]) {
+export interface ListOptions extends OutputOptions {
+  status?: KeyRecord['status'][];
+  /** ms */
+  olderThan?: number;
+}
+
+export interface ShowOptions extends OutputOptions {
+  payload?: string;
+}
+
+export interface ResumeOptions extends OutputOptions {
+  reason?: string;
+  by?: string;
+  yes?: true;
+}
+
+export interface ReleaseOptions extends ResumeOptions {
+  reason: string;
+}
+
+export interface SweepOptions extends OutputOptions {
+  /** ms */
+  watch?: number;
+  maxAttempts: number;
+  dryRun?: true;
+  left?: true;
+}
+
+export interface AuditOptions extends OutputOptions {
+  sample: number;
+  full?: true;
+}
+
+export type ParsedCommand =
+  | { name: 'list'; options: ListOptions }
+  | { name: 'show'; id: string; options: ShowOptions }
+  | { name: 'resume'; keys: string[]; options: ResumeOptions }
+  | { name: 'release'; key: string; options: ReleaseOptions }
+  | { name: 'sweep'; options: SweepOptions }
+  | { name: 'audit'; options: AuditOptions };
+
+/** Where help and usage errors are printed. */
+export interface HelpOutput {
+  print: (text: string) => void;
+  printError: (text: string) => void;
+}
+
+export type ParsedArguments =
+  { kind: 'command'; command: ParsedCommand; project: string | undefined } | { kind: 'ended'; exitCode: 0 | 2 };
+
+/**
+ * Parses the arguments of `npm run price-lists`. Prints help that is asked for, and a usage error with the help of its
+ * command.
+ */
+export function parseArguments(args: readonly string[], output: HelpOutput): ParsedArguments {
+  let command: ParsedCommand | undefined;
+  const program = createProgram(output, (parsed) => (command = parsed));
   try {
-    return parseArgs({ args, options, allowPositionals: true });
+    program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'The options could not be read.');
+    if (!(error instanceof CommanderError)) throw error;
+    return { kind: 'ended', exitCode: error.code === 'commander.helpDisplayed' ? 0 : 2 };
   }
+  // The parser ends without a command only by an error.
+  if (command === undefined) return { kind: 'ended', exitCode: 2 };
+  return { kind: 'command', command, project: program.opts<{ project?: string }>().project };
 }
 
-const isCommand = (word: string): word is Command => Object.hasOwn(COMMANDS, word);
-
-function assertKeys(command: Command, keys: readonly string[]): void {
-  const allowed = COMMANDS[command].keys;
-  if (allowed === 'none') {
-    if (keys.length > 0) throw new UsageError(`${command} takes no key.`);
-    return;
-  }
-  if (keys.length === 0 || keys.includes('')) {
-    throw new UsageError(`${command} needs the boq_list_id of a price list.`);
-  }
-  if (allowed === 'one' && keys.length > 1) {
-    throw new UsageError(`${command} takes one boq_list_id; quote one that holds spaces.`);
-  }
+function createProgram(output: HelpOutput, onCommand: (command: ParsedCommand) => void): Command {
+  const program = new Command('npm run price-lists --')
+    .description('Looks after the keys of add price lists: see docs/runbook.md.')
+    .option('--project <id>', 'the project; by default that of the environment, or of .firebaserc')
+    .addHelpText('after', PROJECT_HELP)
+    .configureOutput({ writeOut: output.print, writeErr: output.printError })
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError()
+    .exitOverride();
+  addReadingCommands(program, onCommand);
+  addResolvingCommands(program, onCommand);
+  addSweep(program, onCommand);
+  addAudit(program, onCommand);
+  return program;
 }
 
-const STATUSES = keyRecordSchema.shape.status.options;
+const PROJECT_HELP = `
+A project whose id begins with demo- is looked for at FIRESTORE_EMULATOR_HOST, or at 127.0.0.1:8080. Any other is in
+production, with the application-default credentials, unless FIRESTORE_EMULATOR_HOST is set.
 
-/** @throws UsageError */
-export function parseStatuses(given: string[] | undefined): KeyRecord['status'][] | undefined {
-  return given?.map((text) => {
-    const status = STATUSES.find((known) => known === text);
-    if (status === undefined) throw new UsageError(`--status is one of ${STATUSES.join(', ')}, not "${text}".`);
-    return status;
-  });
+The options of a command: npm run price-lists -- list --help`;
+
+function addReadingCommands(program: Command, onCommand: (command: ParsedCommand) => void): void {
+  program
+    .command('list')
+    .description('List the keys that require review, oldest first, and count what is in progress.')
+    .addOption(
+      new Option('--status <status...>', 'list the keys with this status instead').choices(
+        keyRecordSchema.shape.status.options,
+      ),
+    )
+    .option('--older-than <time>', 'leave out what is younger, such as 30m', parseDuration)
+    .addOption(jsonOption())
+    .addHelpText('after', exitCodes('0  the keys are listed, or there are none', '1  they could not be read'))
+    .action((options: ListOptions) => onCommand({ name: 'list', options }));
+
+  program
+    .command('show')
+    .description('Show one key: its state, what is written, its payload and its history.')
+    .addArgument(new Argument('<id>', 'a boq_list_id, or any id of a response or a log line').argParser(parseId))
+    .option('--payload <file>', 'write the accepted payload to a file; - for standard output')
+    .addOption(jsonOption())
+    .addHelpText('after', exitCodes('0  the key is shown', '1  there is none, or it could not be read'))
+    .action((id: string, options: ShowOptions) => onCommand({ name: 'show', id, options }));
 }
+
+function addResolvingCommands(program: Command, onCommand: (command: ParsedCommand) => void): void {
+  program
+    .command('resume')
+    .description('Complete the lists of keys from their stored payloads. May be stopped and repeated.')
+    .addArgument(new Argument('<boq_list_id...>', 'one key or several').argParser(collectIds))
+    .option('--reason <text>', 'kept with the key')
+    .addOption(byOption())
+    .addOption(yesOption())
+    .addOption(jsonOption())
+    .addHelpText('after', exitCodes('0  all lists are ready', '1  at least one key was not resumed'))
+    .action((keys: string[], options: ResumeOptions) => onCommand({ name: 'resume', keys, options }));
+
+  program
+    .command('release')
+    .description('Give up the attempt of a key, and free the key. Cannot be undone.')
+    .addArgument(new Argument('<boq_list_id>', 'the key; quote one that holds spaces').argParser(parseId))
+    .requiredOption('--reason <text>', 'kept with the key')
+    .addOption(byOption())
+    .addOption(yesOption())
+    .addOption(jsonOption())
+    .addHelpText('after', exitCodes('0  the key is free', '1  it was not released'))
+    .action((key: string, options: ReleaseOptions) => onCommand({ name: 'release', key, options }));
+}
+
+function addSweep(program: Command, onCommand: (command: ParsedCommand) => void): void {
+  program
+    .command('sweep')
+    .description('Resume what crashed, or failed for a transient cause. May run beside other sweeps and operators.')
+    .option('--watch <time>', 'go on, and scan this often: from 1s to 24h, such as 30s', parseWatchInterval)
+    .option('--max-attempts <number>', 'resume an attempt at most so often, from 1 to 99', parseMaxAttempts, 3)
+    .option('--dry-run', 'only print what would be done')
+    .option('--left', 'print every key that is left to an operator, not only how many there are')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      exitCodes('0  the sweep is over, whatever became of each key', '1  the keys could not be read'),
+    )
+    .action((options: SweepOptions) => onCommand({ name: 'sweep', options }));
+}
+
+function addAudit(program: Command, onCommand: (command: ParsedCommand) => void): void {
+  program
+    .command('audit')
+    .description('Check that everything stored is as it should be. Writes nothing, and may run at any time.')
+    .option('--sample <number>', 'compare so many entries of each list with its payload', parseSampleSize, 10)
+    .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
+    .addOption(jsonOption())
+    .addHelpText('after', exitCodes('0  nothing is wrong', '1  there are violations, or the records could not be read'))
+    .action((options: AuditOptions) => onCommand({ name: 'audit', options }));
+}
+
+const jsonOption = () => new Option('--json', 'print JSON, for programs');
+const yesOption = () => new Option('--yes', 'do not ask before anything is written');
+const byOption = () => new Option('--by <name>', 'who decides, if not the user of this machine');
+
+const exitCodes = (...lines: string[]) =>
+  `\nExit codes:\n${[...lines, '2  the command is not used as described here'].map((line) => `  ${line}\n`).join('')}`;
+
+function parseId(id: string): string {
+  if (id === '') throw new InvalidArgumentError('An id is not empty.');
+  return id;
+}
+
+/** @param previous undefined for the first */
+const collectIds = (id: string, previous: string[] | undefined): string[] => [...(previous ?? []), parseId(id)];
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** @returns ms @throws UsageError */
-export function parseDuration(option: 'older-than' | 'watch', text: string): number {
+/** @returns ms */
+function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (amount === undefined) {
-    throw new UsageError(`--${option} is a number of s, m, h or d, such as 30m, not "${text}".`);
-  }
+  if (amount === undefined) throw new InvalidArgumentError('Expected a number of s, m, h or d, such as 30m.');
   return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
 }
 
-/** @throws UsageError */
-export function parseMaxAttempts(text: string): number {
-  if (!/^[1-9]\d?$/.test(text)) throw new UsageError(`--max-attempts is a number from 1 to 99, not "${text}".`);
+/** @returns ms */
+function parseWatchInterval(text: string): number {
+  const ms = parseDuration(text);
+  if (ms < UNITS_MS.s || ms > UNITS_MS.d) throw new InvalidArgumentError('Expected a time from 1s to 24h.');
+  return ms;
+}
+
+function parseMaxAttempts(text: string): number {
+  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('Expected a number from 1 to 99.');
+  return Number(text);
+}
+
+function parseSampleSize(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected a number from 0 to 999999.');
   return Number(text);
 }

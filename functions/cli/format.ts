@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Database } from '../src/lib/firestore/database';
-import type { ListKind } from '../src/lib/repositories/price-lists';
+import { keyDocumentId, type ListKind } from '../src/lib/repositories/price-lists';
 import { readListProgress, type ListProgress } from '../src/lib/repositories/stored-price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { StoredPayload } from '../src/price-lists/stored-payload';
@@ -73,7 +73,8 @@ export function formatInProgress(records: readonly KeyRecord[]): string {
 const getCommonFields = (key: KeySummary) => ({
   lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
   written: formatProgress(key),
-  failure: key.failure,
+  // What a completed key got over is history.
+  failure: key.status === 'completed' ? null : key.failure,
 });
 
 export function formatKeyDetails(key: KeyDetails, now: number): string {
@@ -81,7 +82,7 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
   return formatFields(key, now, {
     claimed: formatTime(key.claimed_at),
     ...getCommonFields(key),
-    cause: failure_cause,
+    cause: key.status === 'completed' ? null : failure_cause,
     swept: automatic_resumes === 0 ? null : count(automatic_resumes, 'resume'),
     payload: payload.usable
       ? `${payload.bytes} bytes, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
@@ -94,7 +95,10 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     actions: actions.map(
       ({ action, at, by, reason }) => `${action} ${formatTime(at)} by ${by}: ${reason ?? 'no reason given'}`,
     ),
-    history: history.map(({ document_id, claimed_at }) => `request ${document_id}, claimed ${formatTime(claimed_at)}`),
+    history: [
+      ...history.map(({ document_id, claimed_at }) => `request ${document_id}, claimed ${formatTime(claimed_at)}`),
+      ...(key.status === 'completed' && key.failure !== null ? [`an earlier failure: ${key.failure}`] : []),
+    ],
   });
 }
 
@@ -140,7 +144,8 @@ function formatProgress({ expected_forward_cost, price_list, products_count }: K
   return `${list(expected_forward_cost, 'expected forward costs')}, ${list(price_list, 'prices')}`;
 }
 
-const count = (number: number, thing: string) => `${number} ${thing}${number === 1 ? '' : 's'}`;
+export const count = (number: number, thing: string) =>
+  `${number.toLocaleString('en')} ${thing}${number === 1 ? '' : 's'}`;
 
 const formatTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
 
@@ -150,3 +155,24 @@ function formatAge(ms: number): string {
   if (minutes < 120) return `${minutes} min`;
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
+
+/** @param ms a whole number of seconds */
+export function formatDuration(ms: number): string {
+  const units = [
+    ['h', 3_600_000],
+    ['min', 60_000],
+  ] as const;
+  const unit = units.find(([, size]) => ms % size === 0);
+  return unit === undefined ? `${ms / 1_000} s` : `${ms / unit[1]} ${unit[0]}`;
+}
+
+/** A command as it is typed at a shell. @param id of a key, whose hash is taken if it cannot be typed */
+export function formatCommand(verb: string, id: string | undefined, project: string | undefined): string {
+  const words = ['npm run price-lists --', verb];
+  if (project !== undefined) words.push('--project', quoteForShell(project));
+  if (id !== undefined) words.push(quoteForShell(escapeControls(id) === id ? id : keyDocumentId(id)));
+  return words.join(' ');
+}
+
+const quoteForShell = (word: string): string =>
+  /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

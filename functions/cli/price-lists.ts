@@ -3,17 +3,24 @@ import { runPriceLists } from './main';
 
 /** `npm run price-lists`: what an operator sees and does of the keys of add price lists; see docs/runbook.md. */
 
+const stop = new AbortController();
+const abort = (cause: string) =>
+  stop.abort(new StoppedError(`stopped by ${cause}; what was written stays, and a resume continues from there`));
+
+// Nobody reads on, such as `head -1`: the same as Ctrl-C.
+for (const output of [process.stdout, process.stderr]) {
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    abort('a closed output');
+  });
+}
+
 /**
  * Aborts at the first signal that ends a command, also that of a lost terminal, so that an attempt that was taken over
  * is given back at once. The second signal ends the process.
  */
 function abortOnSignals(): AbortSignal {
-  const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(name, () =>
-      stop.abort(new StoppedError(`stopped by ${name}; what was written stays, and a resume continues from there`)),
-    );
-  }
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));
   return stop.signal;
 }
 

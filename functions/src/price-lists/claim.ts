@@ -20,7 +20,7 @@ import type { Payload } from './payload';
 import { createSuccessResponse } from './responses';
 
 /** Chunks of the payload in the claim's commit. Firestore's limit is 10 MiB, and for the key record among it 1 MiB. */
-const MAX_CLAIM_CHUNKS = 9;
+export const MAX_CLAIM_CHUNKS = 9;
 
 /** An attempt without what its market and its compressed payload decide. */
 type AttemptDraft = Omit<SubmittedAttempt, 'creation' | 'payload_chunks'>;

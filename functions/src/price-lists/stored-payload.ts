@@ -7,13 +7,16 @@ import { createPriceListParser, type PriceListSubmission } from './submission-pa
 
 /** A stored payload as it was accepted, or why it cannot be used. */
 export type StoredPayload =
-  { kind: 'valid'; submission: PriceListSubmission; text: Buffer } | { kind: 'invalid'; reason: string };
+  | { kind: 'valid'; submission: PriceListSubmission; text: Buffer }
+  /** With how many chunks are stored. */
+  | { kind: 'invalid'; reason: string; chunks: number };
 
 /** Reads the payload of an attempt, in one try, and checks it against its fingerprint. */
 export async function readStoredPayload(db: Database, attempt: Attempt): Promise<StoredPayload> {
   const chunks = await readPayloadChunks(db, attempt);
   if (chunks.length !== attempt.payload_chunks) {
-    return { kind: 'invalid', reason: `only ${chunks.length} of its ${attempt.payload_chunks} chunks were stored` };
+    const reason = `only ${chunks.length} of its ${attempt.payload_chunks} chunks were stored`;
+    return { kind: 'invalid', reason, chunks: chunks.length };
   }
   try {
     const text = await decompressChunks(chunks);
@@ -22,5 +25,5 @@ export async function readStoredPayload(db: Database, attempt: Attempt): Promise
   } catch {
     // Damaged. As with another fingerprint, the stored payload is not the accepted one.
   }
-  return { kind: 'invalid', reason: 'the stored payload is not the accepted one' };
+  return { kind: 'invalid', reason: 'the stored payload is not the accepted one', chunks: chunks.length };
 }

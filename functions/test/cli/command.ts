@@ -28,6 +28,8 @@ export interface RunningCommand {
 export interface CommandProgram {
   /** Starts a process. */
   start: (...args: string[]) => RunningCommand;
+  /** Starts a process in an environment that is changed. */
+  startIn: (env: Readonly<NodeJS.ProcessEnv>, ...args: string[]) => RunningCommand;
   remove: () => Promise<void>;
 }
 
@@ -48,8 +50,8 @@ export async function buildCommand(): Promise<CommandProgram> {
   const program = join(folder, 'price-lists.cjs');
   await bundleProgram('functions/cli/price-lists.ts', program, replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
   const env = { ...getBundleVariables(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
-  const start = (...args: string[]): RunningCommand => {
-    const child = startProgram(process.execPath, [program, ...args], { env });
+  const startIn = (changed: Readonly<NodeJS.ProcessEnv>, ...args: string[]): RunningCommand => {
+    const child = startProgram(process.execPath, [program, ...args], { env: { ...env, ...changed } });
     let out = '';
     let err = '';
     child.stdout.on('data', (data: Buffer) => (out += data.toString()));
@@ -58,7 +60,8 @@ export async function buildCommand(): Promise<CommandProgram> {
     return { process: child, output };
   };
   return {
-    start,
+    start: (...args) => startIn({}, ...args),
+    startIn,
     remove: () => rm(folder, { recursive: true }),
   };
 }

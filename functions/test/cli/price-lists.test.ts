@@ -172,6 +172,42 @@ test('show finds a key by each id of its response and its log lines', async () =
   expect(shown.map(({ out }) => (JSON.parse(out) as { boq_list_id: string }).boq_list_id)).toEqual(ids.map(() => KEY));
 });
 
+test('several keys that are resumed are told apart line by line', async () => {
+  await submitAndFail(1);
+  const other = createPriceListBody(3, { boq_list_id: 'other' });
+  expect((await submit(other)).status).toBe(200);
+  const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes');
+  expect([code, err]).toEqual([1, containing('"unknown": No request was ever accepted')]);
+  expect(out.trim().split('\n')).toEqual([
+    `"BOQ \\"7\\"": ready. From now on the client gets: ${(await submit()).text}`,
+    `"other": ready. From now on the client gets: ${(await submit(other)).text}`,
+  ]);
+});
+
+test('list and show name the next command to type, which a shell understands', async () => {
+  await submitAndFail(1);
+  expect((await run('list')).out).toMatch(/\nNext: npm run price-lists -- show 'BOQ "7"'\n$/);
+  expect((await run('show', KEY)).out).toMatch(/\nNext: npm run price-lists -- resume 'BOQ "7"'\n$/);
+  const { out } = await run('list', '--project', 'demo-price-lists');
+  expect(out).toContain(`show --project demo-price-lists 'BOQ "7"'`);
+});
+
+test('a completed key shows an earlier failure as history, and names no next command', async () => {
+  await submitAndFail(1);
+  expect((await run('show', KEY)).out).toMatch(/^ +failure +\S/m);
+  await run('resume', KEY, '--yes');
+  const { out } = await run('show', KEY);
+  expect(out).not.toMatch(/^ +(failure|cause) /m);
+  expect(out).toMatch(/^ +history +an earlier failure: /m);
+  expect(out).not.toContain('Next:');
+  expect((await run('list', '--status', 'completed')).out).not.toMatch(/^ +failure /m);
+});
+
+test('show says of a list that no key refers to that it exists', async () => {
+  await service.db.doc('price_lists/alone').set({ status: 'ready' });
+  expect(await run('show', 'alone')).toMatchObject({ code: 1, err: containing('No key refers to price_lists/alone') });
+});
+
 test('resume takes several keys, and one that cannot be resumed does not stop the others', async () => {
   await submitAndFail(1);
   const other = createPriceListBody(3, { boq_list_id: 'other' });
@@ -194,6 +230,8 @@ test('control characters in stored text never reach the terminal', async () => {
     await run('show', key),
     await run('show', key, '--json'),
     await run('list', '--status', 'completed'),
+    await run('audit'),
+    await run(key),
     await run('resume', key, '--yes'),
     await run('release', key, '--reason', 'x'),
     await run('show', `unknown ${controls}`),
@@ -236,24 +274,52 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('a resume that gets %s',
   });
 });
 
-test('arguments that are no command print the error and the help', async () => {
-  const misuses: [args: string[], reason: string][] = [
-    [['frob'], 'not a command'],
-    [['list', 'key'], 'takes no key'],
-    [['show'], 'needs the boq_list_id'],
-    [['list', '--status', 'lost'], '--status is one of'],
-    [['list', '--older-than', 'soon'], '--older-than is a number'],
-    [['list', '--yes'], 'does not go with list'],
-    [['sweep', 'key'], 'takes no key'],
-    [['sweep', '--watch', 'often'], '--watch is a number'],
-    [['sweep', '--max-attempts', '0'], '--max-attempts is a number'],
-    [['release', 'a', 'b'], 'one boq_list_id'],
-    [['show', 'a', 'b'], 'one boq_list_id'],
-  ];
-  const ran = await Promise.all(misuses.map(([args]) => run(...args)));
-  expect(await runProcess('frob')).toEqual(ran[0]);
-  expect(ran).toMatchObject(misuses.map(([, reason]) => ({ code: 2, out: '', err: containing(reason) })));
-  expect(ran[0]?.err).toContain('release <boq_list_id>');
+test.each<[args: string[], error: string, usage: string]>([
+  [['frob'], "unknown command 'frob'", '[options] [command]'],
+  [['list', 'key'], "too many arguments for 'list'", 'list [options]'],
+  [['list', '--status', 'lost'], 'Allowed choices are processing, completed', 'list [options]'],
+  [['list', '--older-than', 'soon'], 'such as 30m', 'list [options]'],
+  [['list', '--yes'], "unknown option '--yes'", 'list [options]'],
+  [['show'], "missing required argument 'id'", 'show [options] <id>'],
+  [['show', ''], 'An id is not empty', 'show [options] <id>'],
+  [['show', 'a', 'b'], "too many arguments for 'show'", 'show [options] <id>'],
+  [['resume'], "missing required argument 'boq_list_id'", 'resume [options] <boq_list_id...>'],
+  [['release', 'a'], "required option '--reason <text>'", 'release [options] <boq_list_id>'],
+  [['release', 'a', 'b', '--reason', 'x'], "too many arguments for 'release'", 'release [options] <boq_list_id>'],
+  [['sweep', 'key'], "too many arguments for 'sweep'", 'sweep [options]'],
+  [['sweep', '--watch', 'often'], 'such as 30m', 'sweep [options]'],
+  [['sweep', '--watch', '0s'], 'from 1s to 24h', 'sweep [options]'],
+  [['sweep', '--watch', '25h'], 'from 1s to 24h', 'sweep [options]'],
+  [['sweep', '--watch', '25d'], 'from 1s to 24h', 'sweep [options]'],
+  [['sweep', '--max-attempts', '0'], 'from 1 to 99', 'sweep [options]'],
+  [['audit', '--sample', 'all'], 'from 0 to 999999', 'audit [options]'],
+  [['audit', '--sample', '3', '--full'], 'cannot be used with', 'audit [options]'],
+])('%j is no command: the error, and how its command is used', async (args, error, usage) => {
+  const { code, out, err } = await run(...args);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toMatch(/^error: /);
+  expect(err).toContain(error);
+  expect(err).toContain(`Usage: npm run price-lists -- ${usage}`);
+  expect(err).toContain(usage.startsWith('[') ? 'Commands:' : 'Exit codes:');
+});
+
+test.each(['list', 'show', 'resume', 'release', 'sweep', 'audit'])(
+  '%s --help is about this command alone, with its exit codes',
+  async (name) => {
+    const { code, out, err } = await run(name, '--help');
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain(`Usage: npm run price-lists -- ${name}`);
+    for (const exitCode of [0, 1, 2]) expect(out).toMatch(new RegExp(`^  ${exitCode}  `, 'm'));
+    expect(out).not.toContain('Commands:');
+  },
+);
+
+test('without arguments it prints all commands', async () => {
+  const all = await run();
+  expect(all).toEqual(await run('--help'));
+  expect([all.code, all.err]).toEqual([0, '']);
+  for (const name of ['list', 'show', 'resume', 'release', 'sweep', 'audit'])
+    expect(all.out).toMatch(new RegExp(`^  ${name} `, 'm'));
 });
 
 test('an unknown key is an error', async () => {

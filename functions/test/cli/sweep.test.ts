@@ -1,3 +1,4 @@
+import { on } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
@@ -5,7 +6,7 @@ import { checkInvariants } from '../resilience/invariants';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
-import { buildCommand, runCommand, type CommandOutput, type CommandProgram } from './command';
+import { buildCommand, runCommand, type CommandOutput, type CommandProgram, type RunningCommand } from './command';
 
 /** The sweep, where it counts in processes of its own, over attempts that crashed or failed. */
 
@@ -58,7 +59,7 @@ interface SweepLine {
 }
 
 const sweep = async (...args: string[]): Promise<SweepLine[]> =>
-  parseLines(await runCommand('sweep', '--json', ...args));
+  parseLines(await runCommand('sweep', '--json', '--left', ...args));
 
 function parseLines({ code, out }: CommandOutput): SweepLine[] {
   expect(code).toBe(0);
@@ -196,4 +197,64 @@ test('names a key record that it cannot read, with --watch once, and resumes the
   }
   watching.process.kill('SIGTERM');
   expect((await watching.output).err.split(warning)).toHaveLength(2);
+});
+
+test('a single sweep counts what is left to operators, and prints each key with --left', async () => {
+  for (const key of ['a', 'b']) await submitAndFail(key, {});
+  const { code, out, err } = await runCommand('sweep');
+  expect([code, out]).toEqual([
+    0,
+    '2 keys are left to an operator: npm run price-lists -- list, or sweep --left with the reasons\n',
+  ]);
+  expect(err).toContain('Nothing to do: no attempt is due.\n');
+  const counted = { boq_list_id: null, document_id: null, result: 'left', reason: null, keys: 2 };
+  expect(parseLines(await runCommand('sweep', '--json'))).toEqual([expect.objectContaining(counted)]);
+  const each = await runCommand('sweep', '--left');
+  expect(each.out.match(/^.*"[ab]" left to an operator: .+$/gm)).toHaveLength(2);
+  expect(each.out).not.toContain('keys are');
+});
+
+test('a sweep with nothing to do says so', async () => {
+  const { code, out, err } = await runCommand('sweep');
+  expect([code, out]).toEqual([0, '']);
+  expect(err).toContain('Nothing to do: no attempt is due.\n');
+});
+
+/** Resolves when the process has printed a text on standard error. */
+async function printed({ process }: RunningCommand, text: string): Promise<void> {
+  let err = '';
+  for await (const [data] of on(process.stderr ?? process, 'data') as AsyncIterable<[Buffer]>) {
+    err += data.toString();
+    if (err.includes(text)) return;
+  }
+}
+
+test('--watch says that it watches, and how to stop', async () => {
+  const sentence = 'Watching: scans every 90 s, and when a lease expires. Ctrl-C stops it.\n';
+  const watching = command.start('sweep', '--watch', '90s');
+  await printed(watching, sentence);
+  watching.process.kill('SIGINT');
+  expect(await watching.output).toMatchObject({ code: 0, out: '' });
+});
+
+test('a sweep whose output is closed gives its attempts back, as with Ctrl-C', async () => {
+  for (const key of ['a', 'b']) await submitAndFail(key, CRASHED);
+  await submitAndFail('left', { status: 'released' });
+  const entries = service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    times: 100,
+    action: { kind: 'hang' },
+  });
+  const watching = command.start('sweep', '--json', '--watch', '1s');
+  watching.process.stdout?.destroy();
+  await entries.fired;
+  // Has it print a line, which nobody reads.
+  await getKey('left').update({ status: 'requires_review' });
+  const { code, err } = await watching.output;
+  expect([code, err]).toEqual([0, expect.not.stringContaining('EPIPE')]);
+  service.firestore.faults.clear();
+  for (const key of ['a', 'b']) {
+    expect((await getKey(key).get()).data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+  }
 });

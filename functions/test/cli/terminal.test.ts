@@ -10,11 +10,11 @@ async function show(use: (terminal: Terminal) => void, isTTY = true): Promise<st
   return text(stderr);
 }
 
-const progress = (entries_written: number, entries_total = 10) => ({ entries_written, entries_total });
+const draw = (terminal: Terminal, done: number, total = 10) => terminal.drawProgress(done, total, 'entries');
 
 test('a bar grows on its line, which ends with it', async () => {
   const shown = await show((terminal) => {
-    for (const written of [0, 5, 10]) terminal.drawProgress(progress(written));
+    for (const written of [0, 5, 10]) draw(terminal, written);
     terminal.printError('Nothing was wrong.\n');
   });
   const bar = (full: number) => '█'.repeat(full) + '░'.repeat(40 - full);
@@ -28,7 +28,7 @@ test('a bar grows on its line, which ends with it', async () => {
 
 test('an error in the middle of a bar has a line of its own', async () => {
   const shown = await show((terminal) => {
-    terminal.drawProgress(progress(5));
+    draw(terminal, 5);
     terminal.printError('Failed.\n');
     terminal.printError('Again.\n');
   });
@@ -36,6 +36,6 @@ test('an error in the middle of a bar has a line of its own', async () => {
 });
 
 test('there is no bar without entries, nor without a terminal', async () => {
-  expect(await show((terminal) => terminal.drawProgress(progress(0, 0)))).toBe('');
-  expect(await show((terminal) => terminal.drawProgress(progress(5)), false)).toBe('');
+  expect(await show((terminal) => draw(terminal, 0, 0))).toBe('');
+  expect(await show((terminal) => draw(terminal, 5), false)).toBe('');
 });

@@ -103,6 +103,8 @@ const LIST_COLLECTIONS = {
 
 export type ListKind = keyof typeof LIST_COLLECTIONS;
 
+export const LIST_KINDS = ['expected_forward_cost', 'price_list'] as const satisfies ListKind[];
+
 export const listDocument = ({ firestore }: Database, kind: ListKind, creation: Creation): DocumentReference =>
   firestore.collection(LIST_COLLECTIONS[kind]).doc(creation[`${kind}_id`]);
 

@@ -2,7 +2,7 @@ import { collections, fields, subcollections } from '../firestore/collections';
 import type { Database } from '../firestore/database';
 import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { isDocumentId } from '../document-id';
-import { entriesCollection, listDocument, readKey, type ListKind } from './price-lists';
+import { entriesCollection, LIST_KINDS, listDocument, readKey, type ListKind } from './price-lists';
 import { readText } from './stored-values';
 
 /** Reads what add price lists stored. Every function is one try and changes nothing. */
@@ -39,7 +39,8 @@ export async function findKeyRecords(db: Database, id: string): Promise<KeyRecor
   return records.filter((found) => found !== undefined);
 }
 
-async function findBoqListIds(db: Database, id: string): Promise<string[]> {
+/** Finds the keys of requests by an id of the request, of its records or of its lists. */
+export async function findBoqListIds(db: Database, id: string): Promise<string[]> {
   if (!isDocumentId(id)) return [];
   const requests = db.firestore.collection(collections.priceListRequests);
   const [request, key] = await db.getAll(
@@ -91,5 +92,79 @@ export async function* streamStoredEntries(
   const priceField = fields.entry[kind];
   for await (const entry of db.stream(entriesCollection(db, kind, creation).select(priceField))) {
     yield [entry.id, entry.get(priceField)];
+  }
+}
+
+/** Stored fields of a document. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads documents of a collection in the order of their ids. @param after the last id of the page before; null: the first page */
+export async function readPage(
+  db: Database,
+  collection: string,
+  selected: readonly string[] | 'all',
+  after: string | null,
+  limit: number,
+): Promise<[id: string, stored: Fields][]> {
+  const ordered = db.firestore.collection(collection).orderBy('__name__').limit(limit);
+  const page = after === null ? ordered : ordered.startAfter(after);
+  const documents: [string, Fields][] = [];
+  for await (const document of db.stream(selected === 'all' ? page : page.select(...selected))) {
+    documents.push([document.id, document.data()]);
+  }
+  return documents;
+}
+
+export const countKeyRecords = (db: Database): Promise<number> =>
+  db.count(db.firestore.collection(collections.priceListIdempotency));
+
+/** Reads a key record as it is stored, by the id of its document. */
+export async function readKeyFields(db: Database, id: string): Promise<Fields | undefined> {
+  const [key] = await db.getAll(db.firestore.collection(collections.priceListIdempotency).doc(id));
+  return key.data();
+}
+
+/** Collections of the documents that belong to an attempt. */
+export const ATTEMPT_COLLECTIONS = [
+  collections.priceListRequests,
+  collections.expectedForwardCosts,
+  collections.priceLists,
+] as const;
+
+/** Finds request records and lists by their id. @returns their paths */
+export async function findAttemptDocuments(db: Database, id: string): Promise<string[]> {
+  if (!isDocumentId(id)) return [];
+  const documents = await db.getAll(...ATTEMPT_COLLECTIONS.map((name) => db.firestore.collection(name).doc(id)));
+  return documents.filter(({ exists }) => exists).map(({ ref }) => ref.path);
+}
+
+/** Reads the request record and both list documents of an attempt. Undefined: there is none. */
+export async function readAttemptDocuments(db: Database, { document_id, creation }: Attempt) {
+  const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
+  const lists = creation === null ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, creation));
+  const [stored, expected_forward_cost, price_list] = (await db.getAll(request, ...lists)).map((each) => each.data());
+  return {
+    request: stored as Fields | undefined,
+    lists: { expected_forward_cost, price_list } as Record<ListKind, Fields | undefined>,
+  };
+}
+
+export const countEntries = (db: Database, kind: ListKind, creation: Creation): Promise<number> =>
+  db.count(entriesCollection(db, kind, creation));
+
+/** Entries that one call reads. */
+const ENTRIES_PER_CALL = 500;
+
+/** Reads stored entries by their product ids; those that do not exist are left out. */
+export async function* readEntries(
+  db: Database,
+  kind: ListKind,
+  creation: Creation,
+  ids: readonly string[],
+): AsyncGenerator<readonly [id: string, price: unknown]> {
+  const collection = entriesCollection(db, kind, creation);
+  for (let start = 0; start < ids.length; start += ENTRIES_PER_CALL) {
+    const entries = await db.getAll(...ids.slice(start, start + ENTRIES_PER_CALL).map((id) => collection.doc(id)));
+    for (const entry of entries) if (entry.exists) yield [entry.id, entry.get(fields.entry[kind])];
   }
 }

@@ -1,0 +1,53 @@
+import { forEachConcurrently } from '../../src/lib/concurrency';
+import { retry } from '../../src/lib/firestore/retry';
+import { readKeyRecords } from '../../src/lib/repositories/stored-price-lists';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import type { ListOptions } from '../arguments';
+import { describeUnreadable } from '../errors';
+import { formatCommand, formatInProgress, formatKeys, getKeySummary, isInProgress, type KeySummary } from '../format';
+import { toJson, type CommandContext } from './context';
+
+export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
+  const { terminal, db, call } = context;
+  const statuses = status ?? ['processing', 'requires_review'];
+  const { records, unreadable } = await retry(() => readKeyRecords(db, statuses), call);
+  const now = call.clock.now();
+  const inProgress = records.filter((record) => isInProgress(record, now));
+  const selected = records
+    .filter((record) => now - record.updated_at >= olderThan)
+    .filter((record) => status !== undefined || !inProgress.includes(record))
+    .sort((a, b) => a.updated_at - b.updated_at);
+  const summaries = await readSummaries(selected, context);
+
+  const isReviewOnly = status === undefined;
+  const note = formatInProgress(inProgress);
+  if (json === true) {
+    terminal.print(toJson(summaries));
+    terminal.printError(note);
+  } else {
+    terminal.print(formatKeys(summaries, isReviewOnly, now));
+    if (isReviewOnly) terminal.print(note);
+    const [first] = summaries;
+    if (first !== undefined) terminal.print(`\nNext: ${formatCommand('show', first.boq_list_id, context.project)}\n`);
+  }
+  for (const path of unreadable) terminal.printError(`${describeUnreadable(path)}\n`);
+  return 0;
+}
+
+/** Firestore takes some ten milliseconds for each, most of which is waiting. */
+const CONCURRENT_SUMMARIES = 40;
+
+/** Fewer are read before anybody wonders. */
+const MIN_KEYS_WITH_PROGRESS = 100;
+
+async function readSummaries(
+  records: readonly KeyRecord[],
+  { terminal, db, call }: CommandContext,
+): Promise<KeySummary[]> {
+  const summaries = new Map<KeyRecord, KeySummary>();
+  await forEachConcurrently(records, CONCURRENT_SUMMARIES, async (record) => {
+    summaries.set(record, await retry(() => getKeySummary(record, db), call));
+    if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
+  });
+  return records.flatMap((record) => summaries.get(record) ?? []);
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { applicationDefault } from 'firebase-admin/app';
+import type { RequestContext } from '../src/lib/request-context';
+import { abortable } from '../src/lib/clock';
+import type { Database } from '../src/lib/firestore/database';
+import { retry } from '../src/lib/firestore/retry';
+import { readKeyRecord } from '../src/lib/repositories/stored-price-lists';
+import { CommandError, describeError, NO_CREDENTIALS } from './errors';
+import { parseAddress, type Target } from './target';
+
+/**
+ * Whether the database of a command can be reached. A call tries again for a minute, which is right in an outage; an operator
+ * who forgot a step has to know within seconds.
+ */
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const CREDENTIALS_TIMEOUT_MS = 6_000;
+const READ_TIMEOUT_MS = 8_000;
+
+/** @throws CommandError what to check, within 15 s; within 2 s if nothing listens at a local address */
+export async function assertReachable(target: Target, db: Database, context: RequestContext): Promise<void> {
+  if (target.address === undefined) await assertCredentials();
+  else await assertListening(target.address, target.isAddressGiven);
+  await assertReadable(target, db, context);
+}
+
+/** @throws CommandError at once, where gRPC would try again for a minute */
+export async function assertListening(address: string, isGiven: boolean): Promise<void> {
+  const socket = connect(parseAddress(address));
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
+  } catch {
+    const nothing = `Nothing listens at ${address}`;
+    if (!isGiven) throw new CommandError(`${nothing}. Run: npm start`);
+    throw new CommandError(`${nothing}, the address in FIRESTORE_EMULATOR_HOST. Start it, or unset the variable.`);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function assertCredentials(): Promise<void> {
+  try {
+    await abortable(AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS), () => applicationDefault().getAccessToken());
+  } catch {
+    throw new CommandError(`${NO_CREDENTIALS} (or check the network)`);
+  }
+}
+
+/** @throws CommandError */
+export async function assertReadable(target: Target, db: Database, context: RequestContext): Promise<void> {
+  const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
+  const limited = { ...context, signal: AbortSignal.any([context.signal, timeout]) };
+  try {
+    await retry(() => readKeyRecord(db, 'a key that no one reads'), limited);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (target.address !== undefined)
+      throw new CommandError(`What listens at ${target.address} does not answer as Firestore does.`);
+    const unavailable = Object.assign(new Error('no response'), { code: 14 });
+    throw new CommandError(describeError(timeout.aborted ? unavailable : error));
+  }
+}

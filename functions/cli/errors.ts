@@ -1,0 +1,60 @@
+import { status } from '@grpc/grpc-js';
+import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resolution-error';
+
+/** Errors in words for the operator: what failed, and what to do. */
+
+/** A failed command. Its message is complete. */
+export class CommandError extends Error {}
+
+export function describeError(error: unknown): string {
+  if (error instanceof ResolutionError) return describeResolutionError(error);
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'number' ? status[error.code] : undefined;
+  return code === undefined ? error.message : describeFirestoreError(code, error.message);
+}
+
+/** Whether the message of {@link describeError} is a sentence that needs no introduction. */
+export const isDescribed = (error: unknown): boolean =>
+  error instanceof CommandError || error instanceof ResolutionError || describeError(error) !== getMessage(error);
+
+const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Tells an operator why a key was not resolved, and what to do about it. */
+function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
+  const texts: Record<ResolutionErrorCode, string> = {
+    key_unknown: `No request was ever accepted for ${detail}.`,
+    key_in_progress: 'Another attempt on the key is in progress. Wait for it.',
+    key_released: 'The key was released: the client may send the request again.',
+    key_resolved: 'The key was resolved meanwhile. Look at it again.',
+    key_in_review_again: 'The key requires review again since it was read. Look at it first.',
+    lists_ready: 'The lists are ready: there is nothing to release.',
+    payload_unusable: `The payload cannot be used: ${detail}. This attempt can only be released; the client then has to send the request again.`,
+  };
+  return texts[code];
+}
+
+export const NO_CREDENTIALS = 'There are no usable credentials. Run: gcloud auth application-default login';
+
+function describeFirestoreError(code: string, message: string): string {
+  switch (code) {
+    case 'UNAUTHENTICATED':
+      return NO_CREDENTIALS;
+    case 'PERMISSION_DENIED':
+      return 'This account may not use Firestore in this project. Check --project, and the role roles/datastore.user.';
+    case 'NOT_FOUND':
+      return 'This project has no Firestore database. Check --project.';
+    case 'RESOURCE_EXHAUSTED':
+      return 'Firestore refuses calls because there are too many: check the quotas of the project.';
+    case 'INTERNAL':
+    case 'CANCELLED':
+    case 'UNKNOWN':
+    case 'UNAVAILABLE':
+    case 'DEADLINE_EXCEEDED':
+      return `Firestore does not answer (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
+    default:
+      // Firestore's own sentence, such as which index is missing.
+      return `Firestore refused: ${message.replace(/^\d+ [A-Z_]+: /, '')}`;
+  }
+}
+
+export const describeUnreadable = (path: string): string => `${path} cannot be read: it is left out.`;

@@ -1,0 +1,258 @@
+import { isDeepStrictEqual } from 'node:util';
+import { collections } from '../lib/firestore/collections';
+import { keyDocumentId, LIST_KINDS, type ListKind } from '../lib/repositories/price-lists';
+import type { Fields } from '../lib/repositories/stored-price-lists';
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
+import type { Attempt, Creation, KeyRecord } from '../lib/schemas/key-record';
+import type { DifferingEntries, EntryDifferences } from './entry-differences';
+import { MAX_CLAIM_CHUNKS } from './claim';
+import { createListDocuments } from './list-documents';
+import { createSuccessResponse } from './responses';
+import type { StoredPayload } from './stored-payload';
+
+/**
+ * What holds of the stored records of add price lists at any moment, after any fault: see docs/reliability.md.
+ *
+ * The one definition, of data that was read by whoever asks: the audit (audit.ts) of a database in use, and the tests of
+ * the whole database after each schedule of faults. A check returns a violation for each rule that is broken.
+ */
+
+export const RULES = {
+  key_readable: 'a key record can be read',
+  key_id: 'a key record is stored under the hash of its key',
+  lease: 'an attempt in progress has a lease, or lost it a short time ago',
+  response: 'a key has a response exactly if it is completed, and the response shows what is stored',
+  request: 'an attempt has its request record, with the same facts',
+  payload: 'the payload that is stored has the fingerprint of the attempt',
+  list_document: 'a list document has the facts of its attempt',
+  list_status: 'lists are ready exactly if their key is completed',
+  entry_count: 'a ready list has one entry for each product, and no list has more',
+  entry_values: 'an entry has the price of the payload',
+  reference: 'every request record and every list belongs to an attempt of a key',
+} as const;
+
+export interface Violation {
+  rule: keyof typeof RULES;
+  /** The key; null if it is not known. */
+  boq_list_id: string | null;
+  /** Path of the document, or of the list of entries. */
+  path: string;
+  /** Without stored texts, prices and product ids. */
+  message: string;
+  /** Ids of some products that are concerned. */
+  products?: readonly string[];
+}
+
+/** An attempt as its key record has it: the present one, or a released one of the history. */
+export interface RecordedAttempt {
+  record: KeyRecord;
+  attempt: Attempt;
+  status: KeyRecord['status'];
+}
+
+export const getRecordedAttempts = (record: KeyRecord): RecordedAttempt[] => [
+  { record, attempt: record, status: record.status },
+  ...record.history.map((attempt) => ({ record, attempt, status: 'released' as const })),
+];
+
+/** What is stored of an attempt besides its key record. */
+export interface StoredAttempt {
+  /** Fields of the request record; undefined: there is none. */
+  request: Fields | undefined;
+  payload: StoredPayload;
+  /** Null if no market matched. */
+  lists: Readonly<Record<ListKind, StoredList>> | null;
+}
+
+export interface StoredList {
+  document: Fields | undefined;
+  entryCount: number;
+  /** Null if no entry was compared with the payload. */
+  entries: EntryDifferences | null;
+}
+
+/** Checks a key record by itself. @param id of its document */
+export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
+  const { boq_list_id, status, response } = record;
+  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${id}`);
+  const violations: Violation[] = [];
+  if (id !== keyDocumentId(boq_list_id)) violations.push(report('key_id', 'is stored under the hash of another key'));
+  if (status === 'completed' && response === null)
+    violations.push(report('response', 'is completed without a response'));
+  if (status !== 'completed' && response !== null) violations.push(report('response', `is ${status} with a response`));
+  return violations;
+}
+
+/** How long an expired lease may be unnoticed: several scans of a sweep, and clocks that differ. */
+export const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
+
+/** Checks that an attempt in progress is not forgotten. */
+export function checkLease({ boq_list_id, status, lease_expires_at }: KeyRecord, now: number): Violation[] {
+  if (status !== 'processing' || now < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
+  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
+  const minutes = Math.floor((now - lease_expires_at) / 60_000);
+  return [report('lease', `is processing, but its lease expired ${minutes} min ago: no sweep resumes it`)];
+}
+
+/** Checks an attempt, its payload and its lists. */
+export function checkAttempt(recorded: RecordedAttempt, stored: StoredAttempt): Violation[] {
+  const info = stored.payload.kind === 'valid' ? stored.payload.submission.info : undefined;
+  const { lists } = stored;
+  return [
+    ...checkRequest(recorded, stored.request, info),
+    ...checkPayload(recorded, stored.payload),
+    ...(info === undefined ? [] : checkResponse(recorded, info)),
+    ...(lists === null ? [] : LIST_KINDS.flatMap((kind) => checkList(recorded, kind, lists[kind], info))),
+  ];
+}
+
+function checkRequest(
+  { record, attempt }: RecordedAttempt,
+  request: Fields | undefined,
+  info: PriceListInfo | undefined,
+): Violation[] {
+  const report = createReporter(record.boq_list_id, `${collections.priceListRequests}/${attempt.document_id}`);
+  if (request === undefined) return [report('request', 'does not exist')];
+  const expected: Fields = {
+    products_count: attempt.products_count,
+    fingerprint: attempt.fingerprint,
+    market_id: attempt.market_id,
+    expected_forward_cost_id: attempt.creation?.expected_forward_cost_id ?? null,
+    price_list_id: attempt.creation?.price_list_id ?? null,
+    created_at: attempt.claimed_at,
+    payload_chunks: attempt.payload_chunks,
+    ...(info && { info }),
+  };
+  const names = Object.keys(expected).filter((name) => !isSame(request[name], expected[name]));
+  return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
+}
+
+function checkPayload({ record, attempt, status }: RecordedAttempt, payload: StoredPayload): Violation[] {
+  const { document_id, products_count, payload_chunks, market_id } = attempt;
+  const report = createReporter(record.boq_list_id, `${collections.priceListRequests}/${document_id}/payload`);
+  if (payload.kind === 'invalid') {
+    // The claim stores the first chunks; the rest may be missing until the first entry is written.
+    const { chunks } = payload;
+    const mayBeIncomplete = status !== 'completed' && chunks < payload_chunks && chunks >= MAX_CLAIM_CHUNKS;
+    return mayBeIncomplete ? [] : [report('payload', `cannot be used: ${payload.reason}`)];
+  }
+  const { info, products } = payload.submission;
+  const violations: Violation[] = [];
+  if (info.boq_list_id !== record.boq_list_id) violations.push(report('payload', 'is of another key'));
+  if (info.market_id !== market_id) violations.push(report('payload', 'is for another market'));
+  if (products.ids.length !== products_count)
+    violations.push(report('payload', `has ${products.ids.length} products, its attempt ${products_count}`));
+  return violations;
+}
+
+/** A response of an earlier version may have another message. */
+function checkResponse({ record, attempt, status }: RecordedAttempt, info: PriceListInfo): Violation[] {
+  const { boq_list_id, response, updated_at } = record;
+  if (status !== 'completed' || response === null) return [];
+  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
+  const expected = JSON.parse(createSuccessResponse(attempt, info, updated_at)) as Fields;
+  const shown = parseObject(response);
+  if (shown === undefined) return [report('response', 'has a response that is not JSON')];
+  const names = Object.keys({ ...expected, ...shown }).filter((name) => !isSame(shown[name], expected[name]));
+  const differing = names.filter((name) => name !== 'message');
+  return differing.length === 0 ? [] : [report('response', `has a response that differs: ${differing.join(', ')}`)];
+}
+
+function checkList(
+  recorded: RecordedAttempt,
+  kind: ListKind,
+  { document, entryCount, entries }: StoredList,
+  info: PriceListInfo | undefined,
+): Violation[] {
+  const { record, attempt, status } = recorded;
+  const { products_count, creation } = attempt;
+  if (creation === null) return [];
+  const path = getListPath(kind, creation);
+  const violations = checkListStatus(recorded, kind, document);
+  if (document !== undefined && info !== undefined)
+    violations.push(...checkListDocument(recorded, kind, document, info));
+
+  const report = createReporter(record.boq_list_id, `${path}/products`);
+  const isWrongCount = status === 'completed' ? entryCount !== products_count : entryCount > products_count;
+  if (isWrongCount) violations.push(report('entry_count', `has ${entryCount} entries for ${products_count} products`));
+  if (entries === null) return violations;
+  const { missing, different, extra } = entries;
+  const add = ({ count, examples }: DifferingEntries, what: string) => {
+    if (count > 0) violations.push({ ...report('entry_values', `has ${count} ${what}`), products: examples });
+  };
+  if (status === 'completed') add(missing, 'products without an entry');
+  add(different, 'entries with another price than the payload');
+  add(extra, 'entries that are not in the payload');
+  return violations;
+}
+
+/** Checks that a list has a status that the state of its attempt allows. */
+export function checkListStatus(
+  { record, attempt, status }: RecordedAttempt,
+  kind: ListKind,
+  document: Fields | undefined,
+): Violation[] {
+  if (attempt.creation === null) return [];
+  const report = createReporter(record.boq_list_id, getListPath(kind, attempt.creation));
+  if (document === undefined) return [report('list_document', 'does not exist')];
+  const allowed = getAllowedStatuses(status, record);
+  const found = document['status'];
+  if (allowed.some((each) => each === found)) return [];
+  const shown = typeof found === 'string' && /^\w{1,20}$/.test(found) ? found : 'no valid status';
+  return [report('list_status', `is ${shown}, but its attempt is ${status}`)];
+}
+
+/** The lists of a resumed attempt are still failed, or still processing if its process had crashed. */
+function getAllowedStatuses(status: KeyRecord['status'], { actions }: KeyRecord): string[] {
+  switch (status) {
+    case 'processing':
+      return actions.some(({ action }) => action === 'resume') ? ['processing', 'failed'] : ['processing'];
+    case 'completed':
+      return ['ready'];
+    case 'requires_review':
+    case 'released':
+      return ['failed'];
+  }
+}
+
+function checkListDocument(
+  { record, attempt, status }: RecordedAttempt,
+  kind: ListKind,
+  document: Fields,
+  info: PriceListInfo,
+): Violation[] {
+  const { creation } = attempt;
+  if (creation === null) return [];
+  const expected: Fields = createListDocuments(attempt, creation, info, 'ready', record.updated_at)[kind];
+  // Other rules, or none, are of these while the attempt is not completed.
+  const ignored = status === 'completed' ? ['status'] : ['status', 'updated_at'];
+  const names = Object.keys({ ...expected, ...document }).filter((name) => !isSame(document[name], expected[name]));
+  const differing = names.filter((name) => !ignored.includes(name));
+  const unknown = differing.filter((name) => !(name in expected)).length;
+  const texts = [...differing.filter((name) => name in expected), ...(unknown > 0 ? [`${unknown} other fields`] : [])];
+  const report = createReporter(record.boq_list_id, getListPath(kind, creation));
+  return texts.length === 0 ? [] : [report('list_document', `differs from its attempt: ${texts.join(', ')}`)];
+}
+
+const getListPath = (kind: ListKind, creation: Creation): string =>
+  kind === 'price_list'
+    ? `${collections.priceLists}/${creation.price_list_id}`
+    : `${collections.expectedForwardCosts}/${creation.expected_forward_cost_id}`;
+
+const createReporter =
+  (boq_list_id: string | null, path: string) =>
+  (rule: Violation['rule'], message: string): Violation => ({ rule, boq_list_id, path, message });
+
+function parseObject(json: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Compares as JSON: stored maps may come from another realm, with prototypes of their own. */
+const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(toPlain(a), toPlain(b));
+
+const toPlain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));

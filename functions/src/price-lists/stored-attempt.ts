@@ -1,0 +1,89 @@
+import type { RequestContext } from '../lib/request-context';
+import type { Database } from '../lib/firestore/database';
+import { retry } from '../lib/firestore/retry';
+import type { EntryColumns, ListKind } from '../lib/repositories/price-lists';
+import {
+  countEntries,
+  readAttemptDocuments,
+  readEntries,
+  streamStoredEntries,
+  type Fields,
+} from '../lib/repositories/stored-price-lists';
+import type { Attempt, Creation } from '../lib/schemas/key-record';
+import { toEntries } from './entries';
+import { compareEntries } from './entry-differences';
+import type { StoredAttempt, StoredList } from './invariants';
+import { readStoredPayload } from './stored-payload';
+import type { ProductColumns } from './submission-parser';
+
+/** Entries that one document read pays for when they are counted. */
+const COUNTED_PER_READ = 1_000;
+
+/** Reads what is stored of attempts, and counts the documents that Firestore bills. Retries are left out. */
+export class StoredAttemptReader {
+  documentReads = 0;
+
+  /** @param sampleSize entries of each list that are compared with the payload; Infinity: all */
+  constructor(
+    private readonly db: Database,
+    private readonly context: RequestContext,
+    private readonly sampleSize: number,
+  ) {}
+
+  /** Calls `fn`, which may be called again. @param documentReads documents that it reads */
+  async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
+    this.documentReads += documentReads;
+    return retry(fn, this.context);
+  }
+
+  async readAttempt(attempt: Attempt): Promise<StoredAttempt> {
+    const { creation } = attempt;
+    const documents = await this.read(() => readAttemptDocuments(this.db, attempt), creation === null ? 1 : 3);
+    const payload = await this.read(() => readStoredPayload(this.db, attempt), attempt.payload_chunks);
+    const { request } = documents;
+    if (creation === null) return { request, payload, lists: null };
+
+    const products = payload.kind === 'valid' ? payload.submission.products : null;
+    const wanted = products === null ? null : this.#selectEntries(products);
+    const { expected_forward_cost, price_list } = documents.lists;
+    const lists = {
+      expected_forward_cost: await this.#readList('expected_forward_cost', creation, expected_forward_cost, wanted),
+      price_list: await this.#readList('price_list', creation, price_list, wanted),
+    };
+    return { request, payload, lists };
+  }
+
+  async #readList(
+    kind: ListKind,
+    creation: Creation,
+    document: Fields | undefined,
+    wanted: Record<ListKind, EntryColumns> | null,
+  ): Promise<StoredList> {
+    const entryCount = await this.read(() => countEntries(this.db, kind, creation), 0);
+    this.documentReads += Math.max(1, Math.ceil(entryCount / COUNTED_PER_READ));
+    if (wanted === null || this.sampleSize === 0) return { document, entryCount, entries: null };
+    const columns = wanted[kind];
+    const entries =
+      this.sampleSize === Infinity
+        ? await this.read(() => compareEntries(columns, streamStoredEntries(this.db, kind, creation)), entryCount)
+        : await this.read(
+            () => compareEntries(columns, readEntries(this.db, kind, creation, columns.ids)),
+            columns.ids.length,
+          );
+    return { document, entryCount, entries };
+  }
+
+  /** Selects the entries that are compared: all, or some at random. */
+  #selectEntries(products: ProductColumns): Record<ListKind, EntryColumns> {
+    const { ids } = products;
+    if (this.sampleSize >= ids.length) return toEntries(products);
+    const chosen = new Set<number>();
+    while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * ids.length));
+    const { expected_forward_cost, price_list } = toEntries(products);
+    const select = (columns: EntryColumns): EntryColumns => ({
+      ids: columns.ids.filter((_, i) => chosen.has(i)),
+      prices: columns.prices.filter((_, i) => chosen.has(i)),
+    });
+    return { expected_forward_cost: select(expected_forward_cost), price_list: select(price_list) };
+  }
+}
