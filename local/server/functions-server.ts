@@ -5,9 +5,13 @@ import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { sendNotFoundPage } from '../reference';
 import { HOST } from './local-config';
+import { startSchedules, type ScheduledFunction } from './schedules';
 
 /** A function with the deployment options that firebase-functions attaches to it. */
 export type DeployableFunction = HttpFunction & { readonly __endpoint: { readonly region: readonly string[] } };
+
+const isScheduled = (each: DeployableFunction): each is DeployableFunction & ScheduledFunction =>
+  'scheduleTrigger' in each.__endpoint;
 
 export interface FunctionsServerOptions {
   /** 0: any free port. */
@@ -34,14 +38,14 @@ export interface FunctionsServer {
 }
 
 /**
- * Serves each function behind the Functions Framework's HTTP layer as in production, at `/<project>/<region>/<name>` as
- * the Firebase emulator does.
+ * Serves each HTTPS function behind the Functions Framework's HTTP layer as in production, at `/<project>/<region>/<name>` as
+ * the Firebase emulator does, and calls the scheduled ones on their schedule.
  *
  * @throws the error of `listen`, e.g. with code EADDRINUSE
  */
 export async function startFunctionsServer(options: FunctionsServerOptions): Promise<FunctionsServer> {
   const { port, project, functions, getExtraRoute } = options;
-  const entries = Object.entries(functions);
+  const entries = Object.entries(functions).filter(([, each]) => !isScheduled(each));
   const paths = new Map(entries.map(([name, { __endpoint }]) => [name, `/${project}/${__endpoint.region[0]}/${name}`]));
   const routes = new Map(entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)]));
 
@@ -65,7 +69,12 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
     if (isBrowser) sendNotFoundPage(request, response);
     else sendJson(response, 404, { error: 'Not found', addresses: Object.fromEntries(addresses) });
   };
-  return { origin, addresses, close: (graceMs) => closeServer(server, graceMs) };
+  const stopSchedules = startSchedules(Object.values(functions).filter(isScheduled));
+  const close = (graceMs: number) => {
+    stopSchedules();
+    return closeServer(server, graceMs);
+  };
+  return { origin, addresses, close };
 }
 
 /** @returns the origin at which the server listens */

@@ -36,10 +36,14 @@ export function installLogFormat(format: LogFormat): void {
     console[method] = (...values: unknown[]) => {
       const entry = values.length === 1 ? parseLogEntry(values[0]) : undefined;
       if (entry === undefined) write(...values);
-      else write(formatLogEntry(entry, format));
+      else if (!(format.isTerminal && isIdleSweep(entry))) write(formatLogEntry(entry, format));
     };
   }
 }
+
+/** Every minute: a person at a terminal would look for other lines among these. */
+const isIdleSweep = ({ event, resumed, deferred }: LogEntry): boolean =>
+  event === 'sweep_ended' && resumed === 0 && deferred === 0;
 
 /** @returns undefined if the text is not one structured log line */
 export function parseLogEntry(text: unknown): LogEntry | undefined {
