@@ -28,6 +28,7 @@ const checks = [
   ['layers', ['scripts/layers.mjs']],
   ['workflows', ['scripts/lint-workflows.mjs']],
   ['openapi', ['scripts/run.mjs', 'scripts/openapi.ts', '--check']],
+  ['versions', ['--import', 'tsx', 'scripts/release-check.ts']],
   [
     'prettier',
     [
