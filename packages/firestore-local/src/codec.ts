@@ -1,4 +1,5 @@
 import protos from '@google-cloud/firestore/build/protos/v1.json';
+import { isUtf8 } from 'node:buffer';
 import protobuf, { Reader } from 'protobufjs';
 import { invalid } from './errors';
 import type { FieldPath } from './paths';
@@ -19,6 +20,23 @@ const definitions = JSON.parse(
 
 /** The definitions of google.firestore.v1. */
 export const root = protobuf.Root.fromJSON(definitions);
+
+/** Reads what a client sent, and refuses text that is not UTF-8. */
+export class StrictReader extends protobuf.BufferReader {
+  override string(): string {
+    const start = this.pos;
+    const value = super.string();
+    // What is not UTF-8 is decoded to this character.
+    if (value.includes('\uFFFD')) {
+      const end = this.pos;
+      this.pos = start;
+      this.uint32(); // length
+      if (!isUtf8(this.buf.subarray(this.pos, end))) throw invalid('A text is not UTF-8.');
+      this.pos = end;
+    }
+    return value;
+  }
+}
 
 /** The generated functions with their internal arguments, which carry the nesting depth. */
 interface Codec {
@@ -143,7 +161,7 @@ export const decodeFields = (bytes: Uint8Array): MapValue => decodeDocument(byte
 
 /** Decodes a `Document` that a client sent. */
 export function decodeDocument(bytes: Uint8Array): { name: string; fields: MapValue } {
-  const { name, fields } = documentType.decode(bytes) as unknown as Message;
+  const { name, fields } = documentType.decode(new StrictReader(bytes)) as unknown as Message;
   return { name: name as string, fields: toMap(fields) };
 }
 

@@ -8,6 +8,7 @@ import type { Store } from './store';
 import {
   Reference,
   compareIds,
+  compareIndexed,
   compareNames,
   compareValues,
   equalValues,
@@ -176,7 +177,7 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
   });
   return (doc) => {
     for (const { read, sign, value } of terms) {
-      const order = compareValues(read(doc) ?? null, value) * sign;
+      const order = compareIndexed(read(doc) ?? null, value) * sign;
       if (order !== 0) return order;
     }
     return before ? 1 : -1;
@@ -284,7 +285,7 @@ function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredD
   const entries = docs.map((doc) => ({ doc, keys: terms.map(({ read }) => read?.(doc) ?? null) }));
   entries.sort((a, b) => {
     for (let i = 0; i < terms.length; i++) {
-      const order = terms[i]?.read ? compareValues(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
+      const order = terms[i]?.read ? compareIndexed(a.keys[i] ?? null, b.keys[i] ?? null) : compareDocs(a.doc, b.doc);
       if (order !== 0) return order * (terms[i]?.sign ?? 1);
     }
     return 0;

@@ -1,7 +1,9 @@
+import { randomInt } from 'node:crypto';
 import type protobuf from 'protobufjs';
-import { decodeDocument, root, toNumber, type Message } from './codec';
+import { NO_FIELDS, StrictReader, decodeDocument, root, toNumber, type Message } from './codec';
 import { RpcError, invalid } from './errors';
-import { parseFieldPath, type FieldPath } from './paths';
+import { assertDatabaseName, getDatabaseName, parseCollectionPath, parseFieldPath, type FieldPath } from './paths';
+import { assertMicroseconds } from './value-rules';
 import type { MapValue, Timestamp, Value } from './values';
 
 /*
@@ -15,7 +17,7 @@ export type Precondition = { readonly exists: boolean } | { readonly updateTime:
 /** One transform of a field, applied after the fields of its write. */
 export type Transform = { readonly path: FieldPath } & (
   | { readonly kind: 'serverTimestamp' }
-  | { readonly kind: 'increment'; readonly operand: Value }
+  | { readonly kind: 'increment' | 'maximum' | 'minimum'; readonly operand: Value }
   | { readonly kind: 'arrayUnion' | 'arrayRemove'; readonly elements: Value[] }
 );
 
@@ -104,6 +106,10 @@ interface Page {
 /** The decoded requests, by operation. */
 export interface Requests {
   ListDocuments: Page & { collectionId: string; mask: Mask; showMissing: boolean; consistency: Consistency };
+  GetDocument: { database: string; name: string; mask: Mask; consistency: Consistency };
+  CreateDocument: { database: string; write: Write; mask: Mask };
+  UpdateDocument: { database: string; write: Write; mask: Mask };
+  DeleteDocument: { database: string; write: Write };
   BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
   BeginTransaction: { database: string; options: TransactionOptions };
   Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };
@@ -125,7 +131,17 @@ const readText = (value: unknown): string | undefined => (value === '' ? undefin
 const has = (value: Message, key: string): boolean => Object.hasOwn(value, key);
 
 /** A time in microseconds since 1970, if there is one. */
-const readMicros = (value: unknown): number | undefined => (value as Timestamp | null)?.micros;
+function readMicros(value: unknown): number | undefined {
+  const time = value as Timestamp | null | undefined;
+  if (time) assertMicroseconds(time);
+  return time?.micros;
+}
+
+function readDatabase(value: Message): string {
+  const database = text(value['database']);
+  assertDatabaseName(database);
+  return database;
+}
 
 const readMask = (value: unknown): Mask => {
   const mask = message(value);
@@ -163,13 +179,19 @@ function readPrecondition(value: unknown): Precondition | undefined {
   if (!precondition) return undefined;
   if (has(precondition, 'exists')) return { exists: Boolean(precondition['exists']) };
   const updateTime = precondition['updateTime'] as Timestamp | null;
+  if (updateTime) assertMicroseconds(updateTime);
   return updateTime ? { updateTime } : undefined;
 }
 
+/** The only `ServerValue`. */
+const REQUEST_TIME = 1;
+
 function readTransform(value: Message): Transform {
   const path = parseFieldPath(text(value['fieldPath']));
-  if (has(value, 'setToServerValue')) return { path, kind: 'serverTimestamp' };
-  if (has(value, 'increment')) return { path, kind: 'increment', operand: value['increment'] as Value };
+  if (value['setToServerValue'] === REQUEST_TIME) return { path, kind: 'serverTimestamp' };
+  for (const kind of ['increment', 'maximum', 'minimum'] as const) {
+    if (has(value, kind)) return { path, kind, operand: value[kind] as Value };
+  }
   if (has(value, 'appendMissingElements')) {
     return { path, kind: 'arrayUnion', elements: value['appendMissingElements'] as Value[] };
   }
@@ -179,15 +201,31 @@ function readTransform(value: Message): Transform {
   throw invalid('A field transform has no type that is supported.');
 }
 
+function readTransforms(value: unknown): Transform[] {
+  const transforms = list(value).map(readTransform);
+  const paths = transforms.map(({ path }) => path);
+  const isBelow = (path: FieldPath, parent: FieldPath): boolean =>
+    path.length > parent.length && parent.every((step, i) => step === path[i]);
+  if (paths.some((path) => paths.some((parent) => isBelow(path, parent)))) {
+    throw invalid('Cannot transform a property and its nested property at the same time.');
+  }
+  return transforms;
+}
+
 function readWrite(value: Message): Write {
   const precondition = readPrecondition(value['currentDocument']);
   if (has(value, 'delete')) return { kind: 'delete', name: text(value['delete']), precondition };
+  const transform = message(value['transform']);
+  if (transform) {
+    const transforms = readTransforms(transform['fieldTransforms']);
+    return { kind: 'update', name: text(transform['document']), fields: new Map(), mask: [], transforms, precondition };
+  }
   if (!has(value, 'update')) throw invalid('A write has no operation that is supported.');
   return {
     kind: 'update',
     ...decodeDocument(value['update'] as Uint8Array),
     mask: readMask(value['updateMask']),
-    transforms: list(value['updateTransforms']).map(readTransform),
+    transforms: readTransforms(value['updateTransforms']),
     precondition,
   };
 }
@@ -288,6 +326,22 @@ function readAggregation(value: Message, alias: string): Aggregation {
   return { alias, kind, path: readField(operand['field']) };
 }
 
+function readDocumentWrite(
+  value: Message,
+  name: string,
+  fields: MapValue,
+  { precondition, mask }: { precondition: Precondition | undefined; mask?: Mask },
+): Requests['UpdateDocument'] {
+  const write: Write = { kind: 'update', name, fields, mask, transforms: [], precondition };
+  return { database: getDatabaseName(name), write, mask: readMask(value['mask']) };
+}
+
+const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** An id of 20 characters, as the SDKs make them. */
+const createId = (): string =>
+  Array.from({ length: 20 }, () => ID_CHARACTERS[randomInt(ID_CHARACTERS.length)]).join('');
+
 const readPage = (value: Message): Page => ({
   parent: text(value['parent']),
   pageSize: toNumber(value['pageSize']),
@@ -302,20 +356,43 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
     showMissing: Boolean(value['showMissing']),
     consistency: readConsistency(value),
   }),
+  GetDocument: (value) => ({
+    database: getDatabaseName(text(value['name'])),
+    name: text(value['name']),
+    mask: readMask(value['mask']),
+    consistency: readConsistency(value),
+  }),
+  CreateDocument: (value) => {
+    const { name, fields } = decodeDocument((value['document'] ?? NO_FIELDS) as Uint8Array);
+    if (name !== '') throw invalid('document.name must not be set');
+    const collection = parseCollectionPath(text(value['parent']), text(value['collectionId']));
+    const id = text(value['documentId']) || createId();
+    return readDocumentWrite(value, `${collection}/${id}`, fields, { precondition: { exists: false } });
+  },
+  UpdateDocument: (value) => {
+    const { name, fields } = decodeDocument((value['document'] ?? NO_FIELDS) as Uint8Array);
+    const precondition = readPrecondition(value['currentDocument']);
+    return readDocumentWrite(value, name, fields, { precondition, mask: readMask(value['updateMask']) });
+  },
+  DeleteDocument: (value) => {
+    const name = text(value['name']);
+    const precondition = readPrecondition(value['currentDocument']);
+    return { database: getDatabaseName(name), write: { kind: 'delete', name, precondition } };
+  },
   BatchGetDocuments: (value) => ({
-    database: text(value['database']),
+    database: readDatabase(value),
     documents: value['documents'] as string[],
     mask: readMask(value['mask']),
     consistency: readConsistency(value),
   }),
-  BeginTransaction: (value) => ({ database: text(value['database']), options: readOptions(message(value['options'])) }),
+  BeginTransaction: (value) => ({ database: readDatabase(value), options: readOptions(message(value['options'])) }),
   Commit: (value) => ({
-    database: text(value['database']),
+    database: readDatabase(value),
     writes: list(value['writes']).map(readWrite),
     transaction: readTransactionId(value['transaction']),
   }),
   Rollback: (value) => ({
-    database: text(value['database']),
+    database: readDatabase(value),
     transaction: readTransactionId(value['transaction']) ?? '',
   }),
   RunQuery: (value) => ({
@@ -331,7 +408,7 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
     };
   },
   ListCollectionIds: readPage,
-  BatchWrite: (value) => ({ database: text(value['database']), writes: list(value['writes']).map(readWrite) }),
+  BatchWrite: (value) => ({ database: readDatabase(value), writes: list(value['writes']).map(readWrite) }),
 };
 
 /** All operations that are served. */
@@ -349,12 +426,12 @@ function getMethod(rpc: Rpc): { requestType: protobuf.Type; responseType: protob
 /** @throws RpcError INVALID_ARGUMENT for bytes that are not a valid request */
 export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K] {
   try {
-    return readers[rpc](getMethod(rpc).requestType.decode(bytes) as unknown as Message);
+    return readers[rpc](getMethod(rpc).requestType.decode(new StrictReader(bytes)) as unknown as Message);
   } catch (error) {
     throw error instanceof RpcError ? error : invalid(`Malformed ${rpc} request: ${String(error)}`);
   }
 }
 
-/** Encodes a response, in which documents are encoded already and values are plain. */
+/** Encodes a response, in which documents are encoded already and values are plain. A document alone is the response. */
 export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
-  getMethod(rpc).responseType.encode(response).finish() as Buffer;
+  Buffer.isBuffer(response) ? response : (getMethod(rpc).responseType.encode(response).finish() as Buffer);

@@ -3,15 +3,16 @@ import { encodeDocument, encodeMissingDocument } from './codec';
 import { getResourceName, type DocumentChange, type StoredDoc } from './collections';
 import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
+import { listCollectionIds, listDocuments } from './listing';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
-import { getDatabaseName, parseCollectionPath, parseDocumentPath, parseParentPath, type FieldPath } from './paths';
+import { getDatabaseName, parseDocumentPath, type FieldPath } from './paths';
 import { prepareQuery, runQuery, type PreparedQuery } from './query';
 import { assertNameOrder } from './query-rules';
 import { encodeTransactionId } from './schema';
 import type { Consistency, Requests, Rpc, StructuredQuery, Write } from './schema';
 import type { Store } from './store';
 import type { Transaction, Transactions } from './transactions';
-import { Timestamp, compareNames, compareStrings } from './values';
+import { Timestamp } from './values';
 import { applyWrite, projectFields, type WriteResult } from './writes';
 
 /** The context of a call. */
@@ -63,6 +64,13 @@ export class Service {
   }
 
   private readonly handlers: Handlers = {
+    GetDocument: async (request, send, context) => send(await this.getDocument(request, context)),
+    CreateDocument: async (request, send, context) => send(await this.writeDocument(request, context)),
+    UpdateDocument: async (request, send, context) => send(await this.writeDocument(request, context)),
+    DeleteDocument: async (request, send, context) => {
+      await this.write(request, context);
+      await send({});
+    },
     ListDocuments: async (request, send, context) => send(await this.listDocuments(request, context)),
     BatchGetDocuments: (request, send, context) => this.batchGet(request, send, context),
     BeginTransaction: async ({ database, options }, send, context) => {
@@ -76,7 +84,7 @@ export class Service {
     },
     RunQuery: (request, send, context) => this.query(request, send, context),
     RunAggregationQuery: async (request, send, context) => send(await this.aggregate(request, context)),
-    ListCollectionIds: async (request, send) => send(this.listCollectionIds(request)),
+    ListCollectionIds: async (request, send) => send(listCollectionIds(request, this.store)),
     BatchWrite: async (request, send, context) => send(await this.batchWrite(request, context)),
   };
 
@@ -143,38 +151,39 @@ export class Service {
   }
 
   private listDocuments(request: Requests['ListDocuments'], context: RpcContext): Promise<object> {
-    const { parent, mask } = request;
-    const path = parseCollectionPath(parent, request.collectionId);
-    return this.read(getDatabaseName(parent), request.consistency, context, ({ readTime }) => {
-      const docs = new Map<string, StoredDoc | undefined>();
-      if (request.showMissing) {
-        // Documents that do not exist but have subcollections.
-        for (const below of this.store.descendantCollections(path)) {
-          if (this.store.hasDocuments(below))
-            docs.set(below.split('/', path.split('/').length + 1).join('/'), undefined);
-        }
-      }
-      for (const batch of this.store.snapshot(path, readTime).batches()) {
-        for (const doc of batch) docs.set(getResourceName(doc), doc);
-      }
-      const { items, nextPageToken } = getPage([...docs.keys()].sort(compareNames), compareNames, request);
-      const documents = items.map((name) => {
-        const doc = docs.get(name);
-        return doc ? toDocument(doc, mask) : encodeMissingDocument(name);
-      });
-      return Promise.resolve({ documents, nextPageToken });
+    const { parent, mask, consistency } = request;
+    return this.read(getDatabaseName(parent), consistency, context, ({ readTime }) => {
+      const { documents, nextPageToken } = listDocuments(request, this.store, readTime);
+      const encoded = documents.map(([name, doc]) => (doc ? toDocument(doc, mask) : encodeMissingDocument(name)));
+      return Promise.resolve({ documents: encoded, nextPageToken });
     });
   }
 
-  private listCollectionIds(request: Requests['ListCollectionIds']): object {
-    const depth = parseParentPath(request.parent).split('/').length;
-    const ids = new Set<string>();
-    for (const path of this.store.descendantCollections(request.parent)) {
-      const id = path.split('/')[depth];
-      if (id !== undefined && !ids.has(id) && this.store.hasDocuments(path)) ids.add(id);
-    }
-    const { items, nextPageToken } = getPage([...ids].sort(compareStrings), compareStrings, request);
-    return { collectionIds: items, nextPageToken };
+  private getDocument(
+    { database, name, mask, consistency }: Requests['GetDocument'],
+    context: RpcContext,
+  ): Promise<Buffer> {
+    const path = parseDocumentPath(name);
+    return this.read(database, consistency, context, async ({ owner, readTime }) => {
+      if (owner) await this.locks.read(owner, [name]);
+      const doc = this.store.get(path, readTime);
+      if (!doc) throw new RpcError('NOT_FOUND', `Document (${name}) not found.`);
+      return toDocument(doc, mask);
+    });
+  }
+
+  /** Applies one write outside of any transaction. Returns the document after it; undefined if it was deleted. */
+  private async write(
+    { database, write }: Requests['DeleteDocument'],
+    context: RpcContext,
+  ): Promise<WriteResult['doc']> {
+    const { results } = await this.apply(createWriter(context), database, [write], (each) => each(write));
+    return results.doc;
+  }
+
+  private async writeDocument({ mask, ...request }: Requests['UpdateDocument'], context: RpcContext): Promise<Buffer> {
+    const doc = await this.write(request, context);
+    return doc ? toDocument(doc, mask) : encodeMissingDocument(request.write.name);
   }
 
   private async commit(
@@ -319,16 +328,3 @@ const toWriteResult = ({ updateTime, transformResults }: WriteResult): object =>
   ...(updateTime !== undefined && { updateTime: Timestamp.fromMicros(updateTime) }),
   transformResults,
 });
-
-/** One page of sorted names, and the token of the next one: the last name in base64, or '' at the end. */
-function getPage(
-  sorted: readonly string[],
-  compare: (a: string, b: string) => number,
-  { pageSize, pageToken }: { readonly pageSize: number; readonly pageToken: string },
-): { items: string[]; nextPageToken: string } {
-  const after = Buffer.from(pageToken, 'base64').toString();
-  const rest = sorted.filter((name) => compare(name, after) > 0);
-  const items = pageSize > 0 ? rest.slice(0, pageSize) : rest;
-  const hasMore = items.length < rest.length;
-  return { items, nextPageToken: hasMore ? Buffer.from(items.at(-1) ?? '').toString('base64') : '' };
-}

@@ -4,6 +4,7 @@ import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
 import { getCollectionGroup, type DocumentPath, type FieldPath } from './paths';
 import type { Transform, Write } from './schema';
+import { assertValue } from './value-rules';
 import {
   Timestamp,
   cloneMap,
@@ -22,6 +23,7 @@ const MAX_DOCUMENT_BYTES = 1024 * 1024;
 const MAX_INDEX_ENTRIES = 40_000;
 const MAX_DEPTH = 20;
 const MAX_FIELD_NAME_BYTES = 1500;
+const MAX_PROPERTY_BYTES = 1_048_487;
 
 /** The document after a write, and what the client gets. */
 export interface WriteResult {
@@ -110,6 +112,10 @@ function transformValue(stored: Value | undefined, transform: Transform, time: n
     case 'increment':
       if (!isNumber(transform.operand)) throw invalid('The operand of an increment is not a number.');
       return isNumber(stored) ? addNumbers(stored, transform.operand) : transform.operand;
+    case 'maximum':
+    case 'minimum':
+      if (!isNumber(transform.operand)) throw invalid(`The operand of a ${transform.kind} is not a number.`);
+      return isNumber(stored) ? selectNumber(stored, transform.operand, transform.kind) : transform.operand;
     case 'arrayUnion': {
       const union = [...items];
       for (const element of transform.elements) {
@@ -120,6 +126,13 @@ function transformValue(stored: Value | undefined, transform: Transform, time: n
     case 'arrayRemove':
       return items.filter((item) => !transform.elements.some((element) => equalValues(item, element)));
   }
+}
+
+/** The greater or the lesser number. The stored one stays if both are equal, and NaN is both greatest and least. */
+function selectNumber(stored: bigint | number, operand: bigint | number, kind: 'maximum' | 'minimum'): bigint | number {
+  if (Number.isNaN(stored) || Number.isNaN(operand)) return NaN;
+  const isOperand = kind === 'maximum' ? operand > stored : operand < stored;
+  return isOperand ? operand : stored;
 }
 
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -133,7 +146,7 @@ function addNumbers(a: bigint | number, b: bigint | number): bigint | number {
 }
 
 function assertLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
-  assertMap(fields, 1);
+  assertMap(fields, 1, 0);
   const size = getNameSize(path.name) + getFieldsSize(fields) + 32;
   if (size > MAX_DOCUMENT_BYTES) {
     const format = (value: number): string => value.toLocaleString('en-US');
@@ -151,10 +164,23 @@ function assertLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, index
   }
 }
 
-function assertMap(map: MapValue, depth: number): void {
+/** Checks the fields of a map, whose own path in the document has so many bytes. */
+function assertMap(map: MapValue, depth: number, pathBytes: number): void {
   for (const [key, value] of map) {
     assertFieldName(key);
-    assertNesting(value, depth);
+    const bytes = pathBytes + Buffer.byteLength(key);
+    if (bytes > MAX_FIELD_NAME_BYTES)
+      throw invalid(`The path of a field is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);
+    assertPropertySize(value);
+    assertNesting(value, depth, bytes + 1);
+  }
+}
+
+/** A single text or bytes has a limit of its own, below that of the document. */
+function assertPropertySize(value: Value): void {
+  const isLong = typeof value === 'string' ? value.length > MAX_PROPERTY_BYTES / 3 : value instanceof Uint8Array;
+  if (isLong && Buffer.byteLength(value as string | Uint8Array) > MAX_PROPERTY_BYTES) {
+    throw invalid(`The value of a property is longer than ${MAX_PROPERTY_BYTES} bytes.`);
   }
 }
 
@@ -166,16 +192,20 @@ function assertFieldName(key: string): void {
   }
 }
 
-function assertNesting(value: Value, depth: number): void {
-  if (!(value instanceof Map) && !Array.isArray(value)) return;
+function assertNesting(value: Value, depth: number, pathBytes: number): void {
+  if (!(value instanceof Map) && !Array.isArray(value)) {
+    assertValue(value);
+    return;
+  }
   if (depth > MAX_DEPTH) throw invalid(`A value is nested deeper than ${MAX_DEPTH} levels.`);
   if (value instanceof Map) {
-    assertMap(value, depth + 1);
+    assertMap(value, depth + 1, pathBytes);
     return;
   }
   for (const item of value) {
     if (Array.isArray(item)) throw invalid('Cannot convert an array value in an array value.');
-    assertNesting(item, depth + 1);
+    assertPropertySize(item);
+    assertNesting(item, depth + 1, pathBytes);
   }
 }
 

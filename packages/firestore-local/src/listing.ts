@@ -1,0 +1,79 @@
+import { getResourceName, type StoredDoc } from './collections';
+import { invalid } from './errors';
+import { parseCollectionPath, parseParentPath } from './paths';
+import type { Requests } from './schema';
+import type { Store } from './store';
+import { compareNames, compareStrings } from './values';
+
+/* Listings of documents and of collections, page by page. */
+
+/** How many documents a page has unless the request says. */
+const DEFAULT_PAGE_SIZE = 30;
+
+/** A page of a listing: the documents by name, undefined where one does not exist but has subcollections. */
+interface DocumentPage {
+  readonly documents: readonly (readonly [name: string, doc: StoredDoc | undefined])[];
+  readonly nextPageToken: string;
+}
+
+/** Lists the documents of a collection as they are, or were at a read time in microseconds. */
+export function listDocuments(
+  request: Requests['ListDocuments'],
+  store: Store,
+  readTime: number | undefined,
+): DocumentPage {
+  const path = parseCollectionPath(request.parent, request.collectionId);
+  const docs = new Map<string, StoredDoc | undefined>();
+  if (request.showMissing) {
+    for (const below of store.descendantCollections(path)) {
+      if (store.hasDocuments(below)) docs.set(below.split('/', path.split('/').length + 1).join('/'), undefined);
+    }
+  }
+  for (const batch of store.snapshot(path, readTime).batches()) {
+    for (const doc of batch) docs.set(getResourceName(doc), doc);
+  }
+  const after = readToken(request.pageToken);
+  if (after !== '' && !after.startsWith(`${path}/`)) throw invalid('invalid page token');
+  const names = [...docs.keys()].sort(compareNames);
+  const { items, nextPageToken } = getPage(names, compareNames, after, getPageSize(request) || DEFAULT_PAGE_SIZE);
+  return { documents: items.map((name) => [name, docs.get(name)]), nextPageToken };
+}
+
+/** Lists the ids of the collections directly below a document or the root. */
+export function listCollectionIds(request: Requests['ListCollectionIds'], store: Store): object {
+  const depth = parseParentPath(request.parent).split('/').length;
+  const ids = new Set<string>();
+  for (const path of store.descendantCollections(request.parent)) {
+    const id = path.split('/')[depth];
+    if (id !== undefined && !ids.has(id) && store.hasDocuments(path)) ids.add(id);
+  }
+  const after = readToken(request.pageToken);
+  const size = getPageSize(request) || ids.size;
+  const { items, nextPageToken } = getPage([...ids].sort(compareStrings), compareStrings, after, size);
+  return { collectionIds: items, nextPageToken };
+}
+
+function getPageSize({ pageSize }: { readonly pageSize: number }): number {
+  if (pageSize < 0) throw invalid('Page size must be nonnegative.');
+  return pageSize;
+}
+
+/** The last name of the page before, of which a token is the base64. */
+function readToken(pageToken: string): string {
+  const bytes = Buffer.from(pageToken, 'base64');
+  if (bytes.toString('base64') !== pageToken) throw invalid('invalid page token');
+  return bytes.toString();
+}
+
+/** One page of sorted names, and the token of the next one; '' at the end. */
+function getPage(
+  sorted: readonly string[],
+  compare: (a: string, b: string) => number,
+  after: string,
+  size: number,
+): { items: string[]; nextPageToken: string } {
+  const rest = sorted.filter((name) => compare(name, after) > 0);
+  const items = rest.slice(0, size);
+  const hasMore = items.length < rest.length;
+  return { items, nextPageToken: hasMore ? Buffer.from(items.at(-1) ?? '').toString('base64') : '' };
+}
