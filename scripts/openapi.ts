@@ -1,24 +1,27 @@
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { createClientOperations } from './openapi/client';
 import { createOpenApiDocument } from './openapi/document';
+import { findWrongExamples } from './openapi/example-checks';
 import { PAGES, renderPage } from './openapi/pages';
 
 /*
  * npm run openapi [-- --check]
  *
  * Writes what follows from the service's operations: the description, the client, tables of pages. With --check it only says
- * what is out of date, all but the client's types, which follow from the description.
+ * what is out of date. An example that contradicts its schema is an error of both.
  */
 
 const DESCRIPTION = 'docs/openapi.json';
 const CLIENT = 'docs/examples/client/src';
 
 async function main(): Promise<void> {
+  const wrongExamples = findWrongExamples();
+  if (wrongExamples.length > 0) throw new Error(`${wrongExamples.join('\n')}\nCorrect scripts/openapi/operations.ts.`);
   const document = createOpenApiDocument();
+  const types = await createClientTypes(document);
   const outdated = await findOutdated([
     [DESCRIPTION, () => `${JSON.stringify(document, null, 2)}\n`],
+    [`${CLIENT}/api.ts`, () => types],
     [`${CLIENT}/operations.ts`, createClientOperations],
     ...PAGES.map((page): GeneratedFile => [page, (text) => renderPage(page, text, document)]),
   ]);
@@ -28,7 +31,6 @@ async function main(): Promise<void> {
     return;
   }
   for (const [file, text] of outdated) await writeFile(file, text);
-  await writeClientTypes();
   console.log(names.length > 0 ? `Written: ${names.join(', ')}` : 'Nothing has changed.');
 }
 
@@ -46,9 +48,10 @@ async function findOutdated(files: readonly GeneratedFile[]): Promise<Map<string
   return outdated;
 }
 
-async function writeClientTypes(): Promise<void> {
-  const generator = 'node_modules/openapi-typescript/bin/cli.js';
-  await promisify(execFile)(process.execPath, [generator, DESCRIPTION, '--output', `${CLIENT}/api.ts`]);
+/** @returns the source of the client's types, as the generator's own command writes it */
+async function createClientTypes(document: object): Promise<string> {
+  const { astToString, COMMENT_HEADER, default: generate } = await import('openapi-typescript');
+  return COMMENT_HEADER + astToString(await generate(JSON.stringify(document)));
 }
 
 main().catch((error: unknown) => {
