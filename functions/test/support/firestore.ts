@@ -2,7 +2,30 @@ import type { DocumentData, Firestore, QueryDocumentSnapshot } from 'firebase-ad
 import { Query } from '@google-cloud/firestore';
 import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
 import { ResourcePath } from '@google-cloud/firestore/build/src/path';
+import {
+  startFirestore,
+  startFirestoreFront,
+  type FirestoreFront,
+  type IndexDefinitions,
+} from '../../../packages/firestore-local/src';
 import { QueryOptions } from '@google-cloud/firestore/build/src/reference/query-options';
+
+/** Another Firestore for the tests, such as Google's emulator, as `host:port`: docs/testing.md. */
+const { TEST_FIRESTORE } = process.env;
+
+/** Starts an embedded Firestore, or what injects faults in front of the one that TEST_FIRESTORE names. */
+export const startTestFirestore = (indexes: IndexDefinitions): Promise<FirestoreFront> =>
+  TEST_FIRESTORE ? startFirestoreFront(TEST_FIRESTORE) : startFirestore({ indexes });
+
+/** The project of the tests. Over another Firestore, each process has its own: they share what it stores. */
+export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` : 'demo-price-lists';
+
+/**
+ * `test` for what only the embedded Firestore does; over another one it is skipped.
+ *
+ * @param reason - what the other one lacks
+ */
+export const testOfEmbedded = (reason: string): typeof test => (TEST_FIRESTORE && reason ? test.skip : test);
 
 /** Has the service's code and Google's libraries, in this process, use a Firestore that asks for no credentials. */
 export function useFirestoreEmulator(address: string, project: string): void {

@@ -4,21 +4,14 @@ import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
 import { UNPATCHED_CONSOLE } from '../../../node_modules/firebase-functions/lib/logger/common';
-import {
-  startFirestore,
-  type EmbeddedFirestore,
-  type EndedCall,
-  type Requests,
-} from '../../../packages/firestore-local/src';
+import type { EndedCall, FirestoreFront, Requests } from '../../../packages/firestore-local/src';
 import { readDeclaredIndexes } from './declared-indexes';
 import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
-import { skipSdkTimers, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, skipSdkTimers, startTestFirestore, useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
-
-const PROJECT = 'demo-price-lists';
 
 /** A key that the service accepts. */
 export const TEST_API_KEY = 'test-key-1';
@@ -40,12 +33,12 @@ export interface TestRequest {
   json?: unknown;
 }
 
-/** The operations, each behind the Functions Framework's own HTTP layer, over an embedded Firestore. */
+/** The operations, each behind the Functions Framework's own HTTP layer, over the Firestore of the tests. */
 export interface TestService {
   /** The database, to be filled before a request and looked at after it. */
   db: Firestore;
   /** The same database from within: where faults are injected. */
-  firestore: EmbeddedFirestore;
+  firestore: FirestoreFront;
   /** The calls that reach the database from now until the next {@link TestService.reset}, as each of them ends. */
   recordCalls: () => EndedCall[];
   /** Every line that the service has logged since the last {@link TestService.reset}. */
@@ -68,8 +61,8 @@ export type LogLine = Record<string, unknown>;
 
 /** Starts the service in this process, at free ports. One to a test file. */
 export async function startTestService(indexes = readDeclaredIndexes()): Promise<TestService> {
-  const firestore = await startFirestore({ indexes });
-  useFirestoreEmulator(firestore.address, PROJECT);
+  const firestore = await startTestFirestore(indexes);
+  useFirestoreEmulator(firestore.address, TEST_PROJECT);
   skipSdkTimers();
 
   const log: LogLine[] = [];
@@ -82,7 +75,7 @@ export async function startTestService(indexes = readDeclaredIndexes()): Promise
     servers.set(name, await listening(getTestServer(name)));
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
-  const db = new Firestore({ projectId: PROJECT });
+  const db = new Firestore({ projectId: TEST_PROJECT });
   const observers = new Set<() => void>();
 
   const service: TestService = {

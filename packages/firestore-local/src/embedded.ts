@@ -1,15 +1,15 @@
-import { RpcError, invalid } from './errors';
 import { IN_MEMORY } from './data-folder';
 import { SqliteStorage } from './sqlite-storage';
-import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
+import { observeCalls } from './calls';
+import type { EndedCall, Faults } from './faults';
 import { Indexes, type IndexDefinitions } from './indexes';
 import { Locks } from './locks';
-import { RPCS, decodeRequest, encodeResponse, type Requests, type Rpc, type Write } from './schema';
+import { encodeResponse, type Rpc, type Write } from './schema';
 import { Service, type RpcContext, type SendMessage } from './service';
 import { Store } from './store';
 import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
 import { toFields } from './values';
-import { startGrpcServer, type ConnectionHandlers, type GrpcServer, type ResponseStream } from './grpc-server';
+import { startGrpcServer, type ConnectionHandlers, type GrpcServer } from './grpc-server';
 
 /** How to start an embedded Firestore. */
 export interface FirestoreOptions {
@@ -60,9 +60,6 @@ export interface PlainDocument {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
-const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
-
 /**
  * Starts an embedded Firestore.
  *
@@ -75,19 +72,13 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
   const transactions = new Transactions(locks, store, options.transactionLimits ?? FIRESTORE_LIMITS);
   const indexes = new Indexes(options.indexes ?? {});
   const service = new Service(store, locks, transactions, indexes, options.indexes !== undefined);
-  const faults = new Faults();
-  const listeners = new Set<(call: EndedCall) => void>();
-  const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
-  let sequence = 0;
-
+  const calls = observeCalls({
+    respond: ({ rpc, request }, _, send, context) =>
+      service.respond(rpc, request, (message) => send(encodeResponse(rpc, message)), context),
+    cancel: (context) => service.cancel(context),
+  });
   const handlers: ConnectionHandlers = {
-    handle: (rpc, bytes, peer, stream) => {
-      counts[rpc]++;
-      sequence++;
-      void handleCall(service, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
-        if (ended) for (const listener of listeners) listener(ended);
-      });
-    },
+    handle: calls.handle,
     onDisconnect: (peer) => transactions.onDisconnect(peer),
   };
   let server: GrpcServer;
@@ -103,12 +94,9 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
     port: server.port,
     address: `${host}:${server.port}`,
     handlers,
-    faults,
-    observe: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    counts: () => ({ ...counts }),
+    faults: calls.faults,
+    observe: calls.observe,
+    counts: calls.counts,
     addIfEmpty: (project, documents) => addIfEmpty(service, project, documents),
     clear: () => {
       transactions.clear();
@@ -143,76 +131,4 @@ async function addIfEmpty(service: Service, project: string, documents: readonly
   if (found.length > 0) return 0;
   await service.respond('Commit', { database, writes, transaction: undefined }, () => undefined, context);
   return writes.length;
-}
-
-interface IncomingCall {
-  readonly rpc: Rpc;
-  readonly bytes: Buffer;
-  readonly peer: string;
-  readonly sequence: number;
-}
-
-/** Handles one call with its faults. Returns how it ended; undefined if its request is invalid. */
-async function handleCall(
-  service: Service,
-  faults: Faults,
-  incoming: IncomingCall,
-  stream: ResponseStream,
-): Promise<EndedCall | undefined> {
-  const startedAt = performance.now();
-  const context: RpcContext = { peer: incoming.peer };
-  let call: Call | undefined;
-  const toEndedCall = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
-    call && { ...call, outcome, message, durationMs: performance.now() - startedAt };
-  // A client that cancels before the end never learns of the transaction that the call began.
-  let ended = false;
-  stream.onCancel(() => {
-    if (!ended) service.cancel(context);
-  });
-  try {
-    call = decodeCall(incoming);
-    const matched = faults.matchFaults(call);
-    await matched.at('before');
-    await matched.at(0);
-    await service.respond(call.rpc, call.request, createSender(call.rpc, stream, matched), context);
-    await matched.at('after');
-    ended = true;
-    stream.end();
-    return toEndedCall('OK');
-  } catch (error) {
-    service.cancel(context);
-    if (error instanceof NoResponse) {
-      if (error.kind === 'DROPPED') stream.destroyConnection();
-      return toEndedCall(error.kind);
-    }
-    if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
-    const rpcError = error instanceof RpcError ? error : new RpcError('INTERNAL', String(error));
-    if (!stream.cancelled) stream.fail(rpcError);
-    return toEndedCall(rpcError.code, rpcError.message);
-  }
-}
-
-function decodeCall({ rpc, bytes, sequence }: IncomingCall): Call {
-  if (bytes.length > MAX_REQUEST_BYTES) {
-    throw invalid(`Request payload size exceeds the limit: ${MAX_REQUEST_BYTES} bytes.`);
-  }
-  const request = decodeRequest(rpc, bytes);
-  const [, project = '', , database = ''] = findResourceName(request).split('/');
-  return { rpc, project, database, request, sequence };
-}
-
-/** A resource name in a request. All names in it are of one database. */
-function findResourceName(request: Requests[Rpc]): string {
-  if ('database' in request) return request.database;
-  return 'query' in request ? request.query.parent : request.parent;
-}
-
-function createSender(rpc: Rpc, stream: ResponseStream, matched: MatchedFaults): SendMessage {
-  let sent = 0;
-  return (message) => {
-    if (stream.cancelled) throw new RpcError('CANCELLED', 'The client cancelled the call.');
-    const drained = stream.send(encodeResponse(rpc, message));
-    sent++;
-    return drained ? drained.then(() => matched.at(sent)) : matched.at(sent);
-  };
 }

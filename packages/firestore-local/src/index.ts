@@ -2,7 +2,9 @@
  * An embedded Firestore for local work and tests: a gRPC server of google.firestore.v1.Firestore. The SDKs reach it through
  * FIRESTORE_EMULATOR_HOST.
  *
- *   embedded.ts         starts the server and handles calls
+ *   embedded.ts         starts the server
+ *   calls.ts            counts, observes and fails calls on their way
+ *   front.ts            the same in front of another Firestore
  *   grpc-server.ts      gRPC and connections
  *   schema.ts           requests and responses as plain data
  *   service.ts          the operations
@@ -17,6 +19,7 @@
 export { assertDataFolder } from './data-folder';
 export { startFirestore, type EmbeddedFirestore, type FirestoreOptions, type PlainDocument } from './embedded';
 export type { Code } from './errors';
+export { startFirestoreFront, type FirestoreFront } from './front';
 export type { Call, EndedCall, Fault, FaultAction, InjectedFault } from './faults';
 export type { CallHandler, ResponseStream } from './grpc-server';
 export { Indexes, type IndexDefinitions } from './indexes';

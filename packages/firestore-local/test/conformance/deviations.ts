@@ -1,5 +1,16 @@
 import type { Answer, Operation } from './sequence';
 
+/** Why an entry is on the list. */
+export type Verdict =
+  /** Google's emulator is wrong, by production's documents. */
+  | 'the embedded one is right'
+  /** Production documents neither answer. */
+  | 'undocumented'
+  /** The embedded Firestore does not serve it. */
+  | 'not served'
+  /** The embedded Firestore is wrong, by production's documents or by the emulator where they are silent. */
+  | 'to be mended';
+
 /** A known difference between Google's emulator and the embedded Firestore. */
 export interface Deviation {
   readonly id: string;
@@ -8,21 +19,231 @@ export interface Deviation {
   readonly google: string;
   /** What the embedded Firestore answers. */
   readonly embedded: string;
-  /** What production documents, or that it documents nothing. */
+  readonly verdict: Verdict;
+  /** What production documents. */
   readonly production: string;
   readonly source: string;
-  readonly matches: (difference: Found) => boolean;
+  readonly matches: (found: Found) => boolean;
 }
 
 /** Two answers to one call that differ. */
-interface Found {
+export interface Found {
   readonly operation: Operation;
   readonly google: Answer;
   readonly ours: Answer;
 }
 
-/** Every known difference. One that is not here fails the replay, and so does an entry that no longer differs. */
-export const deviations: readonly Deviation[] = [];
+const RPC = 'https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1';
+const QUOTAS = 'https://firebase.google.com/docs/firestore/quotas';
+const QUERIES = 'https://firebase.google.com/docs/firestore/query-data/queries#limitations';
+const SDK = 'https://github.com/googleapis/nodejs-firestore/blob/v7.11.6/dev';
+
+const OK = 0;
+const UNKNOWN = 2;
+const INVALID_ARGUMENT = 3;
+const DEADLINE_EXCEEDED = 4;
+const RESOURCE_EXHAUSTED = 8;
+const FAILED_PRECONDITION = 9;
+const ABORTED = 10;
+
+/** Google's emulator refuses a request with a text. */
+const refuses =
+  (text: RegExp, code = INVALID_ARGUMENT): Deviation['matches'] =>
+  ({ google }) =>
+    google.code === code && text.test(google.message ?? '');
+
+/** The embedded Firestore refuses, with a text, what Google's emulator accepts. */
+const isRefused =
+  (text: RegExp): Deviation['matches'] =>
+  ({ google, ours }) =>
+    google.code === OK && ours.code === INVALID_ARGUMENT && text.test(ours.message ?? '');
+
+/** Both accept, and the results differ. */
+const differs =
+  (...rpcs: string[]): Deviation['matches'] =>
+  ({ operation, google, ours }) =>
+    rpcs.includes(operation.rpc) && google.code === OK && ours.code === OK;
+
+const text = (value: unknown): string => JSON.stringify(value);
+
+/** Every known difference. The first entry that matches explains a difference. */
+export const deviations: readonly Deviation[] = [
+  {
+    id: 'own failure',
+    what: 'Requests that Google’s emulator fails on: six aggregations, bytes that are no message, an empty path, a bad parent',
+    google: 'UNKNOWN',
+    embedded: 'INVALID_ARGUMENT, or an answer',
+    verdict: 'the embedded one is right',
+    production: 'at most five aggregations; INVALID_ARGUMENT for what is malformed',
+    source: `${QUOTAS}#limits`,
+    matches: ({ google }) => google.code === UNKNOWN,
+  },
+  {
+    id: 'message size',
+    what: 'A commit over 4 MiB',
+    google: 'RESOURCE_EXHAUSTED',
+    embedded: 'accepted up to 10 MiB, then INVALID_ARGUMENT',
+    verdict: 'the embedded one is right',
+    production: 'the maximum size of a request is 10 MiB',
+    source: QUOTAS,
+    matches: refuses(/exceeds maximum size/, RESOURCE_EXHAUSTED),
+  },
+  {
+    id: 'lock timeout',
+    what: 'A write against a lock that a transaction holds',
+    google: 'ABORTED after 2 s',
+    embedded: 'waits until the transaction ends',
+    verdict: 'undocumented',
+    production: 'a write outside of transactions waits for locks; how long is not said',
+    source: 'https://firebase.google.com/docs/firestore/transaction-data-contention',
+    matches: ({ google, ours }) => google.code === ABORTED && ours.code === DEADLINE_EXCEEDED,
+  },
+  {
+    id: 'text of an ended transaction',
+    what: 'The text for a transaction that has ended, or never was',
+    google: '“Transaction is invalid or closed.”',
+    embedded: '“The referenced transaction has expired or is no longer valid.”',
+    verdict: 'the embedded one is right',
+    production: 'the text that the SDK recognizes, to begin the transaction again',
+    source: `${SDK}/src/transaction.ts`,
+    matches: ({ google, ours }) =>
+      google.code === INVALID_ARGUMENT &&
+      ours.code === INVALID_ARGUMENT &&
+      /transaction has expired/.test(ours.message ?? ''),
+  },
+  {
+    id: 'rollback after commit',
+    what: 'The rollback of a transaction that has been committed',
+    google: 'OK',
+    embedded: 'INVALID_ARGUMENT',
+    verdict: 'undocumented',
+    production: 'says nothing; a used id is INVALID_ARGUMENT for every other operation',
+    source: `${RPC}#rollbackrequest`,
+    matches: ({ operation, google, ours }) =>
+      operation.rpc === 'Rollback' && google.code === OK && ours.code === INVALID_ARGUMENT,
+  },
+  {
+    id: 'update time above the stored one',
+    what: 'A precondition on an update time that is later than the stored one',
+    google: 'INVALID_ARGUMENT',
+    embedded: 'FAILED_PRECONDITION',
+    verdict: 'the embedded one is right',
+    production: 'the document must exist and have been last updated at that time; FAILED_PRECONDITION otherwise',
+    source: `${RPC}#precondition`,
+    matches: ({ google, ours }) =>
+      refuses(/greater than the stored version/)({ google, ours } as Found) ||
+      (text(google.result).includes('"status":[') &&
+        text(google.result).replace(/"status":\[[\d,]*\]/, '') ===
+          text(ours.result).replace(/"status":\[[\d,]*\]/, '') &&
+        text(ours.result).includes(String(FAILED_PRECONDITION))),
+  },
+  {
+    id: 'several writes of one document',
+    what: 'Writes of one document in one commit, of which a later one has a precondition',
+    google: 'INVALID_ARGUMENT for several combinations',
+    embedded: 'applies them in order, each with its precondition',
+    verdict: 'undocumented',
+    production: 'writes are executed atomically and in order; nothing forbids a combination',
+    source: `${RPC}#commitrequest`,
+    matches: refuses(/in the same request|Cannot collapse/),
+  },
+  {
+    id: 'not-in in a disjunction',
+    what: 'not-in with a disjunction',
+    google: 'INVALID_ARGUMENT',
+    embedded: 'accepted',
+    verdict: 'the embedded one is right',
+    production:
+      'the limits of OR queries exclude not-in with in, array-contains-any and or in one query; the SDK’s system tests require it to work',
+    source: `${SDK}/system-test/firestore.ts`,
+    matches: refuses(/^'NOT_IN' cannot be used in the same query/),
+  },
+  {
+    id: 'names and paths that are too long',
+    what: 'Ids and field paths over 1,500 bytes, field paths of over 100 steps',
+    google: 'accepted',
+    embedded: 'INVALID_ARGUMENT',
+    verdict: 'the embedded one is right',
+    production: 'at most 1,500 bytes of an id and of a field path, 100 subcollections',
+    source: `${QUOTAS}#limits`,
+    matches: isRefused(/longer than|at most/),
+  },
+  {
+    id: 'reserved names',
+    what: 'Ids such as ____, and the key __name__ in a map',
+    google: 'accepted',
+    embedded: 'INVALID_ARGUMENT',
+    verdict: 'the embedded one is right',
+    production: 'an id or a field name cannot match __.*__',
+    source: `${QUOTAS}#limits`,
+    matches: isRefused(/reserved|begin and end with/),
+  },
+  {
+    id: 'another database',
+    what: 'A document of another database than the request’s',
+    google: 'accepted',
+    embedded: 'INVALID_ARGUMENT',
+    verdict: 'the embedded one is right',
+    production: 'the documents of a request are of its database',
+    source: `${RPC}#commitrequest`,
+    matches: isRefused(/is not in the database/),
+  },
+  {
+    id: 'arrays in arrays by a transform',
+    what: 'A union that adds an array to an array',
+    google: 'accepted',
+    embedded: 'INVALID_ARGUMENT',
+    verdict: 'the embedded one is right',
+    production: 'an array cannot contain another array',
+    source: `${RPC}#arrayvalue`,
+    matches: isRefused(/array value in an array value/),
+  },
+  {
+    id: 'writes of other kinds',
+    what: 'A write that only verifies, or only transforms',
+    google: 'applied',
+    embedded: 'INVALID_ARGUMENT',
+    verdict: 'not served',
+    production: 'sent by no SDK of today; update_transforms takes its place',
+    source: `${RPC}#write`,
+    matches: isRefused(/no operation that is supported/),
+  },
+  {
+    id: 'page tokens',
+    what: 'The last page of a listing when it is full',
+    google: 'has a token, whose page is empty',
+    embedded: 'has no token',
+    verdict: 'undocumented',
+    production: 'a listing ends where a response has no token',
+    source: `${RPC}#listdocumentsresponse`,
+    matches: (found) =>
+      differs('ListDocuments', 'ListCollectionIds')(found) &&
+      text(found.google.result).replace(',"nextPageToken":"token"', '') === text(found.ours.result),
+  },
+  {
+    id: 'collection of no name',
+    what: 'A query of the collection ""',
+    google: 'the documents of every collection',
+    embedded: 'no documents',
+    verdict: 'undocumented',
+    production: 'when not set, all collections are selected; the empty name is not mentioned',
+    source: `${RPC}#collectionselector`,
+    matches: (found) => differs('RunQuery')(found) && text(found.operation.request).includes('"collectionId":""'),
+  },
+  {
+    id: 'comparison with null and NaN',
+    what: 'NOT_EQUAL with null or NaN as a value',
+    google: 'nothing for null; for NaN, NaN too',
+    embedded: 'as IS_NOT_NULL and IS_NOT_NAN',
+    verdict: 'undocumented',
+    production: 'SDKs send unary filters for both',
+    source: `${RPC}#unaryfilter`,
+    matches: (found) =>
+      differs('RunQuery', 'RunAggregationQuery')(found) &&
+      /"op":"(NOT_EQUAL|NOT_IN)"/.test(text(found.operation.request)) &&
+      /NULL_VALUE|"NaN"/.test(text(found.operation.request)),
+  },
+];
 
 /** The entry that explains a difference. */
 export const findDeviation = (found: Found): Deviation | undefined => deviations.find(({ matches }) => matches(found));

@@ -31,7 +31,7 @@ export const RECORDING = 'packages/firestore-local/test/conformance/recording.js
 export function writeRecording(file: string, { sequences, ...header }: Recording): void {
   const lines = [header, ...sequences].map((line) => JSON.stringify(line));
   const params = {
-    [constants.BROTLI_PARAM_QUALITY]: 11,
+    [constants.BROTLI_PARAM_QUALITY]: 9,
     [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
   };

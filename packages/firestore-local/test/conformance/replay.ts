@@ -17,7 +17,7 @@ export async function replay({ sequences }: Recording): Promise<ReplayedDifferen
   const differences: ReplayedDifference[] = [];
   for (let from = 0; from < sequences.length; from += SEQUENCES_A_ROUND) {
     const round = sequences.slice(from, from + SEQUENCES_A_ROUND).map(async ({ title, operations, answers }, i) => {
-      const ours = await runSequence(transport, `projects/replay-${from + i}/databases/(default)`, operations);
+      const ours = await runSequence(transport, `projects/c-replay-${from + i}/databases/(default)`, operations);
       for (const difference of compareAnswers(operations, answers, ours)) {
         differences.push({ ...difference, title: title ?? `random sequence ${from + i}` });
       }

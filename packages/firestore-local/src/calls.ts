@@ -1,0 +1,122 @@
+import { RpcError, invalid } from './errors';
+import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
+import type { CallHandler, ResponseStream } from './grpc-server';
+import { RPCS, decodeRequest, type Requests, type Rpc } from './schema';
+import type { RpcContext } from './service';
+
+/** Sends one encoded message of a response; a promise while the client has to catch up. */
+export type SendBytes = (message: Buffer) => Promise<void> | undefined;
+
+/** What answers the calls: the embedded Firestore, or another one that they are passed on to. */
+export interface Responder {
+  /** @throws RpcError for every status but OK */
+  respond(call: Call, bytes: Buffer, send: SendBytes, context: RpcContext): Promise<void>;
+  /** Ends what a call began and its client never learned of. */
+  cancel(context: RpcContext): void;
+}
+
+/** Calls that are counted, observed and hit by faults on their way to a responder. */
+export interface ObservedCalls {
+  readonly handle: CallHandler;
+  readonly faults: Faults;
+  readonly observe: (listener: (call: EndedCall) => void) => () => void;
+  readonly counts: () => Record<Rpc, number>;
+}
+
+/** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
+const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
+
+/** Puts faults, counts and listeners in front of a responder. */
+export function observeCalls(responder: Responder): ObservedCalls {
+  const faults = new Faults();
+  const listeners = new Set<(call: EndedCall) => void>();
+  const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
+  let sequence = 0;
+  return {
+    handle: (rpc, bytes, peer, stream) => {
+      counts[rpc]++;
+      sequence++;
+      void handleCall(responder, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
+        if (ended) for (const listener of listeners) listener(ended);
+      });
+    },
+    faults,
+    observe: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    counts: () => ({ ...counts }),
+  };
+}
+
+interface IncomingCall {
+  readonly rpc: Rpc;
+  readonly bytes: Buffer;
+  readonly peer: string;
+  readonly sequence: number;
+}
+
+/** Handles one call with its faults. Returns how it ended; undefined if its request is invalid. */
+async function handleCall(
+  responder: Responder,
+  faults: Faults,
+  incoming: IncomingCall,
+  stream: ResponseStream,
+): Promise<EndedCall | undefined> {
+  const startedAt = performance.now();
+  const context: RpcContext = { peer: incoming.peer };
+  let call: Call | undefined;
+  const toEndedCall = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
+    call && { ...call, outcome, message, durationMs: performance.now() - startedAt };
+  // A client that cancels before the end never learns of the transaction that the call began.
+  let ended = false;
+  stream.onCancel(() => {
+    if (!ended) responder.cancel(context);
+  });
+  try {
+    call = decodeCall(incoming);
+    const matched = faults.matchFaults(call);
+    await matched.at('before');
+    await matched.at(0);
+    await responder.respond(call, incoming.bytes, createSender(stream, matched), context);
+    await matched.at('after');
+    ended = true;
+    stream.end();
+    return toEndedCall('OK');
+  } catch (error) {
+    responder.cancel(context);
+    if (error instanceof NoResponse) {
+      if (error.kind === 'DROPPED') stream.destroyConnection();
+      return toEndedCall(error.kind);
+    }
+    if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
+    const rpcError = error instanceof RpcError ? error : new RpcError('INTERNAL', String(error));
+    if (!stream.cancelled) stream.fail(rpcError);
+    return toEndedCall(rpcError.code, rpcError.message);
+  }
+}
+
+function decodeCall({ rpc, bytes, sequence }: IncomingCall): Call {
+  if (bytes.length > MAX_REQUEST_BYTES) {
+    throw invalid(`Request payload size exceeds the limit: ${MAX_REQUEST_BYTES} bytes.`);
+  }
+  const request = decodeRequest(rpc, bytes);
+  const [, project = '', , database = ''] = findResourceName(request).split('/');
+  return { rpc, project, database, request, sequence };
+}
+
+/** A resource name in a request. All names in it are of one database. */
+function findResourceName(request: Requests[Rpc]): string {
+  if ('database' in request) return request.database;
+  return 'query' in request ? request.query.parent : request.parent;
+}
+
+function createSender(stream: ResponseStream, matched: MatchedFaults): SendBytes {
+  let sent = 0;
+  return (message) => {
+    if (stream.cancelled) throw new RpcError('CANCELLED', 'The client cancelled the call.');
+    const drained = stream.send(message);
+    sent++;
+    return drained ? drained.then(() => matched.at(sent)) : matched.at(sent);
+  };
+}

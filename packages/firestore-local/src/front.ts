@@ -1,0 +1,73 @@
+import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/grpc-js';
+import { observeCalls, type SendBytes } from './calls';
+import type { EmbeddedFirestore } from './embedded';
+import { RpcError, type Code } from './errors';
+import { startGrpcServer } from './grpc-server';
+import type { Rpc } from './schema';
+
+/** Another Firestore, with the faults and the record of calls that tests of a client need. */
+export type FirestoreFront = Omit<EmbeddedFirestore, 'addIfEmpty' | 'handlers'>;
+
+/**
+ * Starts a server that passes every call on to another Firestore, such as Google's emulator at `host:port`, and injects faults
+ * on the way.
+ */
+export async function startFirestoreFront(target: string): Promise<FirestoreFront> {
+  const client = new Client(target, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+  });
+  const databases = new Set<string>();
+  // Calls wait until the documents are deleted.
+  let cleared: Promise<unknown> = Promise.resolve();
+  const calls = observeCalls({
+    respond: async ({ rpc, project, database }, bytes, send) => {
+      await cleared;
+      databases.add(`projects/${project}/databases/${database}`);
+      await forward(client, rpc, bytes, send);
+    },
+    cancel: () => undefined,
+  });
+  const host = '127.0.0.1';
+  const server = await startGrpcServer(host, 0, { handle: calls.handle, onDisconnect: () => undefined });
+  return {
+    host,
+    port: server.port,
+    address: `${host}:${server.port}`,
+    faults: calls.faults,
+    observe: calls.observe,
+    counts: calls.counts,
+    clear: () => {
+      const deleted = [...databases].map((name) => clearEmulator(target, name));
+      cleared = cleared.then(() => Promise.all(deleted));
+    },
+    close: async () => {
+      await cleared;
+      client.close();
+      await server.close();
+    },
+  };
+}
+
+/** Deletes all documents of a database, by the emulators' own interface. */
+async function clearEmulator(target: string, database: string): Promise<void> {
+  const response = await fetch(`http://${target}/emulator/v1/${database}/documents`, { method: 'DELETE' });
+  if (!response.ok) throw new Error(`${database} at ${target} was not cleared: ${response.status}`);
+}
+
+const passThrough = (bytes: Buffer): Buffer => bytes;
+
+/** Sends a call to another Firestore and its messages back. */
+function forward(client: Client, rpc: Rpc, bytes: Buffer, send: SendBytes): Promise<void> {
+  const metadata = new Metadata();
+  // Emulators take it for an administrator, who needs no rules.
+  metadata.set('authorization', 'Bearer owner');
+  const path = `/google.firestore.v1.Firestore/${rpc}`;
+  const call = client.makeServerStreamRequest(path, passThrough, passThrough, bytes, metadata);
+  return new Promise((resolve, reject) => {
+    let sent: Promise<void> = Promise.resolve();
+    call.on('data', (message: Buffer) => (sent = sent.then(() => send(message))));
+    call.on('end', () => void sent.then(resolve, reject));
+    call.on('error', ({ code, details }: ServiceError) => reject(new RpcError(status[code] as Code, details)));
+  });
+}
