@@ -10,7 +10,10 @@ export interface RequestLogEntry {
   operation: string;
   request_id: string;
   method: string;
+  /** Of the response, or 499 if the client had gone. */
   status: number;
+  client_gone: true | undefined;
+  /** From the request's first line until its response was sent, or its client had gone. */
   duration_ms: number;
   firestore_calls: number;
   /** Records in the response, or products accepted. */

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 const KEY_ID_LENGTH = 8;
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest();
+const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest();
 
 /**
  * Finds the configured API key that a header holds.
@@ -10,11 +10,19 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest();
  * Compares SHA-256 digests in constant time, every configured API key each time. So the response time reveals neither a
  * part of an API key, nor its length, nor which one matched.
  *
+ * HTTP does not say how a header encodes characters beyond ASCII: curl sends UTF-8, Python's http.client and `fetch` send
+ * Latin-1. Node reads a header as Latin-1, so the header's text and the text of its bytes as UTF-8 are both compared.
+ *
  * @returns the first 8 hex digits of the API key's SHA-256, which identify it in the log; undefined for an invalid one
  */
 export function identifyApiKey(header: string | undefined, apiKeys: readonly string[]): string | undefined {
-  const candidate = sha256(header ?? '');
-  const isValid = apiKeys.map((apiKey) => timingSafeEqual(sha256(apiKey), candidate)).includes(true);
-  const keyId = candidate.toString('hex', 0, KEY_ID_LENGTH / 2);
-  return isValid ? keyId : undefined;
+  const asLatin1 = sha256(header ?? '');
+  const asUtf8 = sha256(Buffer.from(header ?? '', 'latin1'));
+  const matches = apiKeys.map((apiKey) => {
+    const digest = sha256(apiKey);
+    const isLatin1 = timingSafeEqual(digest, asLatin1);
+    const isUtf8 = timingSafeEqual(digest, asUtf8);
+    return isLatin1 || isUtf8 ? digest : undefined;
+  });
+  return matches.find((digest) => digest !== undefined)?.toString('hex', 0, KEY_ID_LENGTH / 2);
 }

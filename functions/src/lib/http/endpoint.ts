@@ -7,9 +7,16 @@ import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCl
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
 import { logRequest, type RequestLogEntry } from '../logging';
 import { identifyApiKey } from './api-key';
+import { ClientWriter } from './client-writer';
 import { applyCors } from './cors';
 import { toErrorResponse } from './error-response';
-import { disableFrameworkBodyParsing, readBody, type RequestBody, type RequestWithRawBody } from './request-body';
+import {
+  disableFrameworkBodyParsing,
+  makeRequestUrlsRoutable,
+  readBody,
+  type RequestBody,
+  type RequestWithRawBody,
+} from './request-body';
 import { sendResponse, type OutgoingResponse } from './response';
 import { shutdown, stopOnSigterm } from './shutdown';
 
@@ -48,7 +55,7 @@ interface Endpoint<Body> {
   handler: (context: RequestContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
 }
 
-/** What the function of an operation says of itself: tests, the API description and the client follow from it. */
+/** Metadata of an operation, for tests, the API description and the client. */
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
 
 interface Exchange {
@@ -59,11 +66,14 @@ interface Exchange {
   requestId: string;
   /** What the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
+  /** Whether the client has left before its response was sent. */
+  hasClientGone: boolean;
 }
 
 const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 
 disableFrameworkBodyParsing();
+makeRequestUrlsRoutable();
 if (isCloudRunInstance()) stopOnSigterm();
 
 /** Makes the Cloud Function of an operation. */
@@ -84,10 +94,11 @@ async function handleRequest<Body>(
   const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS, onShutdown = 'finish' } = endpoint;
   const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
   const createReason = () => new Error('the time for the request is up');
-  const { signal, cancel } = createTimeout(timeLimitMs, createReason, shutdown.steps[onShutdown].signal);
+  const stopping = onShutdown === 'abort' ? shutdown.abortWrites : shutdown.abortReads;
+  const { signal, cancel } = createTimeout(timeLimitMs, createReason, stopping.signal);
   const context = createRequestContext(signal);
   const requestId = resolveRequestId(request);
-  const exchange: Exchange = { request, response, context, requestId, logFields: {} };
+  const exchange: Exchange = { request, response, context, requestId, logFields: {}, hasClientGone: false };
   response.setHeader('X-Request-Id', requestId);
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
@@ -95,10 +106,10 @@ async function handleRequest<Body>(
   let result: HandlerResult | undefined;
   let error: ApiError | undefined;
   try {
-    result = await abortable(shutdown.steps.giveUp.signal, () => runPipeline(endpoint, exchange));
+    result = await abortable(shutdown.stopWaiting.signal, () => runPipeline(endpoint, exchange));
   } catch (cause) {
     error = toApiError(cause);
-    await sendError(response, error);
+    await sendError(exchange, error);
   } finally {
     cancel();
   }
@@ -106,8 +117,8 @@ async function handleRequest<Body>(
     operation: endpoint.name,
     request_id: requestId,
     method: request.method ?? '',
-    // An error may come after the response has begun, or after the client has gone: the log has its own status.
-    status: error === undefined ? response.statusCode : ERROR_DEFINITIONS[error.code].status,
+    status: resolveLoggedStatus(exchange, error),
+    client_gone: exchange.hasClientGone || undefined,
     duration_ms: Math.round(performance.now() - startedAt),
     firestore_calls: context.counters.firestoreCalls,
     count: result && (result.count ?? context.counters.records),
@@ -115,6 +126,15 @@ async function handleRequest<Body>(
     ...exchange.logFields,
     error,
   });
+}
+
+/** What web servers commonly log, and never send, for a client that left before it had its response. */
+const CLIENT_GONE_STATUS = 499;
+
+/** Returns the status for the log: the response may have begun with another one, or may not have reached the client. */
+function resolveLoggedStatus({ response, hasClientGone }: Exchange, error: ApiError | undefined): number {
+  if (error !== undefined) return ERROR_DEFINITIONS[error.code].status;
+  return hasClientGone ? CLIENT_GONE_STATUS : response.statusCode;
 }
 
 /** A request id that a client may choose: printable, short, and harmless in a log. */
@@ -128,7 +148,7 @@ function resolveRequestId({ headers }: IncomingMessage): string {
 /** @returns undefined for a preflight, which has no handler */
 async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult | undefined> {
   const { request, response, context, requestId } = exchange;
-  if (endpoint.cors === true && handleCors(exchange)) return undefined;
+  if (endpoint.cors === true && (await handleCors(exchange))) return undefined;
   if (request.method !== endpoint.method) {
     const headers = { Allow: endpoint.method };
     throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
@@ -137,7 +157,7 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
   // The handler of a GET takes no body.
   const body = endpoint.body ? await readBody(request, endpoint.body, context.signal) : (undefined as Body);
   const result = await endpoint.handler(context, body, requestId);
-  await sendResponse(response, { status: 200, ...result });
+  exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context.signal));
   return result;
 }
 
@@ -145,14 +165,16 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
 const MAX_LOGGED_ORIGIN_LENGTH = 300;
 
 /** @returns whether the request was a preflight, and has its response */
-function handleCors({ request, response, logFields }: Exchange): boolean {
+async function handleCors(exchange: Exchange): Promise<boolean> {
+  const { request, response, context, logFields } = exchange;
   const isAllowed = applyCors(request, response, getAllowedOrigins());
   if (request.method !== 'OPTIONS') return false;
   if (!isAllowed) {
     logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
     throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
   }
-  response.writeHead(204).end();
+  response.statusCode = 204;
+  exchange.hasClientGone = !(await new ClientWriter(response, context.signal).end());
   return true;
 }
 
@@ -169,12 +191,16 @@ function authenticate({ request: { headers }, logFields }: Exchange): void {
 }
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */
-async function sendError(response: ServerResponse, error: ApiError): Promise<void> {
+async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
+  const { response } = exchange;
   if (response.headersSent) {
     response.destroy();
     return;
   }
   const { status } = ERROR_DEFINITIONS[error.code];
   const body = JSON.stringify(toErrorResponse(error));
-  await sendResponse(response, { status, headers: error.headers, body });
+  const outgoing = { status, headers: error.headers, body };
+  // Its time may be up already: an instance that stops is what ends the waiting for the client.
+  const isSent = await sendResponse(response, outgoing, shutdown.stopWaiting.signal).catch(() => false);
+  exchange.hasClientGone = !isSent;
 }

@@ -16,14 +16,23 @@ export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
  * that finds no content type leaves the stream alone, and {@link getContentType} still finds it in the raw headers.
  */
 export function disableFrameworkBodyParsing(): void {
-  channel('http.server.request.start').subscribe((message) => {
-    const { request } = message as { request: IncomingMessage };
-    delete request.headers['content-type'];
-    // No address has a path. The framework responds in HTML to one that is not a path, such as `*`, or cannot be decoded.
+  onEachRequest((request) => delete request.headers['content-type']);
+}
+
+/**
+ * Makes every address one that the Functions Framework can route: it responds in HTML to one that is not a path, such as `*`,
+ * or that cannot be decoded. No operation has a path of its own.
+ */
+export function makeRequestUrlsRoutable(): void {
+  onEachRequest((request) => {
     const { url = '' } = request;
     request.url = url.startsWith('/') ? url.replaceAll('%', '%25') : '/';
   });
 }
+
+/** Calls `fn` with each request of this process before anything else sees it. */
+const onEachRequest = (fn: (request: IncomingMessage) => void): void =>
+  channel('http.server.request.start').subscribe((message) => fn((message as { request: IncomingMessage }).request));
 
 /** What an operation takes as its body. */
 export interface RequestBody<Body> {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib';
 import Negotiator from 'negotiator';
+import { ClientWriter } from './client-writer';
 
 /** Bytes of a response that are buffered before it is sent in chunks: below the platform's 32 MiB for a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
@@ -26,12 +27,15 @@ export interface OutgoingResponse {
  * While it is buffered, an error of the body can still become an error response. Afterwards only
  * {@link ServerResponse.destroy} tells the client that the response is incomplete. A disconnected client ends the reading.
  *
- * @throws what the body throws
+ * @param signal ends the waiting for a client that reads slowly
+ * @returns whether all of it was sent; false if the client had gone before
+ * @throws what the body throws, and ApiError request_timeout
  */
 export async function sendResponse(
   response: ServerResponse,
   { status, headers = {}, body }: OutgoingResponse,
-): Promise<void> {
+  signal: AbortSignal,
+): Promise<boolean> {
   const chunks = toChunks(typeof body === 'string' ? [body] : body);
   const { value: first = Buffer.alloc(0) } = await chunks.next();
   const encoding = first.length < MIN_COMPRESSION_BYTES ? undefined : negotiateEncoding(response.req);
@@ -44,35 +48,25 @@ export async function sendResponse(
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   };
 
+  const writer = new ClientWriter(response, signal);
   const buffered: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of encode(first, chunks, encoding)) {
-    if (isOver(response)) return;
+    if (writer.isOver) return false;
     buffered.push(chunk);
     bytes += chunk.length;
     if (bytes <= MAX_BUFFERED_RESPONSE_BYTES) continue;
     if (!response.headersSent) setResponseHeaders();
-    for (const held of buffered.splice(0)) await writeWithBackpressure(response, held);
+    for (const held of buffered.splice(0)) await writer.writeAtClientsPace(held);
   }
-  if (isOver(response)) return;
+  if (writer.isOver) return false;
   if (!response.headersSent) {
     setResponseHeaders();
     response.setHeader('Content-Length', bytes);
   }
   // One by one: joined they would need a buffer as large as all of them.
-  for (const held of buffered) response.write(held);
-  response.end();
-}
-
-/** Whether the client is gone, or a stopping instance has sent an error response meanwhile. */
-const isOver = (response: ServerResponse): boolean => response.destroyed || response.writableEnded;
-
-async function writeWithBackpressure(response: ServerResponse, chunk: Buffer): Promise<void> {
-  if (isOver(response) || response.write(chunk)) return;
-  const { promise, resolve } = Promise.withResolvers();
-  response.once('drain', resolve).once('close', resolve);
-  await promise;
-  response.off('drain', resolve).off('close', resolve);
+  for (const held of buffered) writer.write(held);
+  return writer.end();
 }
 
 /** Yields buffers of at least {@link STREAM_CHUNK_BYTES}, except for the last. */

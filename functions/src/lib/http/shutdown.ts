@@ -14,14 +14,17 @@ const LINGER_MS = 50;
 
 /** Ends the requests of this process, which may serve several functions. */
 export class Shutdown {
-  /** Abort one after another: handlers that do not finish, then all others, then the waiting for those that do not end. */
-  readonly steps = { abort: new AbortController(), finish: new AbortController(), giveUp: new AbortController() };
+  /** Aborted one after another. */
+  readonly abortWrites = new AbortController();
+  readonly abortReads = new AbortController();
+  /** Ends the waiting for handlers that did not end when they were aborted. */
+  readonly stopWaiting = new AbortController();
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();
   readonly #drained = new AbortController();
 
   get #isStopping(): boolean {
-    return this.steps.abort.signal.aborted;
+    return this.abortWrites.signal.aborted;
   }
 
   /** Adds a response, of any request that reaches the process. */
@@ -47,16 +50,16 @@ export class Shutdown {
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
 
     const reason = new StoppedError('the instance is stopping');
-    this.steps.abort.abort(reason);
+    this.abortWrites.abort(reason);
     this.#endStopIfDrained();
     // From one start: on a busy machine each timer is late, and together they would outlast the platform's 10 s.
     const wait = (endMs: number, maxMs: number) =>
       clock.sleep(Math.min(Math.max(0, startedAt + endMs - clock.now()), maxMs), this.#drained.signal);
     try {
       await wait(FINISH_MS, FINISH_MS);
-      this.steps.finish.abort(reason);
+      this.abortReads.abort(reason);
       await wait(FINISH_MS + FAIL_MS, FAIL_MS);
-      this.steps.giveUp.abort(reason);
+      this.stopWaiting.abort(reason);
       await wait(FINISH_MS + FAIL_MS + FLUSH_MS, FLUSH_MS);
     } catch (error) {
       if (!this.#drained.signal.aborted) throw error;

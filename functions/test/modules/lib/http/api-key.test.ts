@@ -7,14 +7,19 @@ const apiKeys = fc.array(fc.string({ minLength: 1, unit: anyCharacter }), { maxL
 
 const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex').slice(0, 8);
 
+/** What Node makes of a header: one character for each byte. */
+const receive = (bytes: Buffer) => bytes.toString('latin1');
+
 describe('identifyApiKey', () => {
-  test('returns the id of an API key that equals a configured one exactly, and of no other', () =>
+  test('returns the id of the configured API key that a header holds in UTF-8 or Latin-1, and of no other', () =>
     fc.assert(
       fc.property(apiKeys, fc.string({ unit: anyCharacter }), fc.nat(3), (configured, other, i) => {
-        const header = configured[i] ?? other;
-        for (const candidate of [header, `${header} `]) {
-          const expected = configured.includes(candidate) ? toKeyId(candidate) : undefined;
-          expect(identifyApiKey(candidate, configured)).toBe(expected);
+        const sent = configured[i] ?? other;
+        const headers = [sent, `${sent} `].map((text) => receive(Buffer.from(text)));
+        if (/^[\0-\xff]*$/.test(sent)) headers.push(sent);
+        for (const header of headers) {
+          const expected = configured.find((key) => key === header || receive(Buffer.from(key)) === header);
+          expect(identifyApiKey(header, configured)).toBe(expected && toKeyId(expected));
         }
       }),
     ));
@@ -34,11 +39,8 @@ describe('identifyApiKey', () => {
       identifyApiKey(header, ['first', 'second', 'third']);
       const lengths = compare.mock.calls.map(([a, b]) => [a.byteLength, b.byteLength]);
       compare.mockRestore();
-      expect(lengths).toEqual([
-        [32, 32],
-        [32, 32],
-        [32, 32],
-      ]);
+      // Each as both encodings of the header.
+      expect(lengths).toEqual(Array.from({ length: 6 }, () => [32, 32]));
     },
   );
 });

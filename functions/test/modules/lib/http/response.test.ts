@@ -1,3 +1,7 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sendResponse } from '../../../../src/lib/http/response';
 import { operations } from '../../../support/operations';
 import { startTestService, type TestService } from '../../../support/service';
 import { writeRecords } from '../../../support/stored';
@@ -86,6 +90,68 @@ describe('a response of more than 30 MB', () => {
     await expect(response).rejects.toThrow();
     await waitFor(() => service.log.length > 0 && calls.length > 0);
     expect(calls).toMatchObject([{ rpc: 'RunQuery', outcome: 'CANCELLED' }]);
+    expect(service.log).toMatchObject([{ severity: 'NOTICE', status: 499, client_gone: true }]);
+  });
+
+  test('is no success in the log when the client leaves after its last byte was written, and before it was sent', async () => {
+    const { request, response } = service.open('getTeams');
+    request.on('response', (incoming) => {
+      incoming.pause();
+      // By then the query has ended, and what is left waits for the client.
+      void waitFor(() => calls.length > 0).then(() => request.destroy());
+    });
+    const calls = service.recordCalls();
+    request.end();
+    await expect(response).rejects.toThrow();
+    await waitFor(() => service.log.length > 0);
+    expect(service.log).toMatchObject([{ severity: 'NOTICE', status: 499, client_gone: true }]);
+  });
+
+  test('has a duration that includes the reading by a slow client', async () => {
+    const { request, response } = service.open('getTeams');
+    request.on('response', (incoming) => {
+      incoming.pause();
+      setTimeout(() => incoming.resume(), 1_500);
+    });
+    request.end();
+    expect((await response).status).toBe(200);
+    await waitFor(() => service.log.length > 0);
+    expect(service.log).toMatchObject([{ status: 200 }]);
+    expect(service.log[0]?.['duration_ms']).toBeGreaterThanOrEqual(1_400);
+    expect(service.log[0]?.['client_gone']).toBeUndefined();
+  });
+});
+
+describe('the time limit of a request ends the waiting for a client that does not read', () => {
+  const piece = 'x'.repeat(1_000_000);
+  const pieces = (count: number) =>
+    (async function* () {
+      for (let i = 0; i < count; i += 1) yield await Promise.resolve(piece);
+    })();
+
+  test.each([
+    ['between the chunks of a long response', 60],
+    ['at the end of a buffered one', 25],
+  ])('%s', async (_, count) => {
+    const timeout = new AbortController();
+    const outcomes: unknown[] = [];
+    const server = createServer((_request, response) => {
+      const body = pieces(count);
+      sendResponse(response, { status: 200, body }, timeout.signal).then(
+        (isSent) => outcomes.push(isSent),
+        (error: unknown) => outcomes.push(error),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = request({ port: (server.address() as AddressInfo).port }).end();
+    await new Promise((resolve) => client.once('response', (incoming) => resolve(incoming.pause())));
+    await delay(300);
+    expect(outcomes).toEqual([]);
+    timeout.abort();
+    await waitFor(() => outcomes.length > 0);
+    expect(outcomes).toMatchObject([{ code: 'request_timeout' }]);
+    client.on('error', () => undefined).destroy();
+    server.close();
   });
 });
 

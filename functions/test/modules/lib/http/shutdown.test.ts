@@ -33,8 +33,8 @@ function createInstance() {
       if (signal.aborted) record();
       else signal.addEventListener('abort', record);
     };
-    watch(shutdown.steps[onShutdown], 'abort');
-    watch(shutdown.steps.giveUp, 'giveUp');
+    watch(onShutdown === 'abort' ? shutdown.abortWrites : shutdown.abortReads, 'abort');
+    watch(shutdown.stopWaiting, 'giveUp');
     return response;
   };
   return { clock, shutdown, steps, add };
