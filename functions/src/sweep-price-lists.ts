@@ -49,7 +49,7 @@ if (isCloudRunInstance()) stopOnSigterm();
 /** A sweep that fails is logged, and followed by the next: Cloud Scheduler has nothing to repeat. */
 async function runSweep(): Promise<void> {
   const createReason = () => new StoppedError('the time for the sweep is up');
-  const { signal, cancel } = createTimeout(TIME_LIMIT_MS, createReason, shutdown.steps.abort.signal);
+  const { signal, cancel } = createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);
   const working = setInterval(logSweepWorking, WORKING_INTERVAL_MS);
   const context = createRequestContext(signal);
   const startedAt = context.clock.now();
