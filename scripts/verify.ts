@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { assertConforms } from '../functions/test/contract/conformance';
+import { operationNames, operations, type OperationName } from '../functions/test/support/operations';
+
+const HELP = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>]
+
+Calls every operation of a service and compares each response with docs/openapi.json: with the key, without it, and with a
+wrong method, and the preflight. Reads only, unless --market names a market: then it creates a price list of two products,
+repeats it, and repeats it with another payload.
+
+--url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
+            what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
+--key-file  a file whose first line is an API key
+
+Exit code: 0 everything is as described, 1 something is not, 64 wrong usage.
+`;
+
+const TIMEOUT_MS = 60_000;
+
+/** Headers that Google's front end adds. */
+const OF_THE_FRONT_END = /^(alt-svc|server|via|x-cloud-trace-context|traceparent|function-execution-id|x-powered-by)$/;
+
+interface Target {
+  url: string;
+  key: string;
+}
+
+interface Sent {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: object;
+}
+
+/** Sends a request. @throws Error if the status is another, or docs/openapi.json does not describe the response */
+async function call(target: Target, operation: OperationName, expected: number, sent: Sent = {}) {
+  const { method = operations[operation].method, headers = { 'x-api-key': target.key }, body } = sent;
+  const response = await fetch(`${target.url}/${operation}`, {
+    method,
+    headers: { 'Accept-Encoding': 'identity', 'Content-Type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = bytes.toString();
+  if (response.status !== expected)
+    throw new Error(`status ${response.status} instead of ${expected}: ${text.slice(0, 200)}`);
+  const received = Object.fromEntries([...response.headers].filter(([name]) => !OF_THE_FRONT_END.test(name)));
+  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  assertConforms({ operation, method }, { status: response.status, headers: received, bytes, text, json });
+  return { headers: response.headers, text };
+}
+
+/** A read that selects nothing, and for add price lists a body that is rejected: neither changes anything. */
+const READ_BODIES: Partial<Record<OperationName, object>> = {
+  getOrdersByTeam: { team_id: 'verify', status: 'ALL', start_date: '2026-01-01', end_date: '2026-01-02' },
+  supplyOrdersInvoices: { team_id: 'verify', status: null, start_date: '2026-01-01', end_date: '2026-01-02' },
+};
+
+type Check = [title: string, run: () => Promise<unknown>];
+
+function createReadChecks(target: Target): Check[] {
+  return operationNames.flatMap((name): Check[] => {
+    const isPost = operations[name].method === 'POST';
+    const body = READ_BODIES[name];
+    const withKey: Check =
+      isPost && body === undefined
+        ? [`${name}: an invalid payload is 400`, () => call(target, name, 400, { body: {} })]
+        : [`${name}: 200`, () => call(target, name, 200, body && { body })];
+    const checks: Check[] = [
+      withKey,
+      [`${name}: without a key 401`, () => call(target, name, 401, { headers: {}, ...(isPost && { body: {} }) })],
+      [`${name}: another method 405`, () => call(target, name, 405, { method: 'DELETE' })],
+    ];
+    if (operations[name].cors) {
+      const headers = { Origin: 'https://not-allowed.invalid', 'Access-Control-Request-Method': 'GET' };
+      checks.push([
+        `${name}: preflight of another origin 403`,
+        () => call(target, name, 403, { method: 'OPTIONS', headers }),
+      ]);
+    }
+    return checks;
+  });
+}
+
+function createPriceListChecks(target: Target, market_id: string): Check[] {
+  const prices = { price_list_price: 1, expected_forward_cost_price: 1 };
+  const info = {
+    market_id,
+    boq_list_id: `verify-${randomUUID()}`,
+    currency_iso: 'USD',
+    date: '01/2026',
+    name: 'verify',
+  };
+  const body = { info, products: { 'verify-1': prices, 'verify-2': prices } };
+  const other = { info, products: { 'verify-1': prices } };
+  let created = '';
+  return [
+    [
+      `addPriceLists: creates ${info.boq_list_id}`,
+      async () => {
+        const { text } = await call(target, 'addPriceLists', 200, { body });
+        created = text;
+        if (text.includes('"price_list":null')) throw new Error(`there is no market ${market_id}`);
+      },
+    ],
+    [
+      'addPriceLists: the same request gets the same response',
+      async () => {
+        const { headers, text } = await call(target, 'addPriceLists', 200, { body });
+        if (text !== created || headers.get('idempotent-replayed') !== 'true') throw new Error('it is not a replay');
+      },
+    ],
+    ['addPriceLists: another payload is 409', () => call(target, 'addPriceLists', 409, { body: other })],
+  ];
+}
+
+async function verify(checks: readonly Check[]): Promise<number> {
+  let failures = 0;
+  for (const [title, run] of checks) {
+    try {
+      await run();
+      console.log(`ok      ${title}`);
+    } catch (error) {
+      failures += 1;
+      const { message, cause } = error as Error;
+      console.log(`FAILED  ${title}\n        ${cause instanceof Error ? cause.message : message}`);
+    }
+  }
+  console.log(`\n${checks.length - failures} of ${checks.length} as docs/openapi.json describes them`);
+  return failures === 0 ? 0 : 1;
+}
+
+async function main(): Promise<number> {
+  const names = { url: { type: 'string' }, 'key-file': { type: 'string' }, market: { type: 'string' } } as const;
+  const { values } = parseArgs({ options: { ...names, help: { type: 'boolean' } } });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const { url, 'key-file': file, market } = values;
+  if (url === undefined || file === undefined) throw new Error('--url and --key-file are needed.');
+  const [key = ''] = readFileSync(file, 'utf8').split('\n');
+  const target = { url: url.replace(/\/$/, ''), key: key.trim() };
+  const checks = createReadChecks(target);
+  return verify(market === undefined ? checks : [...checks, ...createPriceListChecks(target, market)]);
+}
+
+main()
+  .then((code) => (process.exitCode = code))
+  .catch((error: unknown) => {
+    console.error(`${(error as Error).message}\n\n${HELP}`);
+    process.exitCode = 64;
+  });

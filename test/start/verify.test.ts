@@ -1,0 +1,63 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { runProgramSync, startProgram } from '../support/programs';
+import {
+  cleanUp,
+  createFirestoreClient,
+  startLocalServer,
+  temporaryFolder,
+  type LocalServer,
+} from '../support/local-server';
+import { text } from 'node:stream/consumers';
+
+/** `npm run verify` against `npm start`. */
+
+jest.setTimeout(180_000);
+
+const keyFile = join(temporaryFolder(), 'key');
+let local: LocalServer;
+let url: string;
+beforeAll(async () => {
+  writeFileSync(keyFile, 'local-dev-key\n');
+  local = await startLocalServer({ FUNCTIONS_PORT: '0', FIRESTORE_PORT: '0', DATA_DIR: ':memory:' });
+  url = local.address('getTeams').replace(/\/getTeams$/, '');
+});
+afterAll(cleanUp);
+
+const PROGRAM = ['scripts/run.mjs', 'scripts/verify.ts'];
+
+const verify = (...args: string[]) => runProgramSync(process.execPath, [...PROGRAM, ...args]);
+
+test('every operation is as described, and nothing is written', async () => {
+  const { status, stdout } = verify('--url', url, '--key-file', keyFile);
+  expect(stdout).not.toContain('FAILED');
+  expect(stdout).toMatch(/ok {6}getWarehouses: preflight of another origin 403\n/);
+  expect(status).toBe(0);
+  const keys = await createFirestoreClient(local.firestoreAddress).collection('price_list_idempotency').get();
+  expect(keys.docs.filter((key) => String(key.get('boq_list_id')).startsWith('verify-'))).toEqual([]);
+});
+
+test('with a market it creates a price list, repeats it, and repeats it with another payload', () => {
+  const { status, stdout } = verify('--url', url, '--key-file', keyFile, '--market', 'mkt-ken');
+  expect(stdout).toMatch(/ok {6}addPriceLists: another payload is 409\n/);
+  expect(status).toBe(0);
+});
+
+test('names what is not as described', async () => {
+  const server = createServer((_, response) => void response.writeHead(200).end('{}')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const child = startProgram(process.execPath, [...PROGRAM, '--url', other, '--key-file', keyFile]);
+  const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<[number | null]>]);
+  server.close();
+  expect(stdout).toMatch(/^FAILED {2}getTeams: 200\n/m);
+  expect(code).toBe(1);
+});
+
+test('wrong usage says what is wrong', () => {
+  const { status, stderr } = verify('--url', url);
+  expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are needed.')]);
+});
