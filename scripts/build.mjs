@@ -1,5 +1,5 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { isCurrent, recordBuild, replaceFile } from './file-states.mjs';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { build, transform } from 'esbuild';
 
 /**
  * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
@@ -11,29 +11,13 @@ import { isCurrent, recordBuild, replaceFile } from './file-states.mjs';
  *     package.json        the packages that are not bundled, with exact versions
  *     package-lock.json   the repository's package-lock.json, pruned to those packages without a registry
  *
- * Bundles everything except the Functions Framework, which is the program that loads the functions. With `--if-changed` it
- * builds only if a file that the last build read or wrote has changed since.
+ * Bundles everything except the Functions Framework, which is the program that loads the functions.
  */
 
 const SOURCE = 'functions';
 const DIST = 'functions/dist';
 const INDEX = 'index.cjs';
 const COMPILE_CACHE = 'compile-cache.cjs';
-
-/** State of each file that the last build read or wrote. */
-const RECORD = 'functions/.dev/build.json';
-/** Files that a build reads beside the bundled ones. npm changes the second when it installs any other package. */
-const CONFIG_FILES = [
-  '.nvmrc',
-  'node_modules/.package-lock.json',
-  'package-lock.json',
-  'tsconfig.json',
-  'functions/package.json',
-  'functions/src/index.ts',
-  'scripts/build.mjs',
-  'scripts/compile-cache.cjs',
-  'scripts/file-states.mjs',
-];
 
 /** Packages that production installs. */
 const RUNTIME = ['@google-cloud/functions-framework'];
@@ -120,12 +104,17 @@ function throwing(...names) {
     .join('\n');
 }
 
-if (!process.argv.includes('--if-changed') || !(await isCurrent(RECORD))) await buildPackage();
+try {
+  await buildPackage();
+} catch (error) {
+  // esbuild has printed what it found.
+  if (!('errors' in error)) console.error(`${DIST} could not be built: ${error.message}`);
+  process.exitCode = 1;
+}
 
 async function buildPackage() {
-  const startedAt = Date.now();
   const functions = exportedFunctions(await readFile(`${SOURCE}/src/index.ts`, 'utf8'));
-  const { bundled, inputs } = await bundle(functions);
+  const bundled = await bundle(functions);
   const manifest = await createManifest();
   const files = new Map([
     ...bundled,
@@ -135,12 +124,17 @@ async function buildPackage() {
     ['package-lock.json', pretty(prune(await json('package-lock.json'), manifest))],
   ]);
   await mkdir(DIST, { recursive: true });
-  for (const [file, contents] of files) await replaceFile(`${DIST}/${file}`, contents, SOURCE);
+  for (const [file, contents] of files) await replaceFile(`${DIST}/${file}`, contents);
   for (const file of await readdir(DIST)) {
     if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
   }
-  const outputs = [...files.keys()].map((file) => `${DIST}/${file}`);
-  await recordBuild(RECORD, startedAt, [...CONFIG_FILES, ...inputs], outputs);
+}
+
+/** Replaces a file in one step, because a starting process may be reading it. */
+async function replaceFile(path, contents) {
+  const unfinished = `${SOURCE}/.${process.pid}.unfinished`;
+  await writeFile(unfinished, contents);
+  await rename(unfinished, path);
 }
 
 async function createManifest() {
@@ -175,8 +169,7 @@ function index(functions) {
 
 /** esbuild splits code into shared chunks only as ES modules, so each file is then converted to CommonJS. */
 async function bundle(functions) {
-  const { build, transform } = await import('esbuild');
-  const { outputFiles, metafile } = await build({
+  const { outputFiles } = await build({
     entryPoints: functions.map(({ name, module }) => ({ in: `${SOURCE}/src/${module}.ts`, out: name })),
     outdir: DIST,
     outExtension: { '.js': '.cjs' },
@@ -184,7 +177,6 @@ async function bundle(functions) {
     bundle: true,
     splitting: true,
     write: false,
-    metafile: true,
     platform: 'node',
     target: 'node24',
     format: 'esm',
@@ -192,7 +184,7 @@ async function bundle(functions) {
     plugins: [leanSdk],
     logLevel: 'warning',
   });
-  const bundled = await Promise.all(
+  return Promise.all(
     outputFiles.map(async ({ path, text }) => {
       // As `require`, since Node gives an `import()` of CommonJS another default export than esbuild does.
       const supported = { 'dynamic-import': false };
@@ -200,8 +192,6 @@ async function bundle(functions) {
       return [path.slice(path.lastIndexOf('/') + 1), compileModulesEagerly(code)];
     }),
   );
-  const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith(`${leanSdk.name}:`));
-  return { bundled, inputs };
 }
 
 /**

@@ -8,7 +8,9 @@ import { HOST } from './local-config';
 import { startSchedules, type ScheduledFunction } from './schedules';
 
 /** A function with the deployment options that firebase-functions attaches to it. */
-export type DeployableFunction = HttpFunction & { readonly __endpoint: { readonly region: readonly string[] } };
+export type DeployableFunction = HttpFunction & {
+  readonly __endpoint: { readonly region: readonly string[] };
+};
 
 const isScheduled = (each: DeployableFunction): each is DeployableFunction & ScheduledFunction =>
   'scheduleTrigger' in each.__endpoint;
@@ -22,8 +24,6 @@ export interface FunctionsServerOptions {
   functions: Readonly<Record<string, DeployableFunction>>;
   /** Finds the listener of a path that is not a function's, such as a page at `/`. */
   getExtraRoute?: GetRoute;
-  /** Origin to report to clients when a proxy receives the requests. */
-  publicOrigin?: string;
 }
 
 export type GetRoute = (path: string) => RequestListener | undefined;
@@ -63,7 +63,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   // The Functions Framework sets the same timeout on its own server.
   server.setTimeout(0);
   const origin = await listen(server, port);
-  const addresses = new Map([...paths].map(([name, path]) => [name, (options.publicOrigin ?? origin) + path]));
+  const addresses = new Map([...paths].map(([name, path]) => [name, origin + path]));
   const sendNotFound: RequestListener = (request, response) => {
     const isBrowser = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
     if (isBrowser) sendNotFoundPage(request, response);

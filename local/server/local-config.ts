@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** Project id of everything on this machine. A name that begins with demo- is of no real project. */
 export const PROJECT = 'demo-price-lists';
 
@@ -32,7 +34,20 @@ export const getFirstApiKey = (apiKey: string): string => apiKey.trim().split('\
 /** Why `npm start` cannot go on, in one line for the terminal. */
 export class StartupError extends Error {}
 
-/** @throws StartError */
+/**
+ * The functions run on one version of Node. npm scripts put it in front of the machine's own, where a package has it.
+ *
+ * @throws StartupError on another one
+ */
+export function assertNodeVersion(): void {
+  const [required = ''] = readFileSync('.nvmrc', 'utf8').trim().split('.');
+  if (process.versions.node.startsWith(`${required}.`)) return;
+  throw new StartupError(
+    `This needs Node ${required}, but Node ${process.versions.node} runs it. Use an npm script; on macOS: nvm install ${required}`,
+  );
+}
+
+/** @throws StartupError */
 export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
   // Where an empty value has no meaning of its own, it is the same as none.
   const value = (name: string, byDefault: string) => {

@@ -1,43 +1,39 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import { assertDataFolder, type FirestoreOptions, type IndexDefinitions } from '../../packages/firestore-local/src';
-import { StartupError } from './local-config';
-import { assertPortFree } from './port';
+import type { FirestoreOptions, IndexDefinitions } from '../../packages/firestore-local/src';
+import { PROJECT, StartupError, type LocalConfig } from './local-config';
 
-/** What the thread says once: where it listens, or why it does not. */
-export type ThreadMessage = { address: string; seeded: number } | { error: string };
-
-export type FirestoreThreadData = FirestoreOptions & {
+/** What its parent tells the process of the embedded Firestore. */
+export type FirestoreCommand = FirestoreOptions & {
   /** The project to which the sample data is added if it is empty. */
   sampleProject: string | undefined;
 };
 
+/** What that process says once: where it listens, or why it does not. */
+export type FirestoreReport = { address: string; seeded: number } | { error: string };
+
 /** A Firestore to use: `address` is the value of FIRESTORE_EMULATOR_HOST. */
 export interface RunningFirestore {
   address: string;
+  isEmbedded: boolean;
   /** How many sample records were added to it; undefined if it was not looked at. */
   seeded: number | undefined;
   close(): Promise<void>;
 }
 
-/** How to embed one. */
-interface FirestoreConfig {
-  port: number;
-  dataDir: string;
-}
-
 /** Milliseconds for a Firestore that is said to run to take a connection. */
 const CONNECT_MS = 3_000;
 
-/**
- * A Firestore that runs already, at `host:port`.
- *
- * @throws StartError where nothing takes a connection: the SDK would try for a minute, and then not say so
- */
-export async function connectFirestore(address: string): Promise<RunningFirestore> {
+/** @throws StartupError if the one that is said to run does not, or the embedded one cannot start */
+export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<RunningFirestore> {
+  if (typeof firestore === 'string') return connectFirestore(firestore);
+  return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
+}
+
+/** A Firestore that runs already. Where nothing takes a connection, the SDK would try for a minute and not say so. */
+async function connectFirestore(address: string): Promise<RunningFirestore> {
   const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
   try {
     const socket = connect({ host, port: Number(port) });
@@ -45,46 +41,37 @@ export async function connectFirestore(address: string): Promise<RunningFirestor
   } catch {
     throw new StartupError(`No Firestore responds at "${address}", the FIRESTORE_EMULATOR_HOST. It is host:port.`);
   }
-  return { address, seeded: undefined, close: () => Promise.resolve() };
+  return { address, isEmbedded: false, seeded: undefined, close: () => Promise.resolve() };
 }
 
 /**
- * Starts the embedded Firestore, with the indexes that a deployment would have, in a thread: it and the functions then
- * have a core each, and a big read or write takes a third less time. A thread, unlike a child process, ends with the process
- * however that ends, and a failure in it ends the process. It adds the sample data itself, which spares a start the SDK.
- *
- * @throws StartError in the embedded Firestore's own words: a taken port, a data folder in use or damaged
+ * Starts the embedded Firestore, with the indexes that a deployment would have, in a process of its own: its data survive a reload
+ * of the functions. It adds the sample data itself, which spares a start the SDK.
  */
-export async function startFirestoreThread(
-  where: FirestoreConfig,
+async function startFirestoreProcess(
+  { port, dataDir }: { port: number; dataDir: string },
   sampleProject: string | undefined,
 ): Promise<RunningFirestore> {
-  await assertPortFree(where.port, 'FIRESTORE_PORT');
-  assertDataDirUsable(where);
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
-  const workerData: FirestoreThreadData = { ...where, indexes, sampleProject };
-  const thread = new Worker(resolve('scripts/run.mjs'), { argv: ['local/server/firestore-thread.ts'], workerData });
-  const [started] = (await once(thread, 'message')) as [ThreadMessage];
-  if ('error' in started) throw createStartError(where, started.error);
-  return {
-    address: started.address,
-    seeded: started.seeded,
-    close: async () => {
-      const exited = once(thread, 'exit');
-      thread.postMessage('close');
-      await exited;
-    },
+  const child = fork('local/server/firestore-process.ts', { execArgv: ['--import', 'tsx'] });
+  child.send({ port, dataDir, indexes, sampleProject } satisfies FirestoreCommand);
+  const exited = once(child, 'exit');
+  const report = await Promise.race([
+    once(child, 'message').then(([message]) => message as FirestoreReport),
+    exited.then(([code]): FirestoreReport => ({ error: `its process ended with ${code}` })),
+  ]);
+  if ('error' in report)
+    throw new StartupError(`Firestore cannot start (FIRESTORE_PORT ${port}, DATA_DIR ${dataDir}): ${report.error}`);
+  let isClosing = false;
+  child.once('exit', () => {
+    if (isClosing) return;
+    console.error('The embedded Firestore ended.');
+    process.exit(1);
+  });
+  const close = async () => {
+    isClosing = true;
+    child.disconnect();
+    await exited;
   };
+  return { address: report.address, isEmbedded: true, seeded: report.seeded, close };
 }
-
-/** Opens the data folder and closes it again: the thread needs half a second until it can tell. */
-function assertDataDirUsable(where: FirestoreConfig): void {
-  try {
-    assertDataFolder(where.dataDir);
-  } catch (error) {
-    throw createStartError(where, (error as Error).message);
-  }
-}
-
-const createStartError = ({ port, dataDir }: FirestoreConfig, reason: string) =>
-  new StartupError(`Firestore cannot start (FIRESTORE_PORT ${port}, DATA_DIR ${dataDir}): ${reason}`);

@@ -3,12 +3,11 @@ import { createDataRoutes } from '../../packages/firestore-local/viewer';
 import { createReferenceRoutes } from '../reference';
 import { seedIfEmpty } from '../sample';
 import { VIEWER_SETTINGS } from './data-pages';
-import type { DevServerOptions } from './dev-server';
-import type { FunctionsServer } from './functions-server';
+import { startFunctionsServer, type DeployableFunction } from './functions-server';
 import { getFirstApiKey, PROJECT, type LocalConfig } from './local-config';
 import { toPortError } from './port';
 import type { RunningFirestore } from './running-firestore';
-import { formatStartupMessage } from './startup-message';
+import { formatCalls, formatFacts } from './startup-message';
 
 /**
  * Serves the functions and the local pages. start.ts imports it only when the config is valid. It loads the Firestore SDK,
@@ -18,11 +17,11 @@ import { formatStartupMessage } from './startup-message';
 export interface LocalServer {
   /** What to print once it serves. */
   message: string;
+  /** The same without calls to copy. */
+  facts: string;
   /** Lets open requests finish, for at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
-
-export type StartServer = (options: DevServerOptions) => Promise<FunctionsServer>;
 
 /**
  * Adds the sample data to an empty Firestore and starts the server.
@@ -32,22 +31,25 @@ export type StartServer = (options: DevServerOptions) => Promise<FunctionsServer
 export async function serve(
   config: LocalConfig,
   firestore: RunningFirestore,
-  startServer: StartServer,
+  served: Readonly<Record<string, DeployableFunction>>,
 ): Promise<LocalServer> {
   let client: Promise<Firestore> | undefined;
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
   const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
   const referenceRoutes = createReferenceRoutes(getFirstApiKey(config.apiKey));
   const getDataRoute = createDataRoutes(getClient, VIEWER_SETTINGS);
-  const functions = await startServer({
+  const functions = await startFunctionsServer({
+    functions: served,
     port: config.functionsPort,
     project: PROJECT,
     getExtraRoute: (path) => referenceRoutes.get(path) ?? getDataRoute(path),
   }).catch((error: unknown) => {
     throw toPortError(error, config.functionsPort, 'FUNCTIONS_PORT');
   });
+  const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded });
   return {
-    message: formatStartupMessage({ config, functions, firestoreAddress: firestore.address, seeded }),
+    message: `${facts}\n${formatCalls(config.apiKey, functions.addresses)}\n`,
+    facts,
     close: async (graceMs) => {
       await functions.close(graceMs);
       await (await client)?.terminate();

@@ -1,20 +1,16 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { setEnvironment } from './environment';
 import { loadFunctions } from './load-functions';
-import { PROJECT, readConfig, StartupError, type LocalConfig } from './local-config';
+import { assertNodeVersion, readConfig, StartupError, type LocalConfig } from './local-config';
 import { installLogFormat } from './log-format';
-import { assertPortFree } from './port';
-import { connectFirestore, startFirestoreThread, type RunningFirestore } from './running-firestore';
-import type { StartServer } from './serve';
+import { openFirestore } from './running-firestore';
 
 /**
- * `npm start` builds the functions and serves them over a Firestore of their own until Ctrl-C. `npm run dev` (`--watch`)
- * replaces them whenever a source file is saved. Checks the config before it loads anything large.
+ * `npm start` serves the built functions over a Firestore of their own until Ctrl-C. With `--sources` it serves the functions as
+ * they are in the source files: `npm run dev` (dev.ts) starts it so, and again after each change.
  */
 
-export { PROJECT };
-
-const BUNDLE = 'functions/dist';
+const BUILD = 'functions/dist';
+const SOURCES = 'functions/src/index.ts';
 
 /** Time for open requests to finish after Ctrl-C. */
 const GRACE_MS = 10_000;
@@ -23,22 +19,25 @@ const GRACE_MS = 10_000;
 const SAME_SIGNAL_MS = 500;
 
 async function main(): Promise<void> {
-  const isWatching = process.argv.includes('--watch');
+  const isFromSources = process.argv.includes('--sources');
+  assertNodeVersion();
   const config = readConfig(process.env);
-  await assertPortFree(config.functionsPort, 'FUNCTIONS_PORT');
   setEnvironment(config);
-  const [firestore, serve] = await Promise.all([openFirestore(config), loadServer(isWatching)]);
+  installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
+  const firestore = await openFirestore(config);
+  const functions = loadServedFunctions(isFromSources ? SOURCES : BUILD);
+  const { serve } = await import('./serve');
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
-  const server = await serve(config, firestore);
+  const server = await serve(config, firestore, functions);
 
   stopOnSignal(async () => {
     await server.close(GRACE_MS);
     await firestore.close();
-    console.log(`Stopped. ${describeData(config)}`);
+    if (!isFromSources) console.log(`Stopped. ${describeData(config)}`);
   });
-  console.log(server.message);
-  const task = isWatching ? 'Saved files in functions/src are live at once.' : '';
-  console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. ${task} Ctrl-C stops it.`.replace('  ', ' '));
+  console.log(isFromSources ? server.facts : server.message);
+  const hint = isFromSources ? 'Saved files are live at once. ' : '';
+  console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. ${hint}Ctrl-C stops it.`);
 }
 
 /** Where the data is after the end. */
@@ -48,64 +47,13 @@ function describeData({ firestore }: LocalConfig): string {
   return `The data stays in ${firestore.dataDir} for the next start. To start over, delete this folder.`;
 }
 
-/** Loads the functions first, because they reject an invalid setting, and then the packages that serve them. */
-async function loadServer(isWatching: boolean) {
-  installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
-  const startServer = isWatching ? (await import('./dev-server')).startDevServer : await loadBuild();
-  const { serve } = await import('./serve');
-  return (config: LocalConfig, firestore: RunningFirestore) => serve(config, firestore, startServer);
-}
-
-/** The functions look for Firestore at their first request, so its address may be set later. */
-async function loadBuild(): Promise<StartServer> {
-  await buildIfChanged();
+function loadServedFunctions(from: string): ReturnType<typeof loadFunctions> {
   try {
-    // The built package loads each function when it is first read.
-    const functions = { ...loadFunctions(BUNDLE) };
-    const { startFunctionsServer } = await import('./functions-server');
-    return (options) => startFunctionsServer({ ...options, functions });
+    return loadFunctions(from);
   } catch (error) {
     if (error instanceof Error && error.name === 'ConfigError') throw new StartupError(error.message);
     throw error;
   }
-}
-
-async function buildIfChanged(): Promise<void> {
-  const build = promisify(execFile)(process.execPath, ['scripts/build.mjs', '--if-changed']);
-  // A start that fails meanwhile leaves no build behind.
-  process.once('exit', () => build.child.kill());
-  try {
-    await build;
-  } catch (error) {
-    throw new StartupError(describeBuildFailure((error as { stderr?: string }).stderr ?? ''));
-  }
-}
-
-function describeBuildFailure(stderr: string): string {
-  const [code] = /\bE[A-Z]{3,}\b(?=: .*functions[\\/])/.exec(stderr) ?? [];
-  return code === undefined
-    ? `The functions could not be built.\n${stderr}`
-    : `The functions could not be built, because ${BUNDLE} cannot be written (${code}): use a checkout that you can write to.`;
-}
-
-async function openFirestore({ firestore, sampleData }: LocalConfig): Promise<RunningFirestore> {
-  if (typeof firestore === 'string') return connectFirestore(firestore);
-  return startFirestoreThread(firestore, sampleData ? PROJECT : undefined);
-}
-
-/** Sets what the functions and the Firestore clients of this process read, over the shell's values for other projects. */
-function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig): void {
-  Object.assign(process.env, {
-    GCLOUD_PROJECT: PROJECT,
-    GOOGLE_CLOUD_PROJECT: PROJECT,
-    FIREBASE_CONFIG: JSON.stringify({ projectId: PROJECT }),
-    API_KEY: apiKey,
-    CORS_ALLOWED_ORIGINS: corsAllowedOrigins,
-    // Google's libraries would look for a metadata server on the network.
-    METADATA_SERVER_DETECTION: 'none',
-  });
-  // gRPC would use the shell's proxy for the embedded Firestore, too.
-  if (typeof firestore === 'object') process.env['no_grpc_proxy'] = '127.0.0.1';
 }
 
 /** Stops cleanly at the first Ctrl-C or SIGTERM, and immediately at the second. */

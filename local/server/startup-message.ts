@@ -11,8 +11,8 @@ interface StartupInfo {
   seeded: number;
 }
 
-/** What `npm start` prints when it is ready: where everything is, and a call of each operation to copy. */
-export function formatStartupMessage({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
+/** Where everything is. */
+export function formatFacts({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
   const { firestore, apiKey, corsAllowedOrigins } = config;
   const data =
     typeof firestore === 'string'
@@ -28,11 +28,16 @@ export function formatStartupMessage({ config, functions, firestoreAddress, seed
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
+  return ['', ...labelled, ''].join('\n');
+}
+
+/** A call of each operation to copy. */
+export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
-    const address = functions.addresses.get(name);
+    const address = addresses.get(name);
     return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, getFirstApiKey(apiKey), body)}`];
   });
-  return ['', ...labelled, '', calls.join('\n\n'), ''].join('\n');
+  return calls.join('\n\n');
 }
 
 function curl(address: string, key: string, body: string | undefined): string {

@@ -16,7 +16,8 @@ test.each([
     // Another program may have it already.
     await once(server, 'listening').catch(() => undefined);
     const { status, stdout, stderr } = runProgramSync(process.execPath, [
-      'scripts/run.mjs',
+      '--import',
+      'tsx',
       'scripts/emulators.ts',
       ...options,
     ]);

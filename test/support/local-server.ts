@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 // `npm start` runs as a process. This import lets Jest find its tests for a changed file; it is erased from the code.
-import { type PROJECT as LocalProject } from '../../local/server/start';
+import { type PROJECT as LocalProject } from '../../local/server/local-config';
 import { startProgram, type Variables } from './programs';
 
 /** `npm start` as its user sees it: a process, its output and its responses. */
@@ -66,13 +66,11 @@ const DEFAULTS: Variables = {
   DATA_DIR: ':memory:',
 };
 
-const START = ['--import', './scripts/preflight.mjs', 'scripts/run.mjs', 'local/server/start.ts'];
+/** The command of `npm start`, without the build. */
+const NPM_START = [process.execPath, '--import', 'tsx', 'local/server/start.ts'];
 
-/** The command of `npm start`. */
-const NPM_START = [process.execPath, ...START];
-
-/** The command of `npm run dev`, with options of Node before it. */
-export const toDevCommand = (...nodeOptions: string[]) => [process.execPath, ...nodeOptions, ...START, '--watch'];
+/** The command of `npm run dev`. */
+export const NPM_RUN_DEV = [process.execPath, '--import', 'tsx', 'local/server/dev.ts'];
 
 /**
  * Starts a local server and waits until it is ready.

@@ -129,7 +129,7 @@ afterEach(() => rmSync(PARAMETERS_FILE, { force: true }));
 afterAll(() => void server.close());
 
 async function runCommand(args: string[], env: NodeJS.ProcessEnv = {}) {
-  const child = startProgram(process.execPath, ['scripts/run.mjs', 'scripts/deploy-check.ts', ...args], {
+  const child = startProgram(process.execPath, ['--import', 'tsx', 'scripts/deploy-check.ts', ...args], {
     env: { GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
   });
   const [stdout, stderr, [code]] = await Promise.all([

@@ -97,7 +97,7 @@ test('the codes are real: countries and currencies that this runtime knows, in a
 const COUNTRIES = 'BEN CIV CMR EGY GHA KEN MAR MOZ MUS NGA RWA SEN TZA UGA ZAF ZMB'.split(' ');
 
 describe('the price list to post', () => {
-  test('is what the generator makes; if not: npm exec -- node scripts/run.mjs local/sample/write-example.ts', () => {
+  test('is what the generator makes; if not: npx tsx local/sample/write-example.ts', () => {
     expect(readFileSync(EXAMPLE_PRICE_LIST, 'utf8')).toBe(createExamplePriceList());
   });
 

@@ -7,7 +7,7 @@ import { Firestore } from '@google-cloud/firestore';
 import { startFirestore } from '../src';
 
 /*
- * The embedded Firestore's figures, measured: npm exec -- node scripts/run.mjs packages/firestore-local/test/figures.ts
+ * The embedded Firestore's figures, measured: npx tsx packages/firestore-local/test/figures.ts
  * The server runs in a process of its own, with its data on disk, and the client is the real SDK. FIGURES_DOCS sets the
  * size of the large collection (200,000).
  */
@@ -32,7 +32,7 @@ interface Process {
 async function boot(): Promise<Process> {
   const start = performance.now();
   const env = { ...process.env, FIRESTORE_PORT: '0', DATA_DIR: folder };
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'packages/firestore-local/test/process.ts'], { env });
+  const child = spawn(process.execPath, ['--import', 'tsx', 'packages/firestore-local/test/process.ts'], { env });
   const address = await new Promise<string>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => reject(new Error(chunk.toString())));
     child.stdout.on('data', (chunk: Buffer) => {

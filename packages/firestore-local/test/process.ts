@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { startFirestore, type IndexDefinitions } from '../src';
 
 /*
- * Runs the embedded Firestore as a process: npm exec -- node scripts/run.mjs packages/firestore-local/test/process.ts
+ * Runs the embedded Firestore as a process: npx tsx packages/firestore-local/test/process.ts
  *
  * FIRESTORE_PORT (default 8080; 0 is any free port), DATA_DIR (default .local-data; `:memory:` keeps nothing), INDEXES (path
  * of a firestore.indexes.json; without it, no query needs a declared index).

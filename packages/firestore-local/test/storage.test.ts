@@ -18,7 +18,7 @@ const MAIN = 'packages/firestore-local/test/process.ts';
 /** Starts the stand-alone server. Returns its address when it is ready, or its output if it stops instead. */
 async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
   const env = { FIRESTORE_PORT: String(port), DATA_DIR: folder };
-  const child = startProgram(process.execPath, ['scripts/run.mjs', MAIN], { env });
+  const child = startProgram(process.execPath, ['--import', 'tsx', MAIN], { env });
   let output = '';
   const address = await new Promise<string>((resolve) => {
     const read = (chunk: Buffer): void => {

@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { assertNodeVersion, readConfig, StartupError } from './local-config';
+import { openFirestore } from './running-firestore';
+
+/**
+ * `npm run dev`: serves the source files, and again whenever one of them is saved, by tsx's own watch. Firestore is a process of
+ * its own, so its data stay. Arguments are options of Node: `npm run dev -- --inspect`.
+ */
+
+async function main(): Promise<void> {
+  assertNodeVersion();
+  const config = readConfig(process.env);
+  const firestore = await openFirestore(config);
+  const nodeOptions = process.argv.slice(2);
+  const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...nodeOptions];
+  const watched = spawn(process.execPath, [...watch, 'local/server/start.ts', '--sources'], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      FIRESTORE_EMULATOR_HOST: firestore.address,
+      no_grpc_proxy: '127.0.0.1',
+      ...(firestore.isEmbedded && { SAMPLE_DATA: 'false' }),
+    },
+  });
+  // A terminal sends Ctrl-C to both; the server ends first, and this process with it.
+  process.on('SIGINT', () => undefined);
+  process.on('SIGTERM', () => watched.kill('SIGTERM'));
+  watched.once('exit', (code) => void firestore.close().then(() => process.exit(code === 130 ? 0 : (code ?? 1))));
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof StartupError ? error.message : error);
+  process.exit(1);
+});

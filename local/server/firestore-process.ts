@@ -1,0 +1,23 @@
+import { startFirestore } from '../../packages/firestore-local/src';
+import { createSampleRecords, SAMPLE_SEED } from '../sample';
+import type { FirestoreCommand, FirestoreReport } from './running-firestore';
+
+/** The process of the embedded Firestore. It reports once how it started, and ends with its parent, however that ends. */
+
+// A parent that has ended meanwhile reads no report.
+const report = (message: FirestoreReport) => process.send?.(message, () => undefined);
+
+async function start({ sampleProject, ...options }: FirestoreCommand): Promise<void> {
+  const firestore = await startFirestore(options);
+  process.once('disconnect', () => void firestore.close().then(() => process.exit()));
+  const seeded =
+    sampleProject === undefined ? 0 : await firestore.addIfEmpty(sampleProject, createSampleRecords(SAMPLE_SEED));
+  report({ address: firestore.address, seeded });
+}
+
+// A terminal sends Ctrl-C to all its processes; this one waits for its parent.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
+process.once('message', (command: FirestoreCommand) => {
+  start(command).catch((error: unknown) => report({ error: error instanceof Error ? error.message : String(error) }));
+});
