@@ -66,7 +66,9 @@ function forward(client: Client, rpc: Rpc, bytes: Buffer, send: SendBytes): Prom
   const call = client.makeServerStreamRequest(path, passThrough, passThrough, bytes, metadata);
   return new Promise((resolve, reject) => {
     let sent: Promise<void> = Promise.resolve();
-    call.on('data', (message: Buffer) => (sent = sent.then(() => send(message))));
+    call.on('data', (message: Buffer) => {
+      sent = sent.then(() => send(message));
+    });
     call.on('end', () => void sent.then(resolve, reject));
     call.on('error', ({ code, details }: ServiceError) => reject(new RpcError(status[code] as Code, details)));
   });
