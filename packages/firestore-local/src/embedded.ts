@@ -1,7 +1,7 @@
 import { IN_MEMORY } from './data-folder';
 import { SqliteStorage } from './sqlite-storage';
 import { observeCalls } from './calls';
-import type { EndedCall, Faults } from './faults';
+import type { EndedCall, Fault, Faults } from './faults';
 import { Indexes, type IndexDefinitions } from './indexes';
 import { Locks } from './locks';
 import { encodeResponse, type Rpc, type Write } from './schema';
@@ -22,7 +22,9 @@ export interface FirestoreOptions {
   /** The parsed `firestore.indexes.json`. Without it, no query needs a declared index. */
   readonly indexes?: IndexDefinitions;
   /** The clock of update times, read times and server timestamps, in milliseconds since 1970. */
-  readonly now?: () => number;
+  readonly clock?: () => number;
+  /** Faults that are there from the first call. More can be injected later. */
+  readonly faults?: readonly Fault[];
   /** How long transactions may last. Default: Firestore's limits. */
   readonly transactionLimits?: TransactionLimits;
 }
@@ -66,8 +68,8 @@ export interface PlainDocument {
  * @throws Error with a message for the user: the port is taken, or the data folder is in use, damaged or of another version
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
-  const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, now = Date.now } = options;
-  const store = new Store(dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir), now);
+  const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
+  const store = new Store(dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir), clock);
   const locks = new Locks();
   const transactions = new Transactions(locks, store, options.transactionLimits ?? FIRESTORE_LIMITS);
   const indexes = new Indexes(options.indexes ?? {});
@@ -77,6 +79,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
       service.respond(rpc, request, (message) => send(encodeResponse(rpc, message)), context),
     cancel: (context) => service.cancel(context),
   });
+  for (const fault of options.faults ?? []) calls.faults.inject(fault);
   const handlers: ConnectionHandlers = {
     handle: calls.handle,
     onDisconnect: (peer) => transactions.onDisconnect(peer),

@@ -114,7 +114,7 @@ describe('a read time', () => {
   });
 
   it('separates the commits before it from those after it, even if the clock stands still', async () => {
-    const still = await startFirestoreTestServer({ now: () => 5_000 });
+    const still = await startFirestoreTestServer({ clock: () => 5_000 });
     const db = still.client();
     const versions: Timestamp[] = [];
     for (let n = 0; n < 20; n++) {
@@ -129,7 +129,7 @@ describe('a read time', () => {
 
   it('is rejected if it is in the future, or older than the 10 minutes for which versions are kept', async () => {
     let now = Date.UTC(2026, 0, 1);
-    const own = await startFirestoreTestServer({ now: () => now });
+    const own = await startFirestoreTestServer({ clock: () => now });
     const db = own.client();
     const c = db.collection('c');
     await c.doc('1').set({ n: 1 });

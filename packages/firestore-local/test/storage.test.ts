@@ -41,7 +41,7 @@ const connect = (address: string): Firestore => new Firestore({ projectId: 'disk
 describe('the data folder', () => {
   it('keeps documents and their times across a restart, and later commits have later times', async () => {
     // The second run's clock is behind the first's.
-    const first = await startFirestoreTestServer({ dataDir: folder, now: () => 2_000_000 });
+    const first = await startFirestoreTestServer({ dataDir: folder, clock: () => 2_000_000 });
     const db = first.client('kept');
     await db.doc('a/1').set({ n: 1, ü: '😀', bytes: Buffer.alloc(10_000, 1) });
     await db.doc('a/2').set({ n: 2 });
@@ -50,7 +50,7 @@ describe('the data folder', () => {
     const before = await db.doc('a/1').get();
     await first.close();
 
-    const second = await startFirestoreTestServer({ dataDir: folder, now: () => 1_000_000 });
+    const second = await startFirestoreTestServer({ dataDir: folder, clock: () => 1_000_000 });
     const again = second.client('kept');
     const after = await again.doc('a/1').get();
     expect(after.data()).toEqual(before.data());

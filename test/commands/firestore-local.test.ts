@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runProgram } from '../support/programs';
+
+/** The package as another project has it: packed, and installed alone beside the Admin SDK. */
+
+const SAMPLE = `
+const { initializeApp } = require('firebase-admin/app');
+const { getFirestore } = require('firebase-admin/firestore');
+const { startFirestore } = require('firestore-local');
+
+async function main() {
+  const server = await startFirestore({ port: 0, clock: () => Date.UTC(2026, 0, 1) });
+  process.env.FIRESTORE_EMULATOR_HOST = server.address;
+  initializeApp({ projectId: 'demo-sample' });
+  const db = getFirestore();
+  const city = db.doc('cities/nairobi');
+  await city.set({ country: 'KE', visits: 1 });
+  await db.runTransaction(async (transaction) => {
+    const visits = (await transaction.get(city)).get('visits');
+    transaction.update(city, { visits: visits + 1 });
+  });
+  const found = await db.collection('cities').where('country', '==', 'KE').get();
+  console.log(found.docs.map((doc) => [doc.id, doc.get('visits'), doc.updateTime.toDate().getUTCFullYear()]).join());
+  await db.terminate();
+  await server.close();
+}
+main();
+`;
+
+test('the packed package runs a sample of the Admin SDK in an empty project, and its command starts', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'firestore-local-'));
+  const run = async (command: string, args: string[], cwd: string): Promise<string> =>
+    (await runProgram(command, args, { cwd })).stdout;
+  try {
+    await run('npm', ['pack', '--pack-destination', folder], 'packages/firestore-local');
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+    writeFileSync(join(folder, 'sample.cjs'), SAMPLE);
+    const packages = ['./firestore-local-0.1.0.tgz', 'firebase-admin@13.10.0'];
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], folder);
+    expect(await run(process.execPath, ['sample.cjs'], folder)).toBe('nairobi,2,2026\n');
+    expect(await run(process.execPath, ['node_modules/.bin/firestore-local', '--help'], folder)).toContain(
+      '--indexes FILE',
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
