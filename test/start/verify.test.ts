@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(cleanUp);
 
-const PROGRAM = ['scripts/run.mjs', 'scripts/verify.ts'];
+const PROGRAM = ['--import', 'tsx', 'scripts/verify.ts'];
 
 const verify = (...args: string[]) => runProgramSync(process.execPath, [...PROGRAM, ...args]);
 
