@@ -20,7 +20,5 @@ export function startSchedules(functions: readonly ScheduledFunction[], interval
   }
   const call = (each: ScheduledFunction) => void each.run({ scheduleTime: new Date().toISOString() });
   const timer = setInterval(() => functions.forEach(call), intervalMs);
-  // The server alone keeps the process alive.
-  timer.unref();
   return () => clearInterval(timer);
 }

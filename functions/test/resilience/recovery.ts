@@ -10,14 +10,14 @@ import { startFirestore, type EmbeddedFirestore } from '../../../packages/firest
 import { LEASE_DURATION_MS, MAX_ENTRIES_PER_COMMIT } from '../../src/lib/runtime-options';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import { forkProgram, startProgram } from '../../../test/support/programs';
+import { forkProgram } from '../../../test/support/programs';
 import { sendRequest } from '../support/http';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
 import { getBundleVariables, bundleProgram, replaceOptions } from './bundle';
 
 /**
- * Recovery from a crash: a process of the service is killed with SIGKILL in the middle of a creation, while a sweep
- * watches beside it. Measures how long it takes until the identical request gets 200, and checks every entry.
+ * Recovery from a crash: a process of the service is killed with SIGKILL in the middle of a creation, while the
+ * scheduled sweep is called beside it. Measures how long it takes until the identical request gets 200, and checks every entry.
  */
 
 export interface RecoveryOptions {
@@ -25,8 +25,8 @@ export interface RecoveryOptions {
   runs: number;
   /** Runs at the same time, each with a key and a killed process of its own. */
   concurrency: number;
-  /** Between two looks of the sweep, as its option has it. */
-  watch: string;
+  /** From one call of the scheduled sweep to the next, as Cloud Scheduler makes them. */
+  sweepIntervalMs: number;
   /** Pause between two identical requests. */
   pollMs: number;
   /** Replaces the lease of the service and of the sweep. */
@@ -69,7 +69,7 @@ export async function measureRecovery(
   const { leaseMs = LEASE_DURATION_MS, batch = MAX_ENTRIES_PER_COMMIT } = options;
   const replaced = replaceOptions({ LEASE_DURATION_MS: leaseMs, MAX_ENTRIES_PER_COMMIT: batch });
   await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'), replaced);
-  await bundleProgram('functions/cli/price-lists.ts', join(folder, 'price-lists.cjs'), replaced);
+  await bundleProgram('functions/test/resilience/sweep-host.ts', join(folder, 'sweep-host.cjs'), replaced);
   const firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['METADATA_SERVER_DETECTION'] = 'none';
@@ -80,8 +80,9 @@ export async function measureRecovery(
     const [port] = (await once(child, 'message')) as [number];
     return { process: child, port };
   };
-  const sweepArgs = [join(folder, 'price-lists.cjs'), 'sweep', '--watch', options.watch, '--project', PROJECT];
-  const sweep = startProgram(process.execPath, sweepArgs, { env });
+  const sweep = forkProgram(join(folder, 'sweep-host.cjs'), {
+    env: { ...env, SWEEP_INTERVAL_MS: String(options.sweepIntervalMs) },
+  });
   try {
     return await measureInWaves({ firestore, db, startService }, options, onRun);
   } finally {
