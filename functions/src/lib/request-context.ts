@@ -10,6 +10,8 @@ export interface RequestContext {
   readonly random: () => number;
   /** Creates a token that no other attempt ever had. */
   readonly newToken: () => string;
+  /** Trace of the request, 32 hex digits; null without one. */
+  readonly traceId: string | null;
   /** For the log line of the request. */
   readonly counters: Counters;
 }
@@ -21,10 +23,11 @@ export interface Counters {
   records: number;
 }
 
-export const createRequestContext = (signal: AbortSignal): RequestContext => ({
+export const createRequestContext = (signal: AbortSignal, traceId: string | null = null): RequestContext => ({
   signal,
   clock: systemClock,
   random: Math.random,
   newToken: randomUUID,
+  traceId,
   counters: { firestoreCalls: 0, records: 0 },
 });

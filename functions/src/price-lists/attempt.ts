@@ -5,11 +5,18 @@ import type { RequestContext } from '../lib/request-context';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { applyFinalEvent, tryApplyEvent } from './apply-event';
-import type { KeyOutcome } from './key-state-machine';
+import { getSweepDelayMs, type KeyOutcome } from './key-state-machine';
 import type { Lease } from './lease';
 import { createSuccessResponse } from './responses';
 
 /** The two ends of an attempt. */
+
+/** The attempt has not stored its whole payload, so it cannot be resumed. */
+export class PayloadNotStoredError extends Error {
+  constructor(cause: unknown) {
+    super(`the payload was not stored completely: ${errorMessage(cause)}`, { cause });
+  }
+}
 
 /** Completes an attempt whose entries are all written. @returns what has become of the key */
 export function completeAttempt(
@@ -42,11 +49,14 @@ export async function failAttempt(
     return await applyFinalEvent(attempt.boq_list_id, event, db, context);
   } catch (failure) {
     // The lease expires, and the next event of the key fails the attempt.
-    return { kind: 'failed', reason: `${reason}; the failure could not be stored: ${errorMessage(failure)}` };
+    const expired = { ...attempt, failure_cause: 'lease_expired' } as const;
+    const text = `${reason}; the failure could not be stored: ${errorMessage(failure)}`;
+    return { kind: 'failed', reason: text, retryAfterMs: getSweepDelayMs(expired) };
   }
 }
 
 function classifyFailure(error: unknown, signal: AbortSignal): FailureCause {
+  if (error instanceof PayloadNotStoredError) return 'error';
   if (signal.aborted) return signal.reason instanceof StoppedError ? 'stopped' : 'timeout';
   return isTransient(error) ? 'unavailable' : 'error';
 }

@@ -13,6 +13,7 @@ import type { Attempt, Creation, KeyRecord } from '../lib/schemas/key-record';
 import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
 import type { Market } from '../lib/schemas/responses';
 import { applyFinalEvent, commitEvent } from './apply-event';
+import { PayloadNotStoredError } from './attempt';
 import { canClaim, type KeyOutcome, type SubmittedAttempt } from './key-state-machine';
 import type { Lease } from './lease';
 import { createListDocuments } from './list-documents';
@@ -40,6 +41,7 @@ export async function claimKey(
     products_count: products.ids.length,
     market_id: info.market_id,
     document_id: newDocumentId(db),
+    trace_id: context.traceId,
   };
   try {
     return await retry(() => tryClaim(payload, draft, requestId, db, context), context);
@@ -92,15 +94,19 @@ const createCreation = (market: Market, info: PriceListInfo, db: Database): Crea
 const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 
-/** Stores the chunks of the payload that did not fit the claim. */
+/** Stores the chunks of the payload that did not fit the claim. @throws PayloadNotStoredError */
 export async function storeRemainingChunks(
   attempt: Attempt,
   payload: Payload,
   lease: Lease,
   db: Database,
 ): Promise<void> {
-  for (const [index, data] of (await payload.getChunks()).entries()) {
-    if (index < MAX_CLAIM_CHUNKS) continue;
-    await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));
+  try {
+    for (const [index, data] of (await payload.getChunks()).entries()) {
+      if (index < MAX_CLAIM_CHUNKS) continue;
+      await lease.run(() => db.commit((writes) => setPayloadChunk(db, writes, attempt, index, data)));
+    }
+  } catch (cause) {
+    throw new PayloadNotStoredError(cause);
   }
 }

@@ -56,7 +56,7 @@ export async function createPriceLists(
   logOutcome(outcome, attempt, log);
   // Whatever became of the key meanwhile, its payload was this one: a mismatch would mislead the client.
   const isMismatch = outcome.kind === 'payload_mismatch';
-  return toCreationResult(isMismatch ? { kind: 'blocked', retryAfterMs: null } : outcome, cause);
+  return toCreationResult(isMismatch ? { kind: 'blocked', by: 'review', retryAfterMs: null } : outcome, cause);
 }
 
 function logOutcome(

@@ -1,4 +1,4 @@
-import { LEASE_DURATION_MS } from '../lib/runtime-options';
+import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES, SWEEP_RETRY_AFTER_MS } from '../lib/runtime-options';
 import {
   archivedAttemptSchema,
   type ArchivedAttempt,
@@ -67,11 +67,13 @@ export type KeyOutcome =
   | { kind: 'owned'; record: KeyRecord }
   /** Completed; `isOwn` by the sender's own attempt. */
   | { kind: 'completed'; response: string; isOwn: boolean }
-  /** The sender's own attempt failed, for this reason. */
-  | { kind: 'failed'; reason: string }
+  /** The sender's own attempt failed, for this reason. `retryAfterMs`: when the sweep may have resumed it, or null. */
+  | { kind: 'failed'; reason: string; retryAfterMs: number | null }
   | { kind: 'payload_mismatch' }
-  /** Another attempt is in progress (`retryAfterMs`: its estimated rest), or the key requires review (null). */
-  | { kind: 'blocked'; retryAfterMs: number | null }
+  /** Another attempt is in progress; `retryAfterMs`: its estimated rest. */
+  | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
+  /** The key requires review. `retryAfterMs`: when the sweep may have resumed its attempt; null if an operator is needed. */
+  | { kind: 'blocked'; by: 'review'; retryAfterMs: number | null }
   /** The next submission may claim the key. */
   | { kind: 'available' };
 
@@ -139,6 +141,10 @@ export function getSweepObstacle(record: KeyRecord, maxResumes: number): string 
   return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
 }
 
+/** When the sweep may have resumed an attempt that failed; null if an operator is needed. */
+export const getSweepDelayMs = (record: KeyRecord): number | null =>
+  getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) === null ? SWEEP_RETRY_AFTER_MS : null;
+
 const isOwnedBy = (record: KeyRecord | undefined, { owner }: Attempt): record is KeyRecord =>
   record?.status === 'processing' && record.owner === owner;
 
@@ -204,7 +210,7 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
   if (record.status === 'released') {
     // A resolved attempt does not claim again: neither a stale one, nor one whose landed claim was reported as failed.
     const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller?.document_id);
-    return isOwn ? { kind: 'blocked', retryAfterMs: null } : { kind: 'available' };
+    return isOwn ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'available' };
   }
   if (caller?.fingerprint !== undefined && caller.fingerprint !== record.fingerprint)
     return { kind: 'payload_mismatch' };
@@ -212,13 +218,13 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
   switch (record.status) {
     case 'processing':
       if (isOwn) return { kind: 'owned', record };
-      return { kind: 'blocked', retryAfterMs: estimateRemainingMs(record, now) };
+      return { kind: 'blocked', by: 'attempt', retryAfterMs: estimateRemainingMs(record, now) };
     case 'completed':
       // This service always stores the response with the status.
-      if (record.response === null) return { kind: 'blocked', retryAfterMs: null };
+      if (record.response === null) return { kind: 'blocked', by: 'review', retryAfterMs: null };
       return { kind: 'completed', response: record.response, isOwn };
     case 'requires_review':
-      if (!isOwn) return { kind: 'blocked', retryAfterMs: null };
-      return { kind: 'failed', reason: record.failure ?? 'unknown' };
+      if (!isOwn) return { kind: 'blocked', by: 'review', retryAfterMs: getSweepDelayMs(record) };
+      return { kind: 'failed', reason: record.failure ?? 'unknown', retryAfterMs: getSweepDelayMs(record) };
   }
 }

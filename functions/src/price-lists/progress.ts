@@ -8,19 +8,25 @@ const SLOW_START_MS = 1_000;
 /** A process may be killed while clients wait, so no estimate sends them away for longer. */
 const MAX_ESTIMATE_MS = 300_000;
 
+/** Before any progress was measured: the attempt may be much faster than a slow day. */
+const MAX_FIRST_ESTIMATE_MS = 10_000;
+
 const MIN_ESTIMATE_MS = 1_000;
 
 /**
  * Estimates how long the attempt in progress still needs. Once its owner has renewed the lease, the pace so far decides;
  * before, the number of products. An attempt that is overdue may take as long again, or be over with its lease.
  *
- * @returns ms, from one second to five minutes
+ * @returns ms, from one second to five minutes; before any progress to ten seconds
  */
 export function estimateRemainingMs(record: KeyRecord, now: number): number {
   const { since, expectedAt } = predict(record);
   const remaining = expectedAt > now ? expectedAt - now : Math.min(now - since, record.lease_expires_at - now);
-  return Math.min(Math.max(remaining, MIN_ESTIMATE_MS), MAX_ESTIMATE_MS);
+  const maximum = hasProgress(record) ? MAX_ESTIMATE_MS : MAX_FIRST_ESTIMATE_MS;
+  return Math.min(Math.max(remaining, MIN_ESTIMATE_MS), maximum);
 }
+
+const hasProgress = ({ progress }: KeyRecord): boolean => progress !== null && progress.entries_written > 0;
 
 function predict({ progress, products_count, claimed_at }: KeyRecord): { since: number; expectedAt: number } {
   if (progress === null || progress.entries_written === 0) {

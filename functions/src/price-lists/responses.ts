@@ -43,14 +43,22 @@ export function toCreationResult(outcome: KeyOutcome, cause?: unknown): Creation
     case 'payload_mismatch':
       throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
     case 'blocked': {
-      if (outcome.retryAfterMs === null) throw new ApiError('review_required', 'the key requires review', { cause });
-      const headers = { 'Retry-After': String(Math.ceil(outcome.retryAfterMs / 1000)) };
+      const headers = getRetryAfter(outcome.retryAfterMs);
+      if (outcome.by === 'review') throw new ApiError('review_required', 'the key requires review', { cause, headers });
       throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, headers });
     }
     case 'available':
       throw new ApiError('review_required', 'an operator released the key meanwhile', { cause });
     case 'failed':
+      throw new ApiError('creation_failed', 'the attempt failed', {
+        cause,
+        headers: getRetryAfter(outcome.retryAfterMs),
+      });
     case 'owned':
       throw new ApiError('creation_failed', 'the attempt failed', { cause });
   }
 }
+
+/** The header stands exactly where the same request may succeed later without a person. */
+const getRetryAfter = (ms: number | null): Record<string, string> =>
+  ms === null ? {} : { 'Retry-After': String(Math.ceil(ms / 1000)) };

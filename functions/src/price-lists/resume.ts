@@ -67,7 +67,7 @@ export function toResolutionError(outcome: Exclude<KeyOutcome, { kind: 'complete
     case 'available':
       return new ResolutionError('key_released');
     case 'blocked':
-      return new ResolutionError(outcome.retryAfterMs === null ? 'key_in_review_again' : 'key_in_progress');
+      return new ResolutionError(outcome.by === 'review' ? 'key_in_review_again' : 'key_in_progress');
     case 'payload_mismatch':
     case 'failed':
     case 'owned':

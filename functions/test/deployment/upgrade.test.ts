@@ -64,9 +64,13 @@ describe.each(versions)('records of %s', (file) => {
   });
 
   test('a key that requires review, or whose lease expired, returns 409 until it is resolved', async () => {
-    for (const key of ['requires-review', 'processing']) {
+    // Of the one the cause is not known; the other crashed, so the sweep resumes it.
+    for (const [key, retryAfter] of [
+      ['requires-review', undefined],
+      ['processing', '60'],
+    ] as const) {
       const { status, headers } = await addPriceLists(key);
-      expect([status, headers['retry-after']]).toEqual([409, undefined]);
+      expect([status, headers['retry-after']]).toEqual([409, retryAfter]);
       expect((await keyRecordOf(key).get()).get('status')).toBe('requires_review');
     }
   });

@@ -380,7 +380,7 @@ describe('a repeated request', () => {
     const { status, headers, json } = await addPriceLists(body);
     expect([status, json]).toEqual([409, UNRESOLVED]);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    expect(Number(headers['retry-after'])).toBeLessThanOrEqual(30);
+    expect(Number(headers['retry-after'])).toBeLessThanOrEqual(10);
     expectConflict(await addPriceLists(createPriceListBody(2)), DIFFERS);
     goOn();
     expect((await first).status).toBe(200);
@@ -410,6 +410,22 @@ describe('a repeated request', () => {
   });
 });
 
+/** Seconds after which a client may find that the sweep resumed an attempt. */
+const SWEPT_AFTER = '60';
+
+test('the key record and the request record hold the trace of the request that claimed the key', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
+  const { json } = await service.call('addPriceLists', { json: createPriceListBody(1), headers });
+  const { document_id } = json as AddPriceListsBody;
+  const request = await service.db.doc(`price_list_requests/${document_id}`).get();
+  expect([(await readSingleKeyRecord(service.db)).data['trace_id'], request.get('trace_id')]).toEqual([trace, trace]);
+});
+
+/** The sweep will resume the attempt. */
+const expectResumedLater = ({ status, json, headers }: ReceivedResponse) =>
+  expect([status, json, headers['retry-after']]).toEqual([409, UNRESOLVED, SWEPT_AFTER]);
+
 describe('a request that fails', () => {
   const body = createPriceListBody(501);
 
@@ -424,7 +440,8 @@ describe('a request that fails', () => {
   }
 
   test('returns 500 without internals, marks its lists failed and its key as requiring review', async () => {
-    const { status, json, text } = await failed();
+    const { status, json, text, headers } = await failed();
+    expect(headers['retry-after']).toBeUndefined();
     expect([status, json]).toEqual([500, { error: expect.any(String) as string }]);
     expect(text).not.toMatch(/secret|PERMISSION|projects|Error:/);
     const { data } = await readSingleKeyRecord(service.db);
@@ -438,6 +455,38 @@ describe('a request that fails', () => {
     // No rollback: what was written stays.
     expect(await countRecords(service.db)).toMatchObject({ 'price_lists/products': 500 });
     expect(service.log.map(({ event }) => event)).toEqual(['price_list_claimed', 'price_list_failed', 'request']);
+  });
+
+  test('for a transient cause is followed by 409 with Retry-After until its automatic resumes are used up', async () => {
+    await failed();
+    const { path } = await readSingleKeyRecord(service.db);
+    const getRetryAfter = async () => (await addPriceLists(body)).headers['retry-after'];
+    expect(await getRetryAfter()).toBeUndefined();
+    for (const [automatic_resumes, retryAfter] of [
+      [0, SWEPT_AFTER],
+      [2, SWEPT_AFTER],
+      [3, undefined],
+    ] as const) {
+      await service.db.doc(path).update({ failure_cause: 'stopped', automatic_resumes });
+      expect(await getRetryAfter()).toBe(retryAfter);
+      expectConflict(await addPriceLists(createPriceListBody(2)), DIFFERS);
+    }
+  });
+
+  test('before its payload was stored completely is not promised to be resumed', async () => {
+    service.firestore.faults.inject({
+      rpc: 'Commit',
+      match: ({ request }) => request.writes.every(({ name }) => name.includes('/payload/')),
+      times: Infinity,
+      action: { kind: 'error', code: 'PERMISSION_DENIED' },
+    });
+    const response = await addPriceLists(createLargePriceListBody(9_500));
+    expect([response.status, response.headers['retry-after']]).toEqual([500, undefined]);
+    const { data } = await readSingleKeyRecord(service.db);
+    expect(data).toMatchObject({
+      failure: expect.stringContaining('the payload was not stored completely: ') as string,
+      failure_cause: 'error',
+    });
   });
 
   test('keeps its key: the next request returns 409 without Retry-After and changes nothing', async () => {
@@ -455,14 +504,15 @@ describe('a request that fails', () => {
       times: Infinity,
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
-    expect((await addPriceLists(body)).status).toBe(500);
+    const first = await addPriceLists(body);
+    expect([first.status, first.headers['retry-after']]).toEqual([500, SWEPT_AFTER]);
     service.firestore.faults.clear();
     const { path, data } = await readSingleKeyRecord(service.db);
     expect(data['status']).toBe('processing');
     expect((await addPriceLists(body)).headers['retry-after']).toBeDefined();
 
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await addPriceLists(body), UNRESOLVED);
+    expectResumedLater(await addPriceLists(body));
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
     const { docs } = await service.db.collection('price_lists').get();
     expect(docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
@@ -496,9 +546,9 @@ describe('a request that fails', () => {
     await finish.fired;
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await addPriceLists(createPriceListBody(2)), UNRESOLVED);
+    expectResumedLater(await addPriceLists(createPriceListBody(2)));
     goOn();
-    expectConflict(await first, UNRESOLVED);
+    expectResumedLater(await first);
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review', response: null });
     const parents = await service.db.collection('price_lists').get();
     expect(parents.docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import { ApiError } from '../../src/lib/errors';
+import { MAX_AUTOMATIC_RESUMES, SWEEP_RETRY_AFTER_MS } from '../../src/lib/runtime-options';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import type { CreationResult } from '../../src/price-lists/responses';
+import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { checkInvariants } from '../resilience/invariants';
 import type { KeyHistory, KeyState } from './monitor';
@@ -127,7 +129,7 @@ export class ResponseModel {
         break;
       }
       case 'review_required': {
-        assert.equal(error.headers['Retry-After'], undefined, 'a Retry-After promises an attempt in progress');
+        this.#assertSweepPromise(error, states, fingerprint);
         const isOpen = (state: KeyState) =>
           state?.status === 'requires_review' ||
           state?.status === 'released' ||
@@ -140,6 +142,7 @@ export class ResponseModel {
       }
       default:
         assert.equal(error.code, 'creation_failed');
+        if (states.at(-1)?.status === 'requires_review') this.#assertSweepPromise(error, states, fingerprint);
         assert(own !== undefined, 'only a claimed attempt fails');
         assert(!isUndisturbed(process), 'retries overcome what they can');
         // After a freeze alone, an attempt reads what became of its key.
@@ -152,5 +155,22 @@ export class ResponseModel {
     if (this.#responses.has(key) && wasCompleted) {
       assert.equal(error.code, 'idempotency_key_reused', 'a completed key always returns 200 to its own payload');
     }
+  }
+
+  /** With a Retry-After the sweep resumes the attempt by itself; a lease may expire without anybody having stored that yet. */
+  #assertSweepPromise({ headers }: ApiError, states: readonly KeyState[], fingerprint: string): void {
+    const isSwept = (state: KeyState) =>
+      state !== undefined &&
+      (state.status === 'processing' ||
+        (state.status === 'requires_review' && isTransientCause(state.failure_cause))) &&
+      state.automatic_resumes < MAX_AUTOMATIC_RESUMES;
+    const needsOperator = (state: KeyState) =>
+      state !== undefined && (!isSwept(state) || state.fingerprint !== fingerprint);
+    if (headers['Retry-After'] === undefined) {
+      assert(states.some(needsOperator), 'without a Retry-After an operator is needed');
+      return;
+    }
+    assert.equal(headers['Retry-After'], String(SWEEP_RETRY_AFTER_MS / SECOND));
+    assert(states.some(isSwept), 'a Retry-After promises an attempt that goes on without a person');
   }
 }

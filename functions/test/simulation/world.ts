@@ -127,6 +127,7 @@ export class Simulator {
         counters: context.counters,
         random: () => this.random.next(),
         newToken: () => process.name,
+        traceId: null,
         clock: {
           now: () => this.now + skew,
           sleep: (ms, signal) => {

@@ -19,6 +19,7 @@ import {
 } from './request-body';
 import { sendResponse, type OutgoingResponse } from './response';
 import { shutdown, stopOnSigterm } from './shutdown';
+import { readTraceId } from './trace-id';
 
 /**
  * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md, docs/architecture.md
@@ -96,7 +97,7 @@ async function handleRequest<Body>(
   const createReason = () => new Error('the time for the request is up');
   const stopping = onShutdown === 'abort' ? shutdown.abortWrites : shutdown.abortReads;
   const { signal, cancel } = createTimeout(timeLimitMs, createReason, stopping.signal);
-  const context = createRequestContext(signal);
+  const context = createRequestContext(signal, readTraceId(request.headers));
   const requestId = resolveRequestId(request);
   const exchange: Exchange = { request, response, context, requestId, logFields: {}, hasClientGone: false };
   response.setHeader('X-Request-Id', requestId);

@@ -64,22 +64,24 @@ export function setListDocuments(
 export function setRequestRecord(
   db: Database,
   writes: CommitWrites,
-  { document_id, products_count, fingerprint, market_id, creation, claimed_at, payload_chunks }: Attempt,
+  attempt: Attempt,
   info: PriceListInfo,
   requestId: string,
 ): void {
-  writes.set(requestDocument(db, document_id), {
+  const { creation } = attempt;
+  writes.set(requestDocument(db, attempt.document_id), {
     schema_version: 1,
     info,
     request_id: requestId,
-    products_count,
-    fingerprint,
-    market_id,
+    trace_id: attempt.trace_id,
+    products_count: attempt.products_count,
+    fingerprint: attempt.fingerprint,
+    market_id: attempt.market_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,
-    created_at: claimed_at,
+    created_at: attempt.claimed_at,
     payload_encoding: 'gzip',
-    payload_chunks,
+    payload_chunks: attempt.payload_chunks,
   });
 }
 

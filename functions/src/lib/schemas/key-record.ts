@@ -38,6 +38,8 @@ const attemptSchema = z.object({
   /** Null when no market matched. */
   creation: creationSchema.nullable(),
   claimed_at: time,
+  /** Trace of the request that claimed it; null without one, and in records of versions before 1.1. */
+  trace_id: text.nullable().default(null),
 });
 
 /** A released attempt, kept for the audit when its key is claimed again. */

@@ -1,5 +1,9 @@
 import fc from 'fast-check';
-import { LEASE_DURATION_MS as LEASE_MS } from '../../../src/lib/runtime-options';
+import {
+  LEASE_DURATION_MS as LEASE_MS,
+  MAX_AUTOMATIC_RESUMES,
+  SWEEP_RETRY_AFTER_MS,
+} from '../../../src/lib/runtime-options';
 import { keyRecordSchema, type Attempt, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import {
   LEASE_EXPIRED,
@@ -27,7 +31,7 @@ function toAttempt(
   { owner, fingerprint, document_id }: Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>,
   claimedAt: number,
 ): Attempt {
-  const rest = { products_count: 1, payload_chunks: 1, market_id: 'market-1', creation: null };
+  const rest = { products_count: 1, payload_chunks: 1, market_id: 'market-1', creation: null, trace_id: null };
   const times = { claimed_at: claimedAt, lease_expires_at: claimedAt + LEASE_MS };
   return { owner, fingerprint, document_id, ...rest, ...times };
 }
@@ -266,11 +270,18 @@ describe('an outcome', () => {
       else expect(outcome).toEqual({ kind: 'payload_mismatch' });
     }));
 
-  test('says when to send the request again while an attempt is in progress, and only then', () =>
+  test('says when to send the request again exactly while an attempt is in progress or the sweep will resume it', () =>
     always(({ after, outcome }) => {
-      if (outcome.kind !== 'blocked') return;
-      if (after?.status === 'processing') expect(outcome.retryAfterMs).toBeGreaterThan(0);
-      else expect(outcome.retryAfterMs).toBeNull();
+      if (outcome.kind !== 'blocked' && outcome.kind !== 'failed') return;
+      if (after?.status === 'processing') {
+        expect(outcome.retryAfterMs).toBeGreaterThan(0);
+        return;
+      }
+      const isSwept =
+        after?.status === 'requires_review' &&
+        after.failure_cause !== 'error' &&
+        after.automatic_resumes < MAX_AUTOMATIC_RESUMES;
+      expect(outcome.retryAfterMs).toBe(isSwept ? SWEEP_RETRY_AFTER_MS : null);
     }));
 
   test('is `failed` only for the attempt itself', () =>

@@ -29,12 +29,27 @@ const progress = { entries_written: 50_000, entries_total: 200_000, started_at: 
 
 test.each<[string, Partial<KeyRecord>, number]>([
   ['a small list that was just claimed: a start and one round', { products_count: 3 }, 1_800],
-  ['a large list that was just claimed: a round for each 500 products', { products_count: 50_000 }, 81_000],
+  ['a large list that was just claimed: ten seconds at most', { products_count: 50_000 }, 10_000],
   ['an overdue list: as long again as it took', { products_count: 3, claimed_at: NOW - 10_000 }, 10_000],
-  ['a list long overdue: the rest of its lease', { products_count: 3, claimed_at: NOW - 90_000 }, 60_000],
+  ['a list of some rounds: a start and each round', { products_count: 2_500 }, 5_000],
+  ['a list long overdue: ten seconds at most', { products_count: 3, claimed_at: NOW - 90_000 }, 10_000],
+  [
+    'the same with its lease about to end',
+    { products_count: 3, claimed_at: NOW - 90_000, lease_expires_at: NOW + 4_000 },
+    4_000,
+  ],
+  [
+    'progress long overdue: the rest of the lease',
+    { progress: { ...progress, started_at: NOW - 320_000, measured_at: NOW - 300_000 } },
+    60_000,
+  ],
   ['a quarter written in 20 s: the other three take three times as long', { progress }, 60_000],
   ['the same 15 s later', { progress: { ...progress, measured_at: NOW - 15_000, started_at: NOW - 35_000 } }, 45_000],
-  ['nothing written at the first renewal: by the products', { progress: { ...progress, entries_written: 0 } }, 161_000],
+  [
+    'nothing written at the first renewal: ten seconds at most',
+    { progress: { ...progress, entries_written: 0 } },
+    10_000,
+  ],
   ['a pace that takes hours: five minutes', { progress: { ...progress, entries_written: 10 } }, 300_000],
   ['all written just now: one second', { progress: { ...progress, entries_written: 200_000 } }, 1_000],
 ])('%s', (_, fields, expected) => {
