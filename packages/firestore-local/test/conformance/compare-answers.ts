@@ -35,7 +35,11 @@ function isSame(google: Answer, ours: Answer): boolean {
   );
 }
 
-/** The differences of a sequence, up to the first after which the two databases may differ themselves. */
+/** Whether the server chose the id of a document, and with it the place of the document in every later order. */
+const isIdChosen = ({ rpc, request }: Operation, { code }: Answer): boolean =>
+  rpc === 'CreateDocument' && !request['documentId'] && code === 0;
+
+/** The differences of a sequence, up to the first call after which the two databases may differ themselves. */
 export function compareAnswers(
   operations: readonly Operation[],
   google: readonly Answer[],
@@ -44,7 +48,11 @@ export function compareAnswers(
   const differences: Difference[] = [];
   for (const [index, operation] of operations.entries()) {
     const [left, right] = [google[index], ours[index]];
-    if (!left || !right || isSame(left, right)) continue;
+    if (!left || !right) continue;
+    if (isSame(left, right)) {
+      if (isIdChosen(operation, left)) break;
+      continue;
+    }
     const found = { index, operation, google: left, ours: right };
     differences.push({ ...found, deviation: findDeviation(found) });
     if (!READS.has(operation.rpc) || 'transaction' in operation.request) break;

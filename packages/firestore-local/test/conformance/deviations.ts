@@ -257,7 +257,12 @@ export const deviations: readonly Deviation[] = [
       'A transaction that retries one that never was',
       refuses(/^Invalid transaction/),
     ],
-    ['group below a document', 'A collection group query below a document', refuses(/only allowed at the root parent/)],
+    [
+      'group below a document',
+      'A collection group query below a document',
+      (found) =>
+        refuses(/collection group queries/)(found) || refuses(/collection group queries/, FAILED_PRECONDITION)(found),
+    ],
     [
       'sums ordered by the name',
       'An aggregation that would need an index of fields after the name',

@@ -340,7 +340,7 @@ const single: fc.Arbitrary<Operation> = fc.oneof(
     .record({
       parent,
       collectionId: pick('a', 'b'),
-      documentId: pick('1', '2', '', 'n'),
+      documentId: pick('1', '2', 'n'),
       document: fc.record({ fields }),
     })
     .map((request) => ({ rpc: 'CreateDocument', request })),
