@@ -385,3 +385,33 @@ test.each(CORRUPTIONS)('$title: $rules', async ({ corrupt, rules }) => {
 test('every rule is broken by one of the corruptions', () => {
   expect([...new Set(CORRUPTIONS.flatMap(({ rules }) => rules))].sort()).toEqual(Object.keys(RULES).sort());
 });
+
+test('by counts it reads ten documents for each key, and more for a sample, and writes nothing', async () => {
+  for (const key of ['a', 'b', 'c']) await submit(key);
+  const calls = service.recordCalls();
+  const readBy = async (...args: string[]) => (await audit(...args)).lines[0];
+  expect(await readBy('--sample', '0')).toMatchObject({ keys: 3, document_reads: 30 });
+  expect(await readBy('--sample', '2')).toMatchObject({ keys: 3, document_reads: 30 + 3 * 2 * 2 });
+  expect(await readBy('--full')).toMatchObject({ keys: 3, document_reads: 30 + 3 * 2 * PRODUCTS });
+  expect(calls.map(({ rpc }) => rpc)).not.toContain('Commit');
+});
+
+test('beside creations, failures and sweeps it reports nothing', async () => {
+  let isOver = false;
+  const work = async (name: string) => {
+    for (let i = 0; i < 15; i += 1) await submit(`${name}-${i}`);
+  };
+  const fail = async () => {
+    for (let i = 0; i < 5; i += 1) {
+      await submitAndFail(`failed-${i}`).catch(() => undefined);
+      await runCommand('resume', `failed-${i}`, '--yes');
+    }
+  };
+  const working = Promise.allSettled([work('a'), work('b'), work('c'), fail()]).then(() => (isOver = true));
+  const found: AuditLine[] = [];
+  let audits = 0;
+  for (; !isOver; audits += 1) found.push(...(await audit('--full')).lines);
+  await working;
+  expect(found.filter(({ event }) => event === 'audit_violation')).toEqual([]);
+  expect(found).toHaveLength(audits);
+});
