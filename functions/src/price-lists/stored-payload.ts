@@ -12,8 +12,14 @@ export type StoredPayload =
   | { kind: 'invalid'; reason: string; chunks: number };
 
 /** Reads the payload of an attempt, in one try, and checks it against its fingerprint. */
-export async function readStoredPayload(db: Database, attempt: Attempt): Promise<StoredPayload> {
-  const chunks = await readPayloadChunks(db, attempt);
+export const readStoredPayload = async (db: Database, attempt: Attempt): Promise<StoredPayload> =>
+  parseStoredPayload(await readPayloadChunks(db, attempt), attempt);
+
+/** Checks the stored chunks of an attempt against its fingerprint. */
+export async function parseStoredPayload(
+  chunks: readonly Buffer[],
+  attempt: Pick<Attempt, 'payload_chunks' | 'fingerprint'>,
+): Promise<StoredPayload> {
   if (chunks.length !== attempt.payload_chunks) {
     const reason = `only ${chunks.length} of its ${attempt.payload_chunks} chunks were stored`;
     return { kind: 'invalid', reason, chunks: chunks.length };

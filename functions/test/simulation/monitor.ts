@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { DocumentSnapshot, Firestore } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
+import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../src/price-lists/invariants';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 
 /** Checks how key records change from one commit to the next, and keeps their states for the model. */
@@ -53,6 +54,22 @@ export class KeyHistory {
     }
     for (const document of found) this.#seen.set(document.ref.path, document);
     await this.#readNewLists(records);
+    for (const record of records) if (record !== undefined) this.#checkInvariants(record);
+  }
+
+  /** What the audit checks of a key record and the statuses of its lists holds after every commit. */
+  #checkInvariants(record: KeyRecord): void {
+    const violations = checkKeyRecord(record, keyDocumentId(record.boq_list_id));
+    for (const recorded of getRecordedAttempts(record)) {
+      const { creation } = recorded.attempt;
+      if (creation === null) continue;
+      const [cost, price] = [creation.expected_forward_cost_id, creation.price_list_id];
+      violations.push(
+        ...checkListStatus(recorded, 'expected_forward_cost', this.#seen.get(`expected_forward_costs/${cost}`)?.data()),
+        ...checkListStatus(recorded, 'price_list', this.#seen.get(`price_lists/${price}`)?.data()),
+      );
+    }
+    assert.deepEqual(violations, [], 'an invariant holds after every commit');
   }
 
   #lookAtKey(key: string, document: DocumentSnapshot | undefined): KeyState {
