@@ -397,7 +397,7 @@ test('by counts it reads ten documents for each key, and more for a sample, and 
 });
 
 test('beside creations, failures and sweeps it reports nothing', async () => {
-  let isOver = false;
+  const over = new AbortController();
   const work = async (name: string) => {
     for (let i = 0; i < 15; i += 1) await submit(`${name}-${i}`);
   };
@@ -407,10 +407,10 @@ test('beside creations, failures and sweeps it reports nothing', async () => {
       await runCommand('resume', `failed-${i}`, '--yes');
     }
   };
-  const working = Promise.allSettled([work('a'), work('b'), work('c'), fail()]).then(() => (isOver = true));
+  const working = Promise.allSettled([work('a'), work('b'), work('c'), fail()]).then(() => over.abort());
   const found: AuditLine[] = [];
   let audits = 0;
-  for (; !isOver; audits += 1) found.push(...(await audit('--full')).lines);
+  for (; !over.signal.aborted; audits += 1) found.push(...(await audit('--full')).lines);
   await working;
   expect(found.filter(({ event }) => event === 'audit_violation')).toEqual([]);
   expect(found).toHaveLength(audits);
