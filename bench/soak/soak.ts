@@ -27,9 +27,8 @@ import {
   createCreation,
   createRead,
   findResponseFault,
-  isRetried,
+  findRetryDelayMs,
   nextRequest,
-  retryDelayMs,
   sendOnce,
   SOAK_API_KEY,
   type CreatedList,
@@ -226,12 +225,18 @@ class SoakRun {
       const fault = findResponseFault({ request, response, earlierTries: tries - 1, from, to }, this.#disturbances);
       if (fault !== undefined) this.#violations.push(fault);
       if (kind === 'create' && response.status === 200) this.#created.push({ ...list, text: response.text });
-      if (fault !== undefined || !isRetried(request, response)) return;
+      if (fault !== undefined) return;
+      const delayMs = findRetryDelayMs(response, tries);
+      if (delayMs === undefined) {
+        if (kind === 'create' && response.status !== 200)
+          this.#violations.push(`${list.boq_list_id} was left to support: ${response.status} ${response.text}`);
+        return;
+      }
       if (to > giveUpAt) {
         this.#violations.push(`${list.boq_list_id} never got 200, last ${response.status}: ${response.text}`);
         return;
       }
-      await delay(retryDelayMs(response, tries));
+      await delay(delayMs);
     }
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Agent, request as openRequest } from 'node:http';
+import { type Agent, type IncomingHttpHeaders, request as openRequest } from 'node:http';
+import { getDelayMs, judgeResponse } from '../../docs/examples/client/src/retry';
 import type { Random } from '../../local/sample/random';
 import type { OperationName } from '../../functions/test/support/operations';
 import { createPriceListBody } from '../../functions/test/support/submissions';
@@ -37,7 +38,7 @@ export interface HttpResponse {
   /** 0: the connection was rejected or closed without a response. */
   status: number;
   text: string;
-  retryAfterMs: number | undefined;
+  headers: IncomingHttpHeaders;
   /** Whether an earlier request used the connection: the server may close such a one when it was idle. */
   isReusedConnection: boolean;
 }
@@ -103,19 +104,17 @@ export function nextRequest(random: Random, created: readonly CreatedList[]): So
 export function sendOnce(agent: Agent, port: number, { method, key, body }: SoakRequest): Promise<HttpResponse> {
   return new Promise((resolve) => {
     const onError = ({ message }: Error) =>
-      resolve({ status: 0, text: message, retryAfterMs: undefined, isReusedConnection: sent.reusedSocket });
+      resolve({ status: 0, text: message, headers: {}, isReusedConnection: sent.reusedSocket });
     const headers = { 'x-api-key': key, ...(body !== '' && { 'content-type': 'application/json' }) };
     const sent = openRequest({ host: '127.0.0.1', port, method, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
-      const retryAfter = response.headers['retry-after'];
-      const retryAfterMs = retryAfter === undefined ? undefined : Number(retryAfter) * 1_000;
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', onError);
       response.on('end', () =>
         resolve({
           status: response.statusCode ?? 0,
           text: Buffer.concat(chunks).toString(),
-          retryAfterMs,
+          headers: response.headers,
           isReusedConnection: sent.reusedSocket,
         }),
       );
@@ -125,13 +124,12 @@ export function sendOnce(agent: Agent, port: number, { method, key, body }: Soak
   });
 }
 
-/** Whether a client sends the request again: a creation until it gets 200, any other only if it got no response. */
-export const isRetried = ({ kind }: SoakRequest, { status }: HttpResponse): boolean =>
-  status === 0 || (kind === 'create' && (status === 500 || status === 409));
-
-/** The pause before the next try, as docs/integration-guide.md has it. */
-export const retryDelayMs = ({ retryAfterMs }: HttpResponse, tries: number): number =>
-  retryAfterMs ?? Math.min(30_000, 1_000 * 2 ** (tries - 1));
+/** @returns the pause before a client sends the request again, by the rule of the typed client; undefined if it does not */
+export function findRetryDelayMs(response: HttpResponse, tries: number): number | undefined {
+  if (response.status === 0) return getDelayMs(tries);
+  const judgement = judgeResponse(response);
+  return judgement.kind === 'retry' ? (judgement.afterMs ?? getDelayMs(tries)) : undefined;
+}
 
 /** One try of a request: when it was sent and ended, in milliseconds since the start. */
 export interface SoakTry {
