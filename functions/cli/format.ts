@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, type ListKind } from '../src/lib/repositories/price-lists';
-import { readListProgress, type ListProgress } from '../src/lib/repositories/stored-price-lists';
+import { countEntries, readListStatuses, type ListProgress } from '../src/lib/repositories/stored-price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { StoredPayload } from '../src/price-lists/stored-payload';
 import type { SweepResult } from '../src/price-lists/sweep';
@@ -15,10 +15,14 @@ export type KeySummary = Awaited<ReturnType<typeof getKeySummary>>;
 /** What `show` shows of a key. */
 export type KeyDetails = Awaited<ReturnType<typeof getKeyDetails>>;
 
-export async function getKeySummary(record: KeyRecord, db: Database) {
+/** @param statuses of the lists of the key, and perhaps of others */
+export async function getKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
-  const readProgress = (kind: ListKind) => (creation === null ? null : readListProgress(db, kind, creation));
+  const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
+    if (creation === null) return null;
+    return { status: statuses.get(creation[`${kind}_id`]) ?? null, entries: await countEntries(db, kind, creation) };
+  };
   const [expected_forward_cost, price_list] = await Promise.all([
     readProgress('expected_forward_cost'),
     readProgress('price_list'),
@@ -30,7 +34,7 @@ export async function getKeySummary(record: KeyRecord, db: Database) {
 export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
   const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
   return {
-    ...(await getKeySummary(record, db)),
+    ...(await getKeySummary(record, await readListStatuses(db, creation === null ? [] : [creation]), db)),
     document_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,

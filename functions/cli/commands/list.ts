@@ -1,6 +1,6 @@
 import { forEachConcurrently } from '../../src/lib/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
-import { readKeyRecords } from '../../src/lib/repositories/stored-price-lists';
+import { readKeyRecords, readListStatuses } from '../../src/lib/repositories/stored-price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import type { ListOptions } from '../arguments';
 import { describeUnreadable } from '../errors';
@@ -34,8 +34,11 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
   return 0;
 }
 
-/** Firestore takes some ten milliseconds for each, most of which is waiting. */
-const CONCURRENT_SUMMARIES = 40;
+/** Keys whose list documents are read by one call. */
+const KEYS_PER_CALL = 100;
+
+/** Counts take some ten milliseconds each, most of which is waiting. */
+const CONCURRENT_COUNTS = 40;
 
 /** Fewer are read before anybody wonders. */
 const MIN_KEYS_WITH_PROGRESS = 100;
@@ -45,9 +48,14 @@ async function readSummaries(
   { terminal, db, call }: CommandContext,
 ): Promise<KeySummary[]> {
   const summaries = new Map<KeyRecord, KeySummary>();
-  await forEachConcurrently(records, CONCURRENT_SUMMARIES, async (record) => {
-    summaries.set(record, await retry(() => getKeySummary(record, db), call));
+  for (let start = 0; start < records.length; start += KEYS_PER_CALL) {
+    const some = records.slice(start, start + KEYS_PER_CALL);
+    const creations = some.flatMap(({ creation }) => creation ?? []);
+    const statuses = await retry(() => readListStatuses(db, creations), call);
+    await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
+      summaries.set(record, await retry(() => getKeySummary(record, statuses, db), call));
+    });
     if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
-  });
+  }
   return records.flatMap((record) => summaries.get(record) ?? []);
 }

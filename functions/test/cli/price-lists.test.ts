@@ -203,6 +203,21 @@ test('a completed key shows an earlier failure as history, and names no next com
   expect((await run('list', '--status', 'completed')).out).not.toMatch(/^ +failure /m);
 });
 
+test('a thousand keys are listed with two counts each, their list documents a hundred keys at a time', async () => {
+  await submitAndFail(1);
+  const record = (await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get()).data() ?? {};
+  const keys = Array.from({ length: 999 }, (_, i) => `many ${i}`);
+  const records = keys.map((key) => [keyDocumentId(key), { ...record, boq_list_id: key }] as const);
+  await writeRecords(service.db, 'price_list_idempotency', Object.fromEntries(records));
+  const calls = service.recordCalls();
+  const { out } = await run('list', '--json');
+  expect(JSON.parse(out)).toHaveLength(1_000);
+  const getCount = (rpc: string) => calls.filter((call) => call.rpc === rpc).length;
+  // One read finds out whether the database answers.
+  expect(getCount('BatchGetDocuments')).toBe(1 + 10);
+  expect(getCount('RunAggregationQuery')).toBe(2_000);
+});
+
 test('show says of a list that no key refers to that it exists', async () => {
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
   expect(await run('show', 'alone')).toMatchObject({ code: 1, err: containing('No key refers to price_lists/alone') });

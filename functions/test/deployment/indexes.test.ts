@@ -5,7 +5,7 @@ import {
   streamStoredEntries,
   readKeyRecord,
   readKeyRecords,
-  readListProgress,
+  countEntries,
 } from '../../src/lib/repositories/stored-price-lists';
 import { release } from '../../src/price-lists/release';
 import { getDatabase } from '../../src/lib/firestore/database';
@@ -108,7 +108,7 @@ test('every query with a filter is one of these shapes, and each is served', asy
   expect(await findKeyRecords(db, 'nothing')).toEqual([]);
   for (const kind of ['expected_forward_cost', 'price_list'] as const) {
     if (record.creation === null) throw new Error('no lists were created');
-    await readListProgress(db, kind, record.creation);
+    await countEntries(db, kind, record.creation);
     expect(await streamStoredEntries(db, kind, record.creation).next()).toMatchObject({ done: false });
   }
   const queries = calls.flatMap(({ rpc, request, outcome }) =>

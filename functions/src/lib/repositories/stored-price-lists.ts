@@ -75,12 +75,15 @@ export interface ListProgress {
   entries: number;
 }
 
-export async function readListProgress(db: Database, kind: ListKind, creation: Creation): Promise<ListProgress> {
-  const [[list], entries] = await Promise.all([
-    db.getAll(listDocument(db, kind, creation)),
-    db.count(entriesCollection(db, kind, creation)),
-  ]);
-  return { status: readText(list.get('status')), entries };
+/** Reads the statuses of lists in one call. @returns by the id of the list; null: it does not exist, or has none */
+export async function readListStatuses(
+  db: Database,
+  creations: readonly Creation[],
+): Promise<Map<string, string | null>> {
+  const documents = creations.flatMap((creation) => LIST_KINDS.map((kind) => listDocument(db, kind, creation)));
+  if (documents.length === 0) return new Map();
+  const lists = await db.getAll(...documents);
+  return new Map(lists.map((list) => [list.id, readText(list.get('status'))]));
 }
 
 /** Streams the stored entries of a list: the product id, and the stored price as it is. */
