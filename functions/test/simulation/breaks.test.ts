@@ -97,7 +97,7 @@ const breaks: Record<string, Break> = {
     file: REPOSITORY,
     line: "lists.forEach((list) => writes.update(list, { status: 'ready', updated_at }));",
     broken: "lists.slice(1).forEach((list) => writes.update(list, { status: 'ready', updated_at }));",
-    caught: /are ready, not processing/,
+    caught: /is processing, but its attempt is completed/,
   },
 };
 

@@ -69,7 +69,8 @@ export class KeyHistory {
         ...checkListStatus(recorded, 'price_list', this.#seen.get(`price_lists/${price}`)?.data()),
       );
     }
-    assert.deepEqual(violations, [], 'an invariant holds after every commit');
+    const [violation] = violations;
+    if (violation !== undefined) assert.fail(`${violation.path} ${violation.message}`);
   }
 
   #lookAtKey(key: string, document: DocumentSnapshot | undefined): KeyState {

@@ -278,6 +278,8 @@ class Schedule {
     this.world.now += HOUR;
     const ended = this.#endAll().catch((error: unknown) => (this.#failure ??= error));
     await this.world.runUntilIdle(NO_FAULTS);
+    // A violation stops the world, and so what would end here.
+    if (this.trace !== undefined) throw this.#failure as Error;
     await ended;
     if (this.#failure !== undefined) throw this.#failure as Error;
     await checkInvariants(this.#db, this.#submissions);

@@ -238,6 +238,8 @@ export class Simulator {
         await landing.apply().catch((error: unknown) => this.#note(landing.process, `late, refused ${codeOf(error)}`));
       }
     }
+    // What was let on comes to its next gate, and makes no call after the end of the schedule.
+    await this.#standstill();
   }
 
   /** Waits until every process that runs has come to a gate or a sleep. */
