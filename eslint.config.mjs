@@ -55,7 +55,7 @@ export default tseslint.config(
   },
   {
     files: ['functions/test/**', 'test/**', '**/*.test.ts'],
-    ignores: ['test/support/programs.ts', 'functions/test/deployment/deployed.ts'],
+    ignores: ['test/support/programs.ts', 'functions/test/deployment/deployed.ts', 'packages/**'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',

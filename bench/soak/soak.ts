@@ -22,7 +22,7 @@ import {
 } from '../../functions/test/deployment/deployed';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
 import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
-import { startSweepProcess, type SweepProcess } from './sweep-process';
+import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
 import {
   createCreation,
   createRead,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Firestore } from '@google-cloud/firestore';
-import { startSweepProcess, type SweepProcess } from '../../bench/soak/sweep-process';
+import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
 import {
   DEPLOY_PACKAGE,
   PROJECT,

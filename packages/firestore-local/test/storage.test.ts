@@ -1,10 +1,9 @@
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
-import { startProgram } from '../../../test/support/programs';
 import { startFirestore } from '../src';
 import { SqliteStorage } from '../src/sqlite-storage';
 import { rawClient, rejection, startFirestoreTestServer } from './support';
@@ -17,8 +16,9 @@ const MAIN = 'packages/firestore-local/test/process.ts';
 
 /** Starts the stand-alone server. Returns its address when it is ready, or its output if it stops instead. */
 async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
+  // Nothing is inherited: neither colours of a terminal nor options of Node.
   const env = { FIRESTORE_PORT: String(port), DATA_DIR: folder };
-  const child = startProgram(process.execPath, ['--import', 'tsx', MAIN], { env });
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const address = await new Promise<string>((resolve) => {
     const read = (chunk: Buffer): void => {

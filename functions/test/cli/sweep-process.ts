@@ -1,5 +1,5 @@
-import { PROJECT } from '../../functions/test/deployment/deployed';
-import { buildCommand } from '../../functions/test/cli/command';
+import { PROJECT } from '../deployment/deployed';
+import { buildCommand } from './command';
 
 /** `npm run price-lists -- sweep --watch` beside the service, as a process of its own. */
 
