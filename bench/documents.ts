@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
 import type { BenchMetric } from './metrics';
 import { renderTable } from './report';
 
@@ -29,6 +28,8 @@ export async function updateDocuments(metrics: readonly BenchMetric[], machine: 
     summary: renderTable(summary),
     results: `Machine: ${machine}.\n\n${renderTable(metrics)}`,
   });
+  // Loaded here: a test of this file needs no formatter.
+  const { format, resolveConfig } = await import('prettier');
   writeFileSync(PAGE, await format(page, { ...(await resolveConfig(PAGE)), parser: 'markdown' }));
 }
 
