@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */
 const roots = ['functions', 'packages', 'local', 'test', 'bench', 'scripts', 'docs/examples'];
 
@@ -21,7 +23,8 @@ export default {
     project('bench', 'bench'),
   ],
   // Test files wait for processes, disks and timers as much as for processors.
-  maxWorkers: '150%',
+  // A number: Jest reads a percentage over 100 as that many workers.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   workerIdleMemoryLimit: '1GB',
   // On a busy machine a worker that has no more to do takes longer to end than Jest's half a second.
   workerGracefulExitTimeout: 5_000,
