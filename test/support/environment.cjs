@@ -1,11 +1,18 @@
+const { channel } = require('node:diagnostics_channel');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
 
+/** The service subscribes to it for the life of its process, which here is the life of a test file. */
+const requests = channel('http.server.request.start');
+
 /**
  * Node's environment, with two differences that Jest makes to a program taken back: on a terminal it asks its workers for
- * colours, and errors of Node itself are no instances of `Error`, since a test file has built-in classes of its own.
+ * colours, and errors of Node itself are no instances of `Error`, since a test file has built-in classes of its own. What a file
+ * subscribes to ends with it: the next one in this worker has a service of its own.
  */
 module.exports = class ProgramEnvironment extends NodeEnvironment {
+  #subscribers = [];
+
   constructor(...options) {
     delete process.env.FORCE_COLOR;
     super(...options);
@@ -16,5 +23,19 @@ module.exports = class ProgramEnvironment extends NodeEnvironment {
         return isInstance || (this === Error && types.isNativeError(object));
       },
     });
+  }
+
+  async setup() {
+    await super.setup();
+    requests.subscribe = (subscriber) => {
+      this.#subscribers.push(subscriber);
+      Object.getPrototypeOf(requests).subscribe.call(requests, subscriber);
+    };
+  }
+
+  async teardown() {
+    for (const subscriber of this.#subscribers) requests.unsubscribe(subscriber);
+    delete requests.subscribe;
+    await super.teardown();
   }
 };
