@@ -57,6 +57,12 @@ export function assertAllowedOrigins(): void {
   if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
 
+/** The name and version of what is deployed, which Cloud Run sets. @param service the name elsewhere */
+export const getServiceContext = (service: string) => ({
+  service: process.env['K_SERVICE'] ?? service,
+  version: process.env['K_REVISION'] ?? 'local',
+});
+
 /** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */
 export const isCloudRunInstance = (): boolean =>
   process.env['K_SERVICE'] !== undefined && process.env['FUNCTIONS_EMULATOR'] === undefined;

@@ -1,5 +1,7 @@
 import { write, type LogSeverity } from 'firebase-functions/logger';
+import { getServiceContext } from './config';
 import type { ApiError } from './errors';
+import type { Phase } from './request-context';
 
 /**
  * Everything that the service logs: one function per event. Nothing else writes. API keys, payloads, prices and names are
@@ -16,6 +18,9 @@ export interface RequestLogEntry {
   /** From the request's first line until its response was sent, or its client had gone. */
   duration_ms: number;
   firestore_calls: number;
+  retries: number;
+  /** Each logged as a field of its own. */
+  phases_ms: Partial<Record<Phase, number>>;
   /** Records in the response, or products accepted. */
   count: number | undefined;
   replayed: boolean | undefined;
@@ -26,22 +31,35 @@ export interface RequestLogEntry {
   error: ApiError | undefined;
 }
 
-export function logRequest({ error, ...entry }: RequestLogEntry): void {
+export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): void {
   const { operation, status } = entry;
   write({
     severity: status >= 500 ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO',
     message: `${operation} answered ${status}`,
     event: 'request',
     ...entry,
+    ...toPhaseFields(phases_ms),
     ...(error && { error_code: error.code, reason: redact(error.message) }),
-    ...(error && status >= 500 && { stack: formatStack(error) }),
+    ...(error && status >= 500 && toErrorReport(error.cause ?? error, operation)),
   });
 }
 
-/** Returns where an error was thrown, without its message, which is the `reason`. */
-function formatStack(error: ApiError): string {
-  const { stack = '' } = error.cause instanceof Error ? error.cause : error;
-  return stack.slice(stack.indexOf('\n    at ') + 1);
+const toPhaseFields = (phasesMs: Partial<Record<Phase, number>>) =>
+  Object.fromEntries(Object.entries(phasesMs).map(([phase, ms]) => [`${phase}_ms`, Math.round(ms)]));
+
+/**
+ * Returns the fields by which Error Reporting captures an entry and groups it by its stack
+ * (https://cloud.google.com/error-reporting/docs/formatting-error-messages).
+ */
+function toErrorReport(thrown: unknown, service: string) {
+  const error = thrown instanceof Error ? thrown : new Error('thrown value is not an error');
+  const { stack = '' } = error;
+  const firstLine = `${error.name}: ${redact(error.message).replace(/\s+/g, ' ')}`;
+  return {
+    '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
+    serviceContext: getServiceContext(service),
+    stack_trace: firstLine + stack.slice(stack.indexOf('\n    at ')),
+  };
 }
 
 const logEvent = (severity: LogSeverity, event: string, fields: object) =>
@@ -72,8 +90,12 @@ export function createPriceListLogger(request_id: string) {
   return {
     claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
     completed: (attempt: LoggedAttempt) => log('INFO', 'price_list_completed', attempt),
-    failed: (attempt: LoggedAttempt, reason: string) =>
-      log('ERROR', 'price_list_failed', attempt, { reason: redact(reason) }),
+    /** @param cause what was thrown; without it the report tells where the failure was found */
+    failed: (attempt: LoggedAttempt, reason: string, cause: unknown) =>
+      log('ERROR', 'price_list_failed', attempt, {
+        reason: redact(reason),
+        ...toErrorReport(cause ?? new Error(reason), 'addPriceLists'),
+      }),
     /** @param key_outcome what the attempt found in place of its own claim */
     superseded: (attempt: LoggedAttempt, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),

@@ -19,8 +19,24 @@ export interface RequestContext {
 /** What a request has done so far. */
 export interface Counters {
   firestoreCalls: number;
+  /** Tries after the first of a call. */
+  retries: number;
   /** Records in the response. */
   records: number;
+  phasesMs: Partial<Record<Phase, number>>;
+}
+
+/** What a request spends its time on: the first four one after another in a creation, the others in a read. */
+export type Phase = 'body' | 'claim' | 'entries' | 'completion' | 'firestore' | 'client';
+
+/** Adds the time that `fn` takes to that of a phase. */
+export async function measurePhase<T>({ phasesMs }: Counters, phase: Phase, fn: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  try {
+    return await fn();
+  } finally {
+    phasesMs[phase] = (phasesMs[phase] ?? 0) + performance.now() - startedAt;
+  }
 }
 
 export const createRequestContext = (signal: AbortSignal, traceId: string | null = null): RequestContext => ({
@@ -29,5 +45,5 @@ export const createRequestContext = (signal: AbortSignal, traceId: string | null
   random: Math.random,
   newToken: randomUUID,
   traceId,
-  counters: { firestoreCalls: 0, records: 0 },
+  counters: { firestoreCalls: 0, retries: 0, records: 0, phasesMs: {} },
 });

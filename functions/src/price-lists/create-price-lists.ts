@@ -1,6 +1,6 @@
 import type { Database } from '../lib/firestore/database';
 import type { PriceListLogger } from '../lib/logging';
-import type { RequestContext } from '../lib/request-context';
+import { measurePhase, type RequestContext } from '../lib/request-context';
 import { completeAttempt, failAttempt } from './attempt';
 import { claimKey, storeRemainingChunks } from './claim';
 import { toEntries, writeEntries } from './entries';
@@ -37,7 +37,8 @@ export async function createPriceLists(
   context: RequestContext,
 ): Promise<CreationResult> {
   const payload = new Payload(submission);
-  const claimed = await claimKey(payload, requestId, db, context);
+  const { counters } = context;
+  const claimed = await measurePhase(counters, 'claim', () => claimKey(payload, requestId, db, context));
   if (claimed.kind !== 'owned') return toCreationResult(claimed);
 
   const attempt = claimed.record;
@@ -46,14 +47,17 @@ export async function createPriceLists(
   let outcome: KeyOutcome;
   let cause: unknown;
   try {
-    await storeRemainingChunks(attempt, payload, lease, db);
-    await writeEntries(attempt.creation, toEntries(submission.products), lease, db);
-    outcome = await completeAttempt(attempt, submission.info, lease, db, context);
+    await measurePhase(counters, 'entries', async () => {
+      await storeRemainingChunks(attempt, payload, lease, db);
+      await writeEntries(attempt.creation, toEntries(submission.products), lease, db);
+    });
+    const complete = () => completeAttempt(attempt, submission.info, lease, db, context);
+    outcome = await measurePhase(counters, 'completion', complete);
   } catch (error) {
     cause = error;
     outcome = await failAttempt(attempt, error, db, context);
   }
-  logOutcome(outcome, attempt, log);
+  logOutcome(outcome, cause, attempt, log);
   // Whatever became of the key meanwhile, its payload was this one: a mismatch would mislead the client.
   const isMismatch = outcome.kind === 'payload_mismatch';
   return toCreationResult(isMismatch ? { kind: 'blocked', by: 'review', retryAfterMs: null } : outcome, cause);
@@ -61,10 +65,11 @@ export async function createPriceLists(
 
 function logOutcome(
   outcome: KeyOutcome,
+  cause: unknown,
   attempt: Parameters<PriceListLogger['claimed']>[0],
   log: PriceListLogger,
 ): void {
-  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason);
+  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, cause);
   else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
   else log.superseded(attempt, outcome.kind);
 }

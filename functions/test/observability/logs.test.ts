@@ -37,6 +37,24 @@ async function counted<T>(work: () => Promise<T>): Promise<{ result: T; calls: n
   return { result: await work(), calls: total() - before };
 }
 
+/** The times that the line of a request has. */
+const READ_PHASES = ['firestore_ms', 'client_ms'];
+const PHASES: Record<OperationName, string[]> = {
+  addPriceLists: ['body_ms', 'claim_ms', 'entries_ms', 'completion_ms', 'client_ms'],
+  getOrdersByTeam: ['body_ms', ...READ_PHASES],
+  supplyOrdersInvoices: ['body_ms', ...READ_PHASES],
+  getMarkets: READ_PHASES,
+  getTeams: READ_PHASES,
+  getWarehouses: READ_PHASES,
+};
+
+/** What Error Reporting asks of an entry that it captures and groups by its stack. */
+const errorReport = (firstLine: string) => ({
+  '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
+  serviceContext: { service: expect.any(String) as string, version: expect.any(String) as string },
+  stack_trace: expect.stringMatching(new RegExp(`^${firstLine}\\n    at `)) as string,
+});
+
 describe('the line of a request', () => {
   test.each(operationNames)('%s: who, what, how long, how much, and the calls that reached Firestore', async (name) => {
     const { result, calls } = await counted(() => service.call(name, valid(name)));
@@ -51,6 +69,8 @@ describe('the line of a request', () => {
         status: 200,
         duration_ms: expect.any(Number) as number,
         firestore_calls: calls,
+        retries: 0,
+        ...Object.fromEntries(PHASES[name].map((phase) => [phase, expect.any(Number) as number])),
         count: (result.json as { count?: number }).count ?? 2,
         key_id: toKeyId(TEST_API_KEY),
         ...(name === 'addPriceLists' && { replayed: false }),
@@ -124,7 +144,8 @@ describe('the line of a request', () => {
     const [line] = lines('request');
     expect(line).toMatchObject({ severity: 'NOTICE', status, error_code, firestore_calls: 0 });
     expect(line).not.toHaveProperty('count');
-    expect(line).not.toHaveProperty('stack');
+    expect(line).not.toHaveProperty('stack_trace');
+    expect(line).not.toHaveProperty('@type');
   });
 
   test('is an ERROR with where it came from, and no text of Firestore that names a document, for a failure of ours', async () => {
@@ -138,8 +159,30 @@ describe('the line of a request', () => {
     const [line] = lines('request');
     expect(line).toMatchObject({ severity: 'ERROR', status: 500, error_code: 'internal_error' });
     expect(line?.['reason']).toContain('no entity to update: projects/p/databases/(default)/documents/…');
-    expect(line?.['stack']).toMatch(/^ {4}at /);
+    expect(line).toMatchObject(errorReport('Error: 5 NOT_FOUND: .*/documents/…'));
     expect(JSON.stringify(line)).not.toContain('secret');
+  });
+});
+
+describe('the trace of a request', () => {
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const traces = () => service.log.map((line) => line['logging.googleapis.com/trace']);
+
+  test.each([
+    ['traceparent', `00-${traceId}-00f067aa0ba902b7-01`],
+    ['X-Cloud-Trace-Context', `${traceId}/123;o=1`],
+  ])('of %s is in every line: of a creation, of a read, and of an early error', async (header, value) => {
+    const trace = expect.stringMatching(new RegExp(`^projects/[^/]+/traces/${traceId}$`)) as string;
+    await service.call('addPriceLists', { json: createPriceListBody(3), headers: { [header]: value } });
+    expect(traces()).toEqual([trace, trace, trace]);
+    service.log.length = 0;
+    await service.call('getTeams', { headers: { [header]: value } });
+    await service.call('getTeams', { headers: { [header]: value, 'x-api-key': 'wrong' } });
+    await service.call('getTeams', { headers: { [header]: value }, method: 'DELETE' });
+    expect(traces()).toEqual([trace, trace, trace]);
+    service.log.length = 0;
+    await service.call('getTeams');
+    expect(traces()).toEqual([undefined]);
   });
 });
 
@@ -165,7 +208,12 @@ describe('the life of a price list', () => {
     expect((await service.call('addPriceLists', { json: createPriceListBody(3) })).status).toBe(500);
     expect(life()).toMatchObject([
       { severity: 'INFO', event: 'price_list_claimed' },
-      { severity: 'ERROR', event: 'price_list_failed', reason: expect.stringContaining('/documents/…') as string },
+      {
+        severity: 'ERROR',
+        event: 'price_list_failed',
+        reason: expect.stringContaining('/documents/…') as string,
+        ...errorReport('Error: 7 PERMISSION_DENIED: .*/documents/…'),
+      },
     ]);
     service.log.length = 0;
     expect((await service.call('addPriceLists', { json: createPriceListBody(3) })).status).toBe(409);

@@ -1,5 +1,5 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
-import type { RequestContext } from '../request-context';
+import { measurePhase, type Counters, type RequestContext } from '../request-context';
 import { CALL_TIMEOUTS_MS, getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { runOutsideDomain } from './node-domain';
@@ -37,7 +37,7 @@ export async function* streamQuery<T>(
     signal.addEventListener('abort', cancel);
     let last: Buffer | undefined;
     try {
-      for await (const messages of readBatches(call)) {
+      for await (const messages of readBatches(call, context.counters)) {
         const found: [string, T][] = [];
         for (const message of messages) {
           const document = decodeDocument(message);
@@ -64,7 +64,7 @@ export async function* streamQuery<T>(
 }
 
 /** Yields the messages of a call in batches, at the pace of the consumer. @throws the error of the call, after the last */
-async function* readBatches(call: ClientReadableStream<Buffer>): AsyncGenerator<readonly Buffer[]> {
+async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counters): AsyncGenerator<readonly Buffer[]> {
   let messages: Buffer[] = [];
   let bytes = 0;
   const end: { reached: boolean; error?: Error | undefined } = { reached: false };
@@ -84,7 +84,8 @@ async function* readBatches(call: ClientReadableStream<Buffer>): AsyncGenerator<
   // Stay until the end: without a listener, the error of a cancelled call would end the process.
   call.on('end', onEnd).on('error', onEnd);
   while (!end.reached) {
-    if (!call.isPaused()) await new Promise<void>((resolve) => (notify = resolve));
+    const nextMessages = () => new Promise<void>((resolve) => (notify = resolve));
+    if (!call.isPaused()) await measurePhase(counters, 'firestore', nextMessages);
     const batch = messages;
     messages = [];
     bytes = 0;

@@ -65,11 +65,12 @@ export class Backoff {
 
   /** Waits before the next try. @throws `error` if there is no time for one; the signal's reason when that aborts */
   async wait(error: unknown): Promise<void> {
-    const { clock, random, signal } = this.context;
+    const { clock, counters, random, signal } = this.context;
     const delayMs = getBackoffMs(this.#failures, isOverload(error), random);
     this.#failures += 1;
     if (clock.now() + delayMs > this.#retryUntil) throw error;
     await abortable(signal, () => clock.sleep(delayMs, signal));
+    counters.retries += 1;
   }
 }
 

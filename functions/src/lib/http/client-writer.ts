@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { ApiError } from '../errors';
+import { measurePhase, type RequestContext } from '../request-context';
 
 /** How much of a body is discarded after an early response, and for how long. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
@@ -11,10 +12,10 @@ export class ClientWriter {
   /** Chunks that the operating system does not have yet. */
   #unsentChunks = 0;
 
-  /** @param signal ends the waiting for the client. Aborted already, it does not: an error response is sent after it. */
+  /** @param context its signal ends the waiting for the client; aborted already, it does not */
   constructor(
     private readonly response: ServerResponse,
-    private readonly signal: AbortSignal,
+    private readonly context: Pick<RequestContext, 'signal' | 'counters'>,
   ) {}
 
   /** Whether the client is gone, or a stopping instance has sent an error response meanwhile. */
@@ -64,13 +65,14 @@ export class ClientWriter {
 
   /** Waits for an event, or until the client is gone. */
   async #waitFor(event: 'drain' | 'finish'): Promise<void> {
-    const { response, signal } = this;
+    const { response } = this;
+    const { signal, counters } = this.context;
     const { promise, resolve, reject } = Promise.withResolvers();
     const abort = () => reject(new ApiError('request_timeout', 'the client did not read the response in time'));
     response.once(event, resolve).once('close', resolve);
     signal.addEventListener('abort', abort);
     try {
-      await promise;
+      await measurePhase(counters, 'client', () => promise);
     } finally {
       response.off(event, resolve).off('close', resolve);
       signal.removeEventListener('abort', abort);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
-import { createRequestContext, type RequestContext } from '../request-context';
+import { createRequestContext, measurePhase, type RequestContext } from '../request-context';
 import { abortable, createTimeout } from '../clock';
 import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
@@ -122,6 +122,8 @@ async function handleRequest<Body>(
     client_gone: exchange.hasClientGone || undefined,
     duration_ms: Math.round(performance.now() - startedAt),
     firestore_calls: context.counters.firestoreCalls,
+    retries: context.counters.retries,
+    phases_ms: context.counters.phasesMs,
     count: result && (result.count ?? context.counters.records),
     replayed: result?.replayed,
     ...exchange.logFields,
@@ -156,9 +158,11 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
   }
   authenticate(exchange);
   // The handler of a GET takes no body.
-  const body = endpoint.body ? await readBody(request, endpoint.body, context.signal) : (undefined as Body);
+  const { body: expected } = endpoint;
+  const read = (requestBody: RequestBody<Body>) => () => readBody(request, requestBody, context.signal);
+  const body = expected ? await measurePhase(context.counters, 'body', read(expected)) : (undefined as Body);
   const result = await endpoint.handler(context, body, requestId);
-  exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context.signal));
+  exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
   return result;
 }
 
@@ -175,7 +179,7 @@ async function handleCors(exchange: Exchange): Promise<boolean> {
     throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
   }
   response.statusCode = 204;
-  exchange.hasClientGone = !(await new ClientWriter(response, context.signal).end());
+  exchange.hasClientGone = !(await new ClientWriter(response, context).end());
   return true;
 }
 
@@ -193,7 +197,7 @@ function authenticate({ request: { headers }, logFields }: Exchange): void {
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */
 async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
-  const { response } = exchange;
+  const { response, context } = exchange;
   if (response.headersSent) {
     response.destroy();
     return;
@@ -202,6 +206,8 @@ async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
   const body = JSON.stringify(toErrorResponse(error));
   const outgoing = { status, headers: error.headers, body };
   // Its time may be up already: an instance that stops is what ends the waiting for the client.
-  const isSent = await sendResponse(response, outgoing, shutdown.stopWaiting.signal).catch(() => false);
+  const isSent = await sendResponse(response, outgoing, { ...context, signal: shutdown.stopWaiting.signal }).catch(
+    () => false,
+  );
   exchange.hasClientGone = !isSent;
 }

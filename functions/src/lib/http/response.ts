@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib';
 import Negotiator from 'negotiator';
+import type { RequestContext } from '../request-context';
 import { ClientWriter } from './client-writer';
 
 /** Bytes of a response that are buffered before it is sent in chunks: below the platform's 32 MiB for a Content-Length. */
@@ -27,14 +28,14 @@ export interface OutgoingResponse {
  * While it is buffered, an error of the body can still become an error response. Afterwards only
  * {@link ServerResponse.destroy} tells the client that the response is incomplete. A disconnected client ends the reading.
  *
- * @param signal ends the waiting for a client that reads slowly
+ * @param context its signal ends the waiting for a client that reads slowly
  * @returns whether all of it was sent; false if the client had gone before
  * @throws what the body throws, and ApiError request_timeout
  */
 export async function sendResponse(
   response: ServerResponse,
   { status, headers = {}, body }: OutgoingResponse,
-  signal: AbortSignal,
+  context: Pick<RequestContext, 'signal' | 'counters'>,
 ): Promise<boolean> {
   const chunks = toChunks(typeof body === 'string' ? [body] : body);
   const { value: first = Buffer.alloc(0) } = await chunks.next();
@@ -48,7 +49,7 @@ export async function sendResponse(
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   };
 
-  const writer = new ClientWriter(response, signal);
+  const writer = new ClientWriter(response, context);
   const buffered: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of encode(first, chunks, encoding)) {

@@ -1,6 +1,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createRequestContext } from '../../../../src/lib/request-context';
 import { sendResponse } from '../../../../src/lib/http/response';
 import { operations } from '../../../support/operations';
 import { startTestService, type TestService } from '../../../support/service';
@@ -137,7 +138,7 @@ describe('the time limit of a request ends the waiting for a client that does no
     const outcomes: unknown[] = [];
     const server = createServer((_request, response) => {
       const body = pieces(count);
-      sendResponse(response, { status: 200, body }, timeout.signal).then(
+      sendResponse(response, { status: 200, body }, createRequestContext(timeout.signal)).then(
         (isSent) => outcomes.push(isSent),
         (error: unknown) => outcomes.push(error),
       );
