@@ -59,6 +59,14 @@ export const startProgram = (
   { env, ...options }: ProgramOptions & { detached?: boolean } = {},
 ) => spawn(program, args, { ...options, env: createProgramEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
 
+/** Starts a program that reads `input`. */
+export function startProgramWithInput(program: string, args: readonly string[], input: string) {
+  const child = spawn(program, args, { env: createProgramEnvironment() });
+  // The program may end before it has read everything.
+  child.stdin.on('error', () => undefined).end(input);
+  return child;
+}
+
 /** Starts a program of Node with a channel for messages. */
 export const forkProgram = (
   module: string,

@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { runProgramSync, startProgramWithInput } from '../../../../../test/support/programs';
 import { postOperationNames, type OperationName } from '../../../support/operations';
 import { TEST_API_KEY, startTestService, type TestService } from '../../../support/service';
 import { waitFor } from '../../../support/wait-for';
@@ -126,12 +126,11 @@ describe('a client with a wrong API key that declares 100 MB is answered at once
   }, 60_000);
 });
 
-const hasProgram = (program: string) => spawnSync(program, ['--version']).status === 0;
+const hasProgram = (program: string) => runProgramSync(program, ['--version']).status === 0;
 
 /** Runs a client outside this process, which is the server. */
 async function run(program: string, args: readonly string[], input = ''): Promise<string> {
-  const child = spawn(program, args);
-  child.stdin.on('error', () => undefined).end(input);
+  const child = startProgramWithInput(program, args, input);
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return output || errors;
 }
