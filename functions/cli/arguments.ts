@@ -1,4 +1,5 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { MAX_AUTOMATIC_RESUMES } from '../src/lib/runtime-options';
 import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
 
 /** The commands of `npm run price-lists`, their arguments and their help. */
@@ -150,7 +151,12 @@ function addSweep(program: Command, onCommand: (command: ParsedCommand) => void)
     .command('sweep')
     .description('Resume what crashed, or failed for a transient cause. May run beside other sweeps and operators.')
     .option('--watch <time>', 'go on, and scan this often: from 1s to 24h, such as 30s', parseWatchInterval)
-    .option('--max-attempts <number>', 'resume an attempt at most so often, from 1 to 99', parseMaxAttempts, 3)
+    .option(
+      '--max-attempts <number>',
+      'resume an attempt at most so often, from 1 to 99',
+      parseMaxAttempts,
+      MAX_AUTOMATIC_RESUMES,
+    )
     .option('--dry-run', 'only print what would be done')
     .option('--left', 'print every key that is left to an operator, not only how many there are')
     .addOption(jsonOption())

@@ -1,18 +1,18 @@
 import { onSchedule } from 'firebase-functions/v2/scheduler';
 import { createTimeout } from './lib/clock';
 import { isCloudRunInstance } from './lib/config';
-import { StoppedError } from './lib/errors';
+import { getErrorMessage, StoppedError } from './lib/errors';
 import { SWEEP_TIMEOUTS_MS } from './lib/firestore/connection';
 import { getDatabase } from './lib/firestore/database';
 import { runOutsideDomain } from './lib/firestore/node-domain';
 import { shutdown, stopOnSigterm } from './lib/http/shutdown';
 import { logSweepEnded, logSweepFailed, logSweepWorking, logSweptAttempt, logUnreadableKey } from './lib/logging';
 import { createRequestContext } from './lib/request-context';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
+import { FAILURE_RESERVE_MS, MAX_AUTOMATIC_RESUMES, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
 import { createSweepMemory, sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
 
 const OPTIONS: SweepOptions = {
-  maxResumes: 3,
+  maxResumes: MAX_AUTOMATIC_RESUMES,
   concurrency: 4,
   dryRun: false,
   mode: 'until_idle',
@@ -33,7 +33,7 @@ const reporter: SweepReporter = {
     if (result !== 'would_resume') logSweptAttempt(result, document_id, reason);
   },
   onUnreadable: logUnreadableKey,
-  onScanFailed: (error) => logSweepFailed(describeError(error)),
+  onScanFailed: (error) => logSweepFailed(getErrorMessage(error)),
 };
 
 /**
@@ -64,11 +64,9 @@ async function runSweep(): Promise<void> {
     const duration_ms = context.clock.now() - startedAt;
     logSweepEnded({ resumed, deferred, left, duration_ms, interrupted: signal.aborted });
   } catch (error) {
-    logSweepFailed(describeError(error));
+    logSweepFailed(getErrorMessage(error));
   } finally {
     clearInterval(working);
     cancel();
   }
 }
-
-const describeError = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');

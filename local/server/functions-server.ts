@@ -78,13 +78,13 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
 }
 
 /** @returns the origin at which the server listens */
-export async function listen(server: Server, port: number): Promise<string> {
+async function listen(server: Server, port: number): Promise<string> {
   server.listen(port, HOST);
   await once(server, 'listening');
   return `http://${HOST}:${(server.address() as AddressInfo).port}`;
 }
 
-export function sendJson(response: Parameters<RequestListener>[1], status: number, body: object): void {
+function sendJson(response: Parameters<RequestListener>[1], status: number, body: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify(body));
 }
@@ -99,7 +99,7 @@ function wrapWithFramework(name: string, handler: HttpFunction): RequestListener
   return (request, response) => void inner.emit('request', request, response);
 }
 
-export async function closeServer(server: Server, graceMs: number): Promise<void> {
+async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   // `close` ends connections that are idle now; connections that become idle later would stay open for the next request.

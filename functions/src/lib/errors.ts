@@ -72,6 +72,9 @@ export class PayloadTooLargeError extends ApiError {
 /** Why work is aborted when the platform stops the instance, or an operator the command. It may be done again. */
 export class StoppedError extends Error {}
 
+/** Returns the message of anything thrown: an internal text, for the log and for records. */
+export const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
+
 /** Converts anything thrown. The response to an unexpected error reveals nothing of it. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

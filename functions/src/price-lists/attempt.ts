@@ -1,4 +1,4 @@
-import { StoppedError } from '../lib/errors';
+import { getErrorMessage, StoppedError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { isTransient } from '../lib/firestore/retry';
 import type { RequestContext } from '../lib/request-context';
@@ -14,7 +14,7 @@ import { createSuccessResponse } from './responses';
 /** The attempt has not stored its whole payload, so it cannot be resumed. */
 export class PayloadNotStoredError extends Error {
   constructor(cause: unknown) {
-    super(`the payload was not stored completely: ${errorMessage(cause)}`, { cause });
+    super(`the payload was not stored completely: ${getErrorMessage(cause)}`, { cause });
   }
 }
 
@@ -43,14 +43,14 @@ export async function failAttempt(
   db: Database,
   context: RequestContext,
 ): Promise<KeyOutcome> {
-  const reason = errorMessage(error);
+  const reason = getErrorMessage(error);
   const event = { kind: 'failed', attempt, reason, cause: classifyFailure(error, context.signal) } as const;
   try {
     return await applyFinalEvent(attempt.boq_list_id, event, db, context);
   } catch (failure) {
     // The lease expires, and the next event of the key fails the attempt.
     const expired = { ...attempt, failure_cause: 'lease_expired' } as const;
-    const text = `${reason}; the failure could not be stored: ${errorMessage(failure)}`;
+    const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
     return { kind: 'failed', reason: text, retryAfterMs: getSweepDelayMs(expired) };
   }
 }
@@ -60,5 +60,3 @@ function classifyFailure(error: unknown, signal: AbortSignal): FailureCause {
   if (signal.aborted) return signal.reason instanceof StoppedError ? 'stopped' : 'timeout';
   return isTransient(error) ? 'unavailable' : 'error';
 }
-
-const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');

@@ -84,7 +84,7 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
 }
 
 /** How long an expired lease may be unnoticed: several scans of a sweep, and clocks that differ. */
-export const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
+const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** Checks that an attempt in progress is not forgotten. */
 export function checkLease({ boq_list_id, status, lease_expires_at }: KeyRecord, now: number): Violation[] {

@@ -20,20 +20,25 @@ const MIN_ESTIMATE_MS = 1_000;
  * @returns ms, from one second to five minutes; before any progress to ten seconds
  */
 export function estimateRemainingMs(record: KeyRecord, now: number): number {
-  const { since, expectedAt } = predict(record);
+  const { since, expectedAt, maxMs } = predict(record);
   const remaining = expectedAt > now ? expectedAt - now : Math.min(now - since, record.lease_expires_at - now);
-  const maximum = hasProgress(record) ? MAX_ESTIMATE_MS : MAX_FIRST_ESTIMATE_MS;
-  return Math.min(Math.max(remaining, MIN_ESTIMATE_MS), maximum);
+  return Math.min(Math.max(remaining, MIN_ESTIMATE_MS), maxMs);
 }
 
-const hasProgress = ({ progress }: KeyRecord): boolean => progress !== null && progress.entries_written > 0;
+interface Prediction {
+  since: number;
+  expectedAt: number;
+  maxMs: number;
+}
 
-function predict({ progress, products_count, claimed_at }: KeyRecord): { since: number; expectedAt: number } {
+function predict({ progress, products_count, claimed_at }: KeyRecord): Prediction {
   if (progress === null || progress.entries_written === 0) {
     const rounds = Math.ceil((2 * products_count) / ENTRIES_PER_ROUND);
-    return { since: claimed_at, expectedAt: claimed_at + SLOW_START_MS + rounds * SLOW_ROUND_MS };
+    const expectedAt = claimed_at + SLOW_START_MS + rounds * SLOW_ROUND_MS;
+    return { since: claimed_at, expectedAt, maxMs: MAX_FIRST_ESTIMATE_MS };
   }
   const { entries_written, entries_total, started_at, measured_at } = progress;
   const msPerEntry = (measured_at - started_at) / entries_written;
-  return { since: measured_at, expectedAt: measured_at + (entries_total - entries_written) * msPerEntry };
+  const expectedAt = measured_at + (entries_total - entries_written) * msPerEntry;
+  return { since: measured_at, expectedAt, maxMs: MAX_ESTIMATE_MS };
 }

@@ -3,7 +3,6 @@ import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { applyEvent } from './apply-event';
 import type { OperatorDecision } from './key-state-machine';
-
 import { ResolutionError } from './resolution-error';
 import { toResolutionError } from './resume';
 

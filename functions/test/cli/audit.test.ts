@@ -2,7 +2,7 @@ import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firesto
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { RULES } from '../../src/price-lists/invariants';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import type { AddPriceListsBody } from '../support/price-lists';
+import { submitAndFail, type AddPriceListsBody } from '../support/price-lists';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
@@ -65,18 +65,7 @@ async function submit(key: string): Promise<AddPriceListsBody> {
   return json as AddPriceListsBody;
 }
 
-/** Submits a price list whose second commit of entries fails for good. */
-async function submitAndFail(key: string): Promise<void> {
-  const fault = service.firestore.faults.inject({
-    rpc: 'Commit',
-    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
-    nth: 2,
-    times: Number.MAX_SAFE_INTEGER,
-    action: { kind: 'error', code: 'PERMISSION_DENIED' },
-  });
-  expect((await service.call('addPriceLists', { json: createBody(key) })).status).toBe(500);
-  fault.remove();
-}
+const failAttempt = (key: string): Promise<void> => submitAndFail(service, createBody(key));
 
 /** A database with keys in every state, all as it should be. */
 interface Seed {
@@ -91,8 +80,8 @@ interface Seed {
 async function seed(): Promise<Seed> {
   await submit('completed');
   await submit('other');
-  await submitAndFail('failed');
-  await submitAndFail('released');
+  await failAttempt('failed');
+  await failAttempt('released');
   const released = await findAttempt('released');
   expect((await runCommand('release', 'released', '--reason', 'test', '--yes')).code).toBe(0);
   await submit('released');
@@ -399,19 +388,21 @@ test('by counts it reads ten documents for each key, and more for a sample, and 
 test('beside creations, failures and sweeps it reports nothing', async () => {
   const over = new AbortController();
   const work = async (name: string) => {
-    for (let i = 0; i < 15; i += 1) await submit(`${name}-${i}`);
+    // Some of them meet the faults of the others, and fail.
+    for (let i = 0; i < 15; i += 1) await service.call('addPriceLists', { json: createBody(`${name}-${i}`) });
   };
   const fail = async () => {
     for (let i = 0; i < 5; i += 1) {
-      await submitAndFail(`failed-${i}`).catch(() => undefined);
-      await runCommand('resume', `failed-${i}`, '--yes');
+      await failAttempt(`failed-${i}`);
+      expect((await runCommand('resume', `failed-${i}`, '--yes')).code).toBe(0);
     }
   };
-  const working = Promise.allSettled([work('a'), work('b'), work('c'), fail()]).then(() => over.abort());
+  const working = Promise.all([work('a'), work('b'), work('c'), fail()]).finally(() => over.abort());
   const found: AuditLine[] = [];
   let audits = 0;
   for (; !over.signal.aborted; audits += 1) found.push(...(await audit('--full')).lines);
   await working;
+  expect((await service.db.collection('price_list_idempotency').get()).size).toBe(3 * 15 + 5);
   expect(found.filter(({ event }) => event === 'audit_violation')).toEqual([]);
   expect(found).toHaveLength(audits);
 });

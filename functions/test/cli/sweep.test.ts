@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
+import { submitAndFail } from '../support/price-lists';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
@@ -36,16 +37,8 @@ const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { bo
 const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
 /** Submits a price list whose second commit of entries fails for good; then the record is made what a test needs. */
-async function submitAndFail(key: string, update: Record<string, unknown>): Promise<void> {
-  const fault = service.firestore.faults.inject({
-    rpc: 'Commit',
-    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
-    nth: 2,
-    times: Number.MAX_SAFE_INTEGER,
-    action: { kind: 'error', code: 'PERMISSION_DENIED' },
-  });
-  expect((await service.call('addPriceLists', { json: createBody(key) })).status).toBe(500);
-  fault.remove();
+async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
+  await submitAndFail(service, createBody(key));
   if (Object.keys(update).length > 0) await getKey(key).update(update);
 }
 
@@ -76,12 +69,12 @@ async function expectReplayed(key: string): Promise<void> {
 
 test('resumes what crashed or was stopped, and leaves the rest to an operator with the reason', async () => {
   const live = { ...CRASHED, lease_expires_at: Date.now() + 600_000 };
-  await submitAndFail('crashed', CRASHED);
-  await submitAndFail('stopped', STOPPED);
-  await submitAndFail('rejected', {});
-  await submitAndFail('exhausted', { ...STOPPED, automatic_resumes: 3 });
-  await submitAndFail('incomplete', STOPPED);
-  await submitAndFail('in progress', live);
+  await failAttempt('crashed', CRASHED);
+  await failAttempt('stopped', STOPPED);
+  await failAttempt('rejected', {});
+  await failAttempt('exhausted', { ...STOPPED, automatic_resumes: 3 });
+  await failAttempt('incomplete', STOPPED);
+  await failAttempt('in progress', live);
   const [chunk] = (
     await service.db
       .collection(`price_list_requests/${String((await getKey('incomplete').get()).get('document_id'))}/payload`)
@@ -128,7 +121,7 @@ test('resumes what crashed or was stopped, and leaves the rest to an operator wi
 
 test('two sweeps at the same time resume each attempt once', async () => {
   const keys = ['a', 'b', 'c', 'd'];
-  for (const key of keys) await submitAndFail(key, CRASHED);
+  for (const key of keys) await failAttempt(key, CRASHED);
   const both = await Promise.all([command.start('sweep', '--json').output, command.start('sweep', '--json').output]);
   both.forEach(parseLines);
   for (const key of keys) {
@@ -142,7 +135,7 @@ test('two sweeps at the same time resume each attempt once', async () => {
 });
 
 test('with --watch it resumes an attempt as soon as its lease expires, and ends at a signal', async () => {
-  await submitAndFail('crashed', { ...CRASHED, lease_expires_at: Date.now() + 3_000 });
+  await failAttempt('crashed', { ...CRASHED, lease_expires_at: Date.now() + 3_000 });
   const watching = command.start('sweep', '--watch', '1h', '--json');
   while ((await getKey('crashed').get()).get('status') !== 'completed') await delay(200);
   await expectReplayed('crashed');
@@ -153,9 +146,9 @@ test('with --watch it resumes an attempt as soon as its lease expires, and ends 
 
 test('with --watch one look resumes every key that is due, behind keys that are left to an operator too', async () => {
   const rejected = ['a', 'b', 'c', 'd'];
-  for (const key of rejected) await submitAndFail(key, {});
+  for (const key of rejected) await failAttempt(key, {});
   const due = ['e', 'f', 'g', 'h', 'i', 'j'];
-  for (const key of due) await submitAndFail(key, STOPPED);
+  for (const key of due) await failAttempt(key, STOPPED);
   const watching = command.start('sweep', '--watch', '1h', '--json');
   const completed = service.db.collection('price_list_idempotency').where('status', '==', 'completed');
   for (let waited = 0; waited < 30_000 && (await completed.get()).size < due.length; waited += 200) await delay(200);
@@ -166,7 +159,7 @@ test('with --watch one look resumes every key that is due, behind keys that are 
 });
 
 test('a sweep that is stopped in the middle gives its attempt back, and the next one completes it', async () => {
-  await submitAndFail('crashed', CRASHED);
+  await failAttempt('crashed', CRASHED);
   const hung = service.firestore.faults.inject({
     rpc: 'Commit',
     match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
@@ -184,15 +177,15 @@ test('a sweep that is stopped in the middle gives its attempt back, and the next
 });
 
 test('names a key record that it cannot read, with --watch once, and resumes the others', async () => {
-  await submitAndFail('newer', { ...STOPPED, schema_version: 2 });
-  await submitAndFail('first', CRASHED);
+  await failAttempt('newer', { ...STOPPED, schema_version: 2 });
+  await failAttempt('first', CRASHED);
   const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read: it is left out.\n`;
   expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
   await expectReplayed('first');
   const watching = command.start('sweep', '--watch', '1s');
   for (const key of ['second', 'third']) {
     // Found by a look of its own.
-    await submitAndFail(key, CRASHED);
+    await failAttempt(key, CRASHED);
     while ((await getKey(key).get()).get('status') !== 'completed') await delay(200);
   }
   watching.process.kill('SIGTERM');
@@ -200,7 +193,7 @@ test('names a key record that it cannot read, with --watch once, and resumes the
 });
 
 test('a single sweep counts what is left to operators, and prints each key with --left', async () => {
-  for (const key of ['a', 'b']) await submitAndFail(key, {});
+  for (const key of ['a', 'b']) await failAttempt(key, {});
   const { code, out, err } = await runCommand('sweep');
   expect([code, out]).toEqual([
     0,
@@ -238,8 +231,8 @@ test('--watch says that it watches, and how to stop', async () => {
 });
 
 test('a sweep whose output is closed gives its attempts back, as with Ctrl-C', async () => {
-  for (const key of ['a', 'b']) await submitAndFail(key, CRASHED);
-  await submitAndFail('left', { status: 'released' });
+  for (const key of ['a', 'b']) await failAttempt(key, CRASHED);
+  await failAttempt('left', { status: 'released' });
   const entries = service.firestore.faults.inject({
     rpc: 'Commit',
     match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),

@@ -2,6 +2,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { sweepPriceLists } from '../../src';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
+import { submitAndFail } from '../support/price-lists';
 import { startTestService, type TestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
@@ -30,16 +31,8 @@ const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { bo
 const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
 /** Submits a price list whose second commit of entries fails for good; then the record is made what a test needs. */
-async function submitAndFail(key: string, update: Record<string, unknown>): Promise<void> {
-  const fault = service.firestore.faults.inject({
-    rpc: 'Commit',
-    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
-    nth: 2,
-    times: Number.MAX_SAFE_INTEGER,
-    action: { kind: 'error', code: 'PERMISSION_DENIED' },
-  });
-  expect((await service.call('addPriceLists', { json: createBody(key) })).status).toBe(500);
-  fault.remove();
+async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
+  await submitAndFail(service, createBody(key));
   await getKey(key).update({ update_of_test: true, ...update });
   service.log.length = 0;
 }
@@ -57,7 +50,7 @@ async function expectReplayed(key: string): Promise<void> {
 
 test('resumes every attempt that is due, and logs each under its record, and then its end', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
-  for (const key of keys) await submitAndFail(key, CRASHED);
+  for (const key of keys) await failAttempt(key, CRASHED);
   await deliver();
   expect(getEvents()).toEqual([...keys.map(() => ['INFO', 'price_list_resumed']), ['INFO', 'sweep_ended']]);
   expect(service.log.at(-1)).toMatchObject({ resumed: 6, deferred: 0, left: 0, interrupted: false });
@@ -72,7 +65,7 @@ test('resumes every attempt that is due, and logs each under its record, and the
 });
 
 test('ends after one query when nothing is due', async () => {
-  await submitAndFail('completed', CRASHED);
+  await failAttempt('completed', CRASHED);
   await deliver();
   const calls = service.recordCalls();
   await deliver();
@@ -81,7 +74,7 @@ test('ends after one query when nothing is due', async () => {
 
 test('deliveries that overlap, or repeat one another, resume each attempt once', async () => {
   const keys = ['a', 'b', 'c', 'd'];
-  for (const key of keys) await submitAndFail(key, CRASHED);
+  for (const key of keys) await failAttempt(key, CRASHED);
   await Promise.all([deliver(), deliver(), deliver()]);
   await deliver();
   for (const key of keys) {
@@ -95,7 +88,7 @@ test('deliveries that overlap, or repeat one another, resume each attempt once',
 });
 
 test('names what it leaves to an operator once, counts it each time, and reads no more of it than its record', async () => {
-  await submitAndFail('rejected', {});
+  await failAttempt('rejected', {});
   await deliver();
   expect(getEvents()).toEqual([
     ['ERROR', 'price_list_left'],
@@ -111,7 +104,7 @@ test('names what it leaves to an operator once, counts it each time, and reads n
 });
 
 test('an attempt that fails again is tried again by the next delivery', async () => {
-  await submitAndFail('crashed', CRASHED);
+  await failAttempt('crashed', CRASHED);
   const fault = service.firestore.faults.inject({
     rpc: 'Commit',
     match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),

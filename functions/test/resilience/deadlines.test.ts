@@ -40,6 +40,7 @@ const createRequestDatabase = (client: Firestore, timeouts: CallTimeouts) =>
   createDatabase(client, createRequestContext(new AbortController().signal), timeouts);
 
 const database = () => createRequestDatabase(db, deadlines);
+const patientDatabase = () => createRequestDatabase(patientDb, CALL_TIMEOUTS_MS);
 
 interface Tried {
   rpc: Rpc;
@@ -47,18 +48,22 @@ interface Tried {
   deadlineMs: number;
 }
 
-const commits: Record<string, Tried> = {
+const createCommits = (getDatabase: typeof database, deadlineMs: number): Record<string, Tried> => ({
   commit: {
     rpc: 'Commit',
-    call: () => database().commit((writes) => writes.set(db.doc('a/b'), { c: 1 })),
-    deadlineMs: deadlines.commit,
+    call: () => getDatabase().commit((writes) => writes.set(db.doc('a/b'), { c: 1 })),
+    deadlineMs,
   },
   'commit of entries': {
     rpc: 'Commit',
-    call: () => database().commitPriceEntries({ collection: 'a', field: 'c', ids: ['b'], prices: Float64Array.of(1) }),
-    deadlineMs: deadlines.commit,
+    call: () =>
+      getDatabase().commitPriceEntries({ collection: 'a', field: 'c', ids: ['b'], prices: Float64Array.of(1) }),
+    deadlineMs,
   },
-};
+});
+
+const commits = createCommits(database, deadlines.commit);
+const patientCommits = createCommits(patientDatabase, CALL_TIMEOUTS_MS.commit);
 const calls: Record<string, Tried> = {
   read: { rpc: 'BatchGetDocuments', call: () => database().getAll(db.doc('a/b')), deadlineMs: deadlines.read },
   ...commits,
@@ -97,25 +102,16 @@ test.each(Object.entries(commits))('a silent %s is not sent again', async (_, { 
   expect(embedded.counts().Commit - before).toBe(1);
 });
 
-const patientCommits: Record<string, () => Promise<unknown>> = {
-  commit: () => patientDatabase().commit((writes) => writes.set(patientDb.doc('a/b'), { c: 1 })),
-  'commit of entries': () =>
-    patientDatabase().commitPriceEntries({ collection: 'a', field: 'c', ids: ['b'], prices: Float64Array.of(1) }),
-};
-
-const patientDatabase = () => createRequestDatabase(patientDb, CALL_TIMEOUTS_MS);
-
 const codes = ['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED'] as const;
 
-test.each(Object.entries(patientCommits).flatMap(([name, call]) => codes.map((code) => [name, code, call] as const)))(
-  'a %s that fails with %s is sent once',
-  async (_, code, call) => {
-    const ended: EndedCall[] = [];
-    const stop = embedded.observe((call) => ended.push(call));
-    embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'error', code } });
-    await expect(call()).rejects.toThrow(code);
-    embedded.faults.clear();
-    stop();
-    expect(ended.map(({ rpc, outcome }) => [rpc, outcome])).toEqual([['Commit', code]]);
-  },
-);
+test.each(
+  Object.entries(patientCommits).flatMap(([name, { call }]) => codes.map((code) => [name, code, call] as const)),
+)('a %s that fails with %s is sent once', async (_, code, call) => {
+  const ended: EndedCall[] = [];
+  const stop = embedded.observe((call) => ended.push(call));
+  embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'error', code } });
+  await expect(call()).rejects.toThrow(code);
+  embedded.faults.clear();
+  stop();
+  expect(ended.map(({ rpc, outcome }) => [rpc, outcome])).toEqual([['Commit', code]]);
+});

@@ -2,7 +2,7 @@ import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
+import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
 import { release } from '../../src/price-lists/release';
 import { requireKeyRecord, resume } from '../../src/price-lists/resume';
 import { sweep } from '../../src/price-lists/sweep';
@@ -10,7 +10,7 @@ import { sweep } from '../../src/price-lists/sweep';
 const quiet = { onResult: () => undefined, onUnreadable: () => undefined, onScanFailed: () => undefined };
 
 const SWEEP_OPTIONS = {
-  maxResumes: 3,
+  maxResumes: MAX_AUTOMATIC_RESUMES,
   dryRun: false,
   concurrency: 1,
   mode: 'until_idle',
@@ -18,7 +18,7 @@ const SWEEP_OPTIONS = {
 } as const;
 
 /** A run of an operator's, at a time `afterMs` from now. */
-export function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: RequestContext } {
+function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: RequestContext } {
   const { signal } = new AbortController();
   let tokens = 0;
   const clock: Clock = { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) };

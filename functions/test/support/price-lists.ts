@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { DocumentData, Firestore } from 'firebase-admin/firestore';
 import { readAllDocuments } from './firestore';
+import type { TestService } from './service';
 
 /** Response of add price lists on success, as far as tests read it. */
 export interface AddPriceListsBody {
@@ -48,4 +49,21 @@ export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string
   const { docs } = await db.collection('price_list_idempotency').get();
   expect(docs).toHaveLength(1);
   return { path: docs[0]?.ref.path ?? '', data: docs[0]?.data() ?? {} };
+}
+
+/**
+ * Submits a price list whose second commit of entries fails for good, so that its key requires an operator.
+ *
+ * @param body of more products than one commit of entries takes
+ */
+export async function submitAndFail({ firestore, call }: TestService, body: unknown): Promise<void> {
+  const fault = firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    nth: 2,
+    times: Number.MAX_SAFE_INTEGER,
+    action: { kind: 'error', code: 'PERMISSION_DENIED' },
+  });
+  expect((await call('addPriceLists', { json: body })).status).toBe(500);
+  fault.remove();
 }

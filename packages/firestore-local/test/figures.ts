@@ -31,12 +31,12 @@ interface Process {
 
 async function boot(): Promise<Process> {
   const start = performance.now();
-  const env = { ...process.env, FIRESTORE_PORT: '0', DATA_DIR: folder };
-  const child = spawn(process.execPath, ['--import', 'tsx', 'packages/firestore-local/test/process.ts'], { env });
+  const command = ['--import', 'tsx', 'packages/firestore-local/src/command.ts'];
+  const child = spawn(process.execPath, [...command, '--port', '0', '--data', folder]);
   const address = await new Promise<string>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => reject(new Error(chunk.toString())));
     child.stdout.on('data', (chunk: Buffer) => {
-      const ready = /^Ready at (\S+):/m.exec(chunk.toString());
+      const ready = /^Ready: FIRESTORE_EMULATOR_HOST=(\S+)$/m.exec(chunk.toString());
       if (ready?.[1]) resolve(ready[1]);
     });
   });

@@ -12,18 +12,18 @@ let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'firestore-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const MAIN = 'packages/firestore-local/test/process.ts';
+const COMMAND = 'packages/firestore-local/src/command.ts';
 
-/** Starts the stand-alone server. Returns its address when it is ready, or its output if it stops instead. */
+/** Starts the command `firestore-local`. Returns its address when it is ready, or its output if it stops instead. */
 async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
   // Nothing is inherited: neither colours of a terminal nor options of Node.
-  const env = { FIRESTORE_PORT: String(port), DATA_DIR: folder };
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = ['--import', 'tsx', COMMAND, '--port', String(port), '--data', folder];
+  const child = spawn(process.execPath, args, { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const address = await new Promise<string>((resolve) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
-      const ready = /^Ready at (\S+):/m.exec(output);
+      const ready = /^Ready: FIRESTORE_EMULATOR_HOST=(\S+)$/m.exec(output);
       if (ready?.[1]) resolve(ready[1]);
     };
     child.stdout.on('data', read);
@@ -196,7 +196,7 @@ describe('the data folder', () => {
 describe('the stand-alone server', () => {
   it('prints its address last, and exits with 0 on SIGTERM', async () => {
     const { child, address, output } = await spawnServer();
-    expect(output.trim().split('\n').at(-1)).toBe(`Ready at ${address}: FIRESTORE_EMULATOR_HOST=${address}`);
+    expect(output.trim().split('\n').at(-1)).toBe(`Ready: FIRESTORE_EMULATOR_HOST=${address}`);
     const db = connect(address);
     await db.doc('a/1').set({ n: 1 });
     child.kill('SIGTERM');

@@ -157,13 +157,20 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
     throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
   }
   authenticate(exchange);
-  // The handler of a GET takes no body.
-  const { body: expected } = endpoint;
-  const read = (requestBody: RequestBody<Body>) => () => readBody(request, requestBody, context.signal);
-  const body = expected ? await measurePhase(context.counters, 'body', read(expected)) : (undefined as Body);
+  const body = await readEndpointBody(endpoint, request, context);
   const result = await endpoint.handler(context, body, requestId);
   exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
   return result;
+}
+
+async function readEndpointBody<Body>(
+  { body }: Endpoint<Body>,
+  request: RequestWithRawBody,
+  { signal, counters }: RequestContext,
+): Promise<Body> {
+  // The handler of a GET takes no body.
+  if (body === undefined) return undefined as Body;
+  return measurePhase(counters, 'body', () => readBody(request, body, signal));
 }
 
 /** An origin is sent by the client and may have any length. */
