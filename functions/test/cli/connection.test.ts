@@ -32,10 +32,12 @@ test('a local database that is not started is one sentence with the command that
   await expect(assertListening(NOWHERE, false)).rejects.toThrow(`Nothing listens at ${NOWHERE}. Run: npm start`);
 });
 
-test('nothing at the address of FIRESTORE_EMULATOR_HOST: one sentence within 3 s', async () => {
-  const startedAt = performance.now();
+test('nothing at the address of FIRESTORE_EMULATOR_HOST: one sentence within 2 s of a start', async () => {
+  const help = command.start('--help').output.then(() => performance.now());
   const { code, out, err } = await command.startIn({ FIRESTORE_EMULATOR_HOST: NOWHERE }, 'list').output;
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  const endedAt = performance.now();
+  // A program takes most of a second to start, more on a busy machine. What counts is what comes on top.
+  expect(endedAt - (await help)).toBeLessThan(2_000);
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain(`Nothing listens at ${NOWHERE}, the address in FIRESTORE_EMULATOR_HOST.`);
   expect(err).not.toMatch(RAW);
