@@ -8,8 +8,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runPriceLists } from '../../cli/main';
 import { startProgram } from '../../../test/support/programs';
-import { getBundleVariables, bundleProgram, replaceOptions } from '../resilience/bundle';
-import { TEST_BATCH } from '../resilience/calls';
+import { getBundleVariables, bundleProgram, type SourceReplacement } from '../resilience/bundle';
 
 /** The command, in this process or in one of its own as an operator runs it. */
 
@@ -44,11 +43,11 @@ export async function runCommand(...args: string[]): Promise<CommandOutput> {
   return { code, out, err };
 }
 
-/** Bundles the command, so that it starts fast, with batches of {@link TEST_BATCH}. */
-export async function buildCommand(): Promise<CommandProgram> {
+/** Bundles the command, so that it starts fast. @param replaced undefined: the command as operators have it */
+export async function buildCommand(replaced?: SourceReplacement): Promise<CommandProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   const program = join(folder, 'price-lists.cjs');
-  await bundleProgram('functions/cli/price-lists.ts', program, replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
+  await bundleProgram('functions/cli/price-lists.ts', program, replaced);
   const env = { ...getBundleVariables(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
   const startIn = (changed: Readonly<NodeJS.ProcessEnv>, ...args: string[]): RunningCommand => {
     const child = startProgram(process.execPath, [program, ...args], { env: { ...env, ...changed } });

@@ -1,4 +1,5 @@
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { readListEntries, type AddPriceListsBody } from '../support/price-lists';
 import { startTestService, type TestService } from '../support/service';
@@ -26,7 +27,7 @@ let command: CommandProgram;
 beforeAll(async () => {
   service = await startTestService();
   useTestBatches();
-  command = await buildCommand();
+  command = await buildCommand(replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
 });
 beforeEach(async () => {
   service.reset();

@@ -1,6 +1,7 @@
 import { on } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { submitAndFail } from '../support/price-lists';
@@ -18,7 +19,7 @@ let command: CommandProgram;
 beforeAll(async () => {
   service = await startTestService();
   useTestBatches();
-  command = await buildCommand();
+  command = await buildCommand(replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
 });
 beforeEach(async () => {
   service.reset();
