@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * `npm run check`: types, lint, format, layers and the API description, beside each other. Most keep what they found in
+ * `npm run check`: the build first, then types, lint, format, layers and the API description, beside each other. Most keep what they found in
  * node_modules/.cache and look again at what has changed. ESLint looks at the files that changed, so a type that changes may
  * only break a rule in another file: CI, which has no cache, finds that.
  */
@@ -41,7 +41,9 @@ const checks = [
   ],
 ];
 
-const waiting = [...checks];
+// Source that does not build has one message; each of the others would say the same in its own words.
+await check(['build', ['scripts/build.mjs']]);
+const waiting = process.exitCode === 1 ? [] : [...checks];
 await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
 
 async function work() {
