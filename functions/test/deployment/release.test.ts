@@ -1,0 +1,70 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { runProgram } from '../../../test/support/programs';
+import { DEPLOY_PACKAGE } from './deployed';
+
+/** What a release attests: a build that anyone can repeat to the byte, and the list of what is in it. */
+
+const BUILD_INPUTS = [
+  '.nvmrc',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'functions/package.json',
+  'functions/src',
+  'scripts',
+];
+
+const TOMORROW = resolve('functions/test/deployment/tomorrow.mjs');
+
+/** Inside the repository, so that a build finds the packages that it bundles. */
+mkdirSync('functions/.dev', { recursive: true });
+const parent = mkdtempSync(resolve('functions/.dev/builds-'));
+afterAll(() => rmSync(parent, { recursive: true }));
+
+/** Builds the deploy package in a folder of its own. @param options of Node */
+async function buildIn(name: string, ...options: string[]): Promise<Map<string, string>> {
+  const folder = join(parent, name);
+  for (const input of BUILD_INPUTS) cpSync(input, join(folder, input), { recursive: true });
+  await runProgram(process.execPath, [...options, 'scripts/build.mjs'], { cwd: folder });
+  const built = join(folder, DEPLOY_PACKAGE);
+  return new Map(readdirSync(built).map((file) => [file, readFileSync(join(built, file), 'utf8')]));
+}
+
+test('two builds, in two folders and on two days, are the same to the byte, and name no folder', async () => {
+  const first = await buildIn('here');
+  const second = await buildIn('elsewhere', `--import=${pathToFileURL(TOMORROW).href}`);
+  expect(first.size).toBeGreaterThan(10);
+  expect([...second.keys()]).toEqual([...first.keys()]);
+  const differing = [...first].filter(([file, text]) => second.get(file) !== text).map(([file]) => file);
+  expect(differing).toEqual([]);
+  const naming = [...first].filter(([, text]) => text.includes(process.cwd())).map(([file]) => file);
+  expect(naming).toEqual([]);
+});
+
+test('the bill of materials that npm makes has the packages of the lock file, no more and no fewer', async () => {
+  const { stdout } = await runProgram('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
+    cwd: DEPLOY_PACKAGE,
+  });
+  const { bomFormat, components } = JSON.parse(stdout) as { bomFormat: string; components: Component[] };
+  expect(bomFormat).toBe('CycloneDX');
+  const lock = JSON.parse(readFileSync(join(DEPLOY_PACKAGE, 'package-lock.json'), 'utf8')) as LockFile;
+  const locked = Object.entries(lock.packages)
+    .filter(([path]) => path !== '')
+    .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`);
+  const listed = components.map(({ name, version }) => `${name}@${version}`);
+  expect(listed.sort()).toEqual([...new Set(locked)].sort());
+  // All can be recognised by their content.
+  expect(components.filter(({ hashes = [] }) => hashes.length === 0)).toEqual([]);
+});
+
+interface Component {
+  name: string;
+  version: string;
+  hashes?: unknown[];
+}
+
+interface LockFile {
+  packages: Record<string, { version: string }>;
+}
