@@ -12,7 +12,7 @@ const project = (displayName, folder) => ({
   testEnvironment: '<rootDir>/test/support/environment.cjs',
   // A test file runs in a context of its own, where looking up a global is slow: hashing spent half of a suite's time on it.
   sandboxInjectedGlobals: ['Math'],
-  setupFiles: ['<rootDir>/test/support/setup.cjs'],
+  setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.jest.json' }] },
 });
 

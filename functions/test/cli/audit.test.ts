@@ -1,9 +1,10 @@
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
+import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { RULES } from '../../src/price-lists/invariants';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { submitAndFail, type AddPriceListsBody } from '../support/price-lists';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { runCommand } from './command';
@@ -12,18 +13,14 @@ import { runCommand } from './command';
 
 jest.setTimeout(120_000);
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-  useTestBatches();
-});
+const service = useTestService({ addPriceLists });
+beforeAll(useTestBatches);
 beforeEach(async () => {
   service.reset();
   await writeRecords(service.db, 'markets', {
     'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
   });
 });
-afterAll(() => service.close());
 
 const PRODUCTS = TEST_BATCH + 1;
 

@@ -2,23 +2,21 @@ import { createRequestContext } from '../../src/lib/request-context';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { assertListening, assertReadable } from '../../cli/connection';
 import { resolveTarget, type Target } from '../../cli/target';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { buildCommand, runCommand, type CommandProgram } from './command';
 
 /** What an operator is told who cannot reach the database, and how soon. */
 
 jest.setTimeout(120_000);
 
-let service: TestService;
+const service = useTestService({});
 let command: CommandProgram;
 beforeAll(async () => {
-  service = await startTestService();
   command = await buildCommand();
 });
 beforeEach(() => service.reset());
 afterAll(async () => {
   await command.remove();
-  await service.close();
 });
 
 /** Nothing ever listens at port 1. */

@@ -1,8 +1,9 @@
+import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { readListEntries, type AddPriceListsBody } from '../support/price-lists';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { buildCommand, runCommand as run, type CommandProgram } from './command';
@@ -22,10 +23,9 @@ const containing = (text: string) => expect.stringContaining(text) as string;
 const anyString = expect.any(String) as string;
 const anyNumber = expect.any(Number) as number;
 
-let service: TestService;
+const service = useTestService({ addPriceLists });
 let command: CommandProgram;
 beforeAll(async () => {
-  service = await startTestService();
   useTestBatches();
   command = await buildCommand(replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
 });
@@ -37,7 +37,6 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   await command.remove();
-  await service.close();
 });
 
 const submit = (json: object = BODY) => service.call('addPriceLists', { json });

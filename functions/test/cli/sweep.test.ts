@@ -1,11 +1,12 @@
 import { on } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { submitAndFail } from '../support/price-lists';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { buildCommand, runCommand, type CommandOutput, type CommandProgram, type RunningCommand } from './command';
@@ -14,10 +15,9 @@ import { buildCommand, runCommand, type CommandOutput, type CommandProgram, type
 
 jest.setTimeout(120_000);
 
-let service: TestService;
+const service = useTestService({ addPriceLists });
 let command: CommandProgram;
 beforeAll(async () => {
-  service = await startTestService();
   useTestBatches();
   command = await buildCommand(replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
 });
@@ -29,7 +29,6 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   await command.remove();
-  await service.close();
 });
 
 /** Three batches a list, the last of which is not full. */

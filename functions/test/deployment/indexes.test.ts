@@ -1,4 +1,5 @@
 import type { DocumentData, DocumentReference } from 'firebase-admin/firestore';
+import * as functions from '../../src';
 import {
   findKeyRecords,
   readPayloadChunks,
@@ -15,7 +16,7 @@ import { Indexes } from '../../../packages/firestore-local/src';
 import type { Filter, IndexDefinitions, MapValue, Requests, Value } from '../../../packages/firestore-local/src';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /**
@@ -29,24 +30,18 @@ const declared = readDeclaredIndexes();
 /** What the running Firestore goes by; a test takes one out. */
 const inForce: { indexes: Composite[] } = { indexes: [] };
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({
-    ...declared,
-    ...inForce,
-    get indexes() {
-      return inForce.indexes;
-    },
-  });
+const service = useTestService(functions, {
+  ...declared,
+  ...inForce,
+  get indexes() {
+    return inForce.indexes;
+  },
 });
 
 beforeEach(() => {
   service.reset();
   inForce.indexes = [...(declared.indexes ?? [])];
 });
-
-afterAll(() => service.close());
 
 const STATUSES: Partial<Record<OperationName, readonly unknown[]>> = {
   getOrdersByTeam: ['ALL', 'WAITING'],

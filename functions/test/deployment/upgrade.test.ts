@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { addPriceLists } from '../../src/add-price-lists';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { readKeyRecord } from '../../src/lib/repositories/stored-price-lists';
 import { resume } from '../../src/price-lists/resume';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /**
@@ -20,13 +21,9 @@ interface Fixture {
 const FIXTURES = 'functions/test/deployment/fixtures';
 const versions = readdirSync(FIXTURES).filter((file) => /^schema-\d+\.json$/.test(file));
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.close());
+const service = useTestService({ addPriceLists });
 
-const addPriceLists = (boq_list_id: string, products = 3, market_id = 'market-1') =>
+const submit = (boq_list_id: string, products = 3, market_id = 'market-1') =>
   service.call('addPriceLists', { json: createPriceListBody(products, { boq_list_id, market_id }) });
 
 const keyRecordOf = (boq_list_id: string) =>
@@ -53,12 +50,12 @@ describe.each(versions)('records of %s', (file) => {
 
   test('a completed key is replayed, byte for byte, with and without a market', async () => {
     for (const [response, text] of [
-      [await addPriceLists('completed'), fixture.responses.completed],
-      [await addPriceLists('without-market', 2, 'nowhere'), fixture.responses['without-market']],
+      [await submit('completed'), fixture.responses.completed],
+      [await submit('without-market', 2, 'nowhere'), fixture.responses['without-market']],
     ] as const) {
       expect([response.status, response.headers['idempotent-replayed'], response.text]).toEqual([200, 'true', text]);
     }
-    expect((await addPriceLists('completed', 2)).json).toEqual({
+    expect((await submit('completed', 2)).json).toEqual({
       error: 'Idempotency key already used with a different payload',
     });
   });
@@ -69,7 +66,7 @@ describe.each(versions)('records of %s', (file) => {
       ['requires-review', undefined],
       ['processing', '60'],
     ] as const) {
-      const { status, headers } = await addPriceLists(key);
+      const { status, headers } = await submit(key);
       expect([status, headers['retry-after']]).toEqual([409, retryAfter]);
       expect((await keyRecordOf(key).get()).get('status')).toBe('requires_review');
     }
@@ -83,7 +80,7 @@ describe.each(versions)('records of %s', (file) => {
     const decision = { by: 'test', reason: 'upgrade', maxResumes: null };
     const response = await resume(record, decision, db, context);
 
-    expect((await addPriceLists(key)).text).toBe(response);
+    expect((await submit(key)).text).toBe(response);
     const { expected_forward_cost_id, price_list_id } = record.creation;
     const { products } = createPriceListBody(3);
     expect(await entriesOf('price_lists', price_list_id)).toEqual(pricesOf(products, 'price_list_price'));
@@ -96,11 +93,11 @@ describe.each(versions)('records of %s', (file) => {
 
 test('a record of an unknown version returns 500, is logged, and stays unchanged', async () => {
   service.reset();
-  await addPriceLists('completed', 2, 'nowhere');
+  await submit('completed', 2, 'nowhere');
   await keyRecordOf('completed').update({ schema_version: 2, shape: 'unknown' });
   const before = (await keyRecordOf('completed').get()).data();
   service.log.length = 0;
-  const { status, text } = await addPriceLists('completed', 2, 'nowhere');
+  const { status, text } = await submit('completed', 2, 'nowhere');
   expect([status, text]).toEqual([500, '{"error":"Internal error"}']);
   expect(service.log).toMatchObject([
     {

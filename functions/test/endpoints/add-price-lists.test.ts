@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { addPriceLists } from '../../src/add-price-lists';
 import type { EndedCall, Requests } from '../../../packages/firestore-local/src';
 import type { ReceivedResponse } from '../support/received-response';
 import {
@@ -9,28 +10,23 @@ import {
   readAllRecords,
   type AddPriceListsBody,
 } from '../support/price-lists';
-import { testOfEmbedded } from '../support/firestore';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createLargePriceListBody, createPriceListBody, type PriceListBody } from '../support/submissions';
 import { withLabels } from '../support/validation';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService({ addPriceLists });
 beforeEach(async () => {
   service.reset();
   await writeRecords(service.db, 'markets', {
     'market-1': { name: { en: 'Egypt', ar: 'مصر' }, country_iso: 'egy', currency_iso: ' egp' },
   });
 });
-afterAll(() => service.close());
 
-const addPriceLists = (json: unknown) => service.call('addPriceLists', { json });
+const submit = (json: unknown) => service.call('addPriceLists', { json });
 
 async function created(json: unknown): Promise<AddPriceListsBody> {
-  const response = await addPriceLists(json);
+  const response = await submit(json);
   expect([response.status, response.json]).toMatchObject([200, { success: true }]);
   return response.json as AddPriceListsBody;
 }
@@ -306,7 +302,7 @@ describe('a repeated request', () => {
   const body = createPriceListBody(3);
 
   test('returns the first response byte for byte and writes nothing', async () => {
-    const first = await addPriceLists(body);
+    const first = await submit(body);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
     const records = await readAllRecords(service.db);
     const calls = service.recordCalls();
@@ -326,9 +322,9 @@ describe('a repeated request', () => {
   });
 
   test('of a market that did not exist returns the first response, though the market exists by now', async () => {
-    const first = await addPriceLists(createPriceListBody(1, { market_id: 'late' }));
+    const first = await submit(createPriceListBody(1, { market_id: 'late' }));
     await writeRecords(service.db, 'markets', { late: {} });
-    const again = await addPriceLists(createPriceListBody(1, { market_id: 'late' }));
+    const again = await submit(createPriceListBody(1, { market_id: 'late' }));
     expect(again.bytes.equals(first.bytes)).toBe(true);
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
@@ -346,9 +342,9 @@ describe('a repeated request', () => {
     ],
   ];
   test.each(others)('with another %s returns 409 and changes nothing', async (_, other) => {
-    await addPriceLists(body);
+    await submit(body);
     const records = await readAllRecords(service.db);
-    expectConflict(await addPriceLists(other), DIFFERS);
+    expectConflict(await submit(other), DIFFERS);
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
@@ -357,7 +353,7 @@ describe('a repeated request', () => {
     async (_, boq_list_id) => {
       await created(createPriceListBody(1));
       await created(createPriceListBody(2, { boq_list_id }));
-      const again = await addPriceLists(createPriceListBody(2, { boq_list_id }));
+      const again = await submit(createPriceListBody(2, { boq_list_id }));
       expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
       expect(await countRecords(service.db)).toMatchObject({
         price_list_requests: 2,
@@ -375,16 +371,16 @@ describe('a repeated request', () => {
       match: (call) => entryNames(call).length > 0,
       action: { kind: 'call', run: () => held },
     });
-    const first = addPriceLists(body);
+    const first = submit(body);
     await fault.fired;
-    const { status, headers, json } = await addPriceLists(body);
+    const { status, headers, json } = await submit(body);
     expect([status, json]).toEqual([409, UNRESOLVED]);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(10);
-    expectConflict(await addPriceLists(createPriceListBody(2)), DIFFERS);
+    expectConflict(await submit(createPriceListBody(2)), DIFFERS);
     goOn();
     expect((await first).status).toBe(200);
-    expect((await addPriceLists(body)).headers['idempotent-replayed']).toBe('true');
+    expect((await submit(body)).headers['idempotent-replayed']).toBe('true');
     expect(await countRecords(service.db)).toMatchObject({
       price_lists: 1,
       'price_lists/products': 3,
@@ -393,7 +389,7 @@ describe('a repeated request', () => {
   });
 
   test('sent ten times at once creates one price list', async () => {
-    const responses = await Promise.all(Array.from({ length: 10 }, () => addPriceLists(body)));
+    const responses = await Promise.all(Array.from({ length: 10 }, () => submit(body)));
     const fresh = responses.filter(
       ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,
     );
@@ -436,7 +432,7 @@ describe('a request that fails', () => {
       nth: 2,
       action: { kind: 'error', code: 'PERMISSION_DENIED', message: 'no write on projects/secret' },
     });
-    return addPriceLists(body);
+    return submit(body);
   }
 
   test('returns 500 without internals, marks its lists failed and its key as requiring review', async () => {
@@ -460,7 +456,7 @@ describe('a request that fails', () => {
   test('for a transient cause is followed by 409 with Retry-After until its automatic resumes are used up', async () => {
     await failed();
     const { path } = await readSingleKeyRecord(service.db);
-    const getRetryAfter = async () => (await addPriceLists(body)).headers['retry-after'];
+    const getRetryAfter = async () => (await submit(body)).headers['retry-after'];
     expect(await getRetryAfter()).toBeUndefined();
     for (const [automatic_resumes, retryAfter] of [
       [0, SWEPT_AFTER],
@@ -469,7 +465,7 @@ describe('a request that fails', () => {
     ] as const) {
       await service.db.doc(path).update({ failure_cause: 'stopped', automatic_resumes });
       expect(await getRetryAfter()).toBe(retryAfter);
-      expectConflict(await addPriceLists(createPriceListBody(2)), DIFFERS);
+      expectConflict(await submit(createPriceListBody(2)), DIFFERS);
     }
   });
 
@@ -480,7 +476,7 @@ describe('a request that fails', () => {
       times: Infinity,
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
-    const response = await addPriceLists(createLargePriceListBody(9_500));
+    const response = await submit(createLargePriceListBody(9_500));
     expect([response.status, response.headers['retry-after']]).toEqual([500, undefined]);
     const { data } = await readSingleKeyRecord(service.db);
     expect(data).toMatchObject({
@@ -492,8 +488,8 @@ describe('a request that fails', () => {
   test('keeps its key: the next request returns 409 without Retry-After and changes nothing', async () => {
     await failed();
     const records = await readAllRecords(service.db);
-    expectConflict(await addPriceLists(body), UNRESOLVED);
-    expectConflict(await addPriceLists(createPriceListBody(1)), DIFFERS);
+    expectConflict(await submit(body), UNRESOLVED);
+    expectConflict(await submit(createPriceListBody(1)), DIFFERS);
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
@@ -504,15 +500,15 @@ describe('a request that fails', () => {
       times: Infinity,
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
-    const first = await addPriceLists(body);
+    const first = await submit(body);
     expect([first.status, first.headers['retry-after']]).toEqual([500, SWEPT_AFTER]);
     service.firestore.faults.clear();
     const { path, data } = await readSingleKeyRecord(service.db);
     expect(data['status']).toBe('processing');
-    expect((await addPriceLists(body)).headers['retry-after']).toBeDefined();
+    expect((await submit(body)).headers['retry-after']).toBeDefined();
 
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectResumedLater(await addPriceLists(body));
+    expectResumedLater(await submit(body));
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
     const { docs } = await service.db.collection('price_lists').get();
     expect(docs.map((parent) => parent.get('status') as string)).toEqual(['failed']);
@@ -525,11 +521,11 @@ describe('a request that fails', () => {
       times: Infinity,
       action: { kind: 'error', code: 'PERMISSION_DENIED' },
     });
-    await addPriceLists(body);
+    await submit(body);
     service.firestore.faults.clear();
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectConflict(await addPriceLists(createPriceListBody(1)), DIFFERS);
+    expectConflict(await submit(createPriceListBody(1)), DIFFERS);
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review' });
   });
 
@@ -542,11 +538,11 @@ describe('a request that fails', () => {
       match: ({ request }) => request.writes.length === 3,
       action: { kind: 'call', run: () => held },
     });
-    const first = addPriceLists(createPriceListBody(2));
+    const first = submit(createPriceListBody(2));
     await finish.fired;
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update({ lease_expires_at: Date.now() - 1 });
-    expectResumedLater(await addPriceLists(createPriceListBody(2)));
+    expectResumedLater(await submit(createPriceListBody(2)));
     goOn();
     expectResumedLater(await first);
     expect((await readSingleKeyRecord(service.db)).data).toMatchObject({ status: 'requires_review', response: null });
@@ -574,7 +570,7 @@ describe('a request that fails', () => {
       const { docs } = await service.db.collection('price_lists').get();
       expect(docs.map((parent) => parent.get('status') as string).sort()).toEqual(['failed', 'ready']);
       expect(await countRecords(service.db)).toMatchObject({ price_list_requests: 2, price_list_idempotency: 1 });
-      expect((await addPriceLists(next)).headers['idempotent-replayed']).toBe('true');
+      expect((await submit(next)).headers['idempotent-replayed']).toBe('true');
     },
   );
 
@@ -589,7 +585,7 @@ describe('a request that fails', () => {
     const { path } = await readSingleKeyRecord(service.db);
     await service.db.doc(path).update(damage);
     const records = await readAllRecords(service.db);
-    const { status, json } = await addPriceLists(body);
+    const { status, json } = await submit(body);
     expect([status, json]).toEqual([500, { error: 'Internal error' }]);
     expect(await readAllRecords(service.db)).toEqual(records);
   });
@@ -606,36 +602,4 @@ test('of two products with one id the last is stored, however far apart they are
   const entries = service.db.collection(`price_lists/${price_list.id}/products`);
   expect((await entries.count().get()).data().count).toBe(2_501);
   expect((await entries.doc('twice').get()).data()).toEqual({ price_list_price: 3 });
-});
-
-describe('a payload too large for the claim’s commit', () => {
-  testOfEmbedded('Google’s emulator takes messages of at most 4 MiB').each([
-    ['with a market', 'market-1', 'ready'],
-    ['without a market', 'nobody', undefined],
-  ])('%s is stored whole in chunks that fit', async (_, market_id, status) => {
-    const body = createLargePriceListBody(10_000, { market_id });
-    const calls = service.recordCalls();
-    const response = await created(body);
-    expect(response.products_count).toBe(10_000);
-    expect(response.price_list?.status).toBe(status);
-    const { docs } = await service.db.collection(`price_list_requests/${response.document_id}/payload`).get();
-    const sizes = docs.map((chunk) => (chunk.get('data') as Buffer).length);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(9 * 1024 * 1024);
-    expect(Math.max(...sizes)).toBeLessThan(1024 * 1024);
-    expect((await service.db.doc(`price_list_requests/${response.document_id}`).get()).get('payload_chunks')).toBe(
-      docs.length,
-    );
-    const payload = JSON.parse(await readStoredPayload(service.db, response.document_id)) as PriceListBody;
-    expect(payload.products).toEqual(body.products);
-
-    // The rest of the payload comes before the first entry, and before the completion of a request that has none.
-    const commits = calls
-      .filter(({ rpc }) => rpc === 'Commit')
-      .map(({ request }) => (request as Requests['Commit']).writes.map(({ name }) => name));
-    const lastChunk = commits.findLastIndex((names) => names.some((name) => name.includes('/payload/')));
-    const firstEntry = commits.findIndex((names) => names.some((name) => name.includes('/products/')));
-    expect(lastChunk).toBeGreaterThan(0);
-    expect(lastChunk).toBeLessThan(firstEntry === -1 ? commits.length - 1 : firstEntry);
-    expect((await addPriceLists(body)).headers['idempotent-replayed']).toBe('true');
-  });
 });

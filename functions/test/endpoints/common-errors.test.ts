@@ -1,12 +1,11 @@
+import * as functions from '../../src';
 import { operationNames } from '../support/operations';
 import { describeCommonErrors } from '../support/common-errors';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService(functions);
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
-describe.each(operationNames)('%s returns', (name) => describeCommonErrors(name, () => service));
+describe.each(operationNames)('%s returns', (name) => {
+  describeCommonErrors(name, service);
+});

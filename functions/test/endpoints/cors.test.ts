@@ -1,13 +1,10 @@
+import * as functions from '../../src';
 import { operationNames, operations } from '../support/operations';
-import { TEST_ORIGIN, startTestService, type TestService } from '../support/service';
+import { TEST_ORIGIN, useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService(functions);
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 /** CORS of get warehouses; no other operation allows browsers. */
 describe('a browser', () => {

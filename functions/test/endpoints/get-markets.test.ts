@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { startTestService, type TestService } from '../support/service';
+import { getMarkets } from '../../src/get-markets';
+import { useTestService } from '../support/service';
 import {
   edgeCaseIds,
   toExpectedCode,
@@ -10,12 +11,8 @@ import {
   getField,
 } from '../support/stored';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService({ getMarkets });
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 describe('get markets', () => {
   test('returns all of them by id, with the English name', async () => {

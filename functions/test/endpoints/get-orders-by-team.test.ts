@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { getRecordedQuery, startTestService, type TestService } from '../support/service';
+import { getOrdersByTeam } from '../../src/get-orders-by-team';
+import { getRecordedQuery, useTestService } from '../support/service';
 import {
   edgeCaseIds,
   withSequentialIds,
@@ -10,12 +11,8 @@ import {
   getField,
 } from '../support/stored';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService({ getOrdersByTeam });
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 const JANUARY = { team_id: 'team-1', status: 'ALL', start_date: '2026-01-01', end_date: '2026-02-01' };
 const START = Date.UTC(2026, 0, 1);

@@ -1,9 +1,10 @@
+import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import type { sweepPriceLists } from '../../src';
+import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { submitAndFail } from '../support/price-lists';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 
@@ -11,20 +12,14 @@ import { createPriceListBody, parseSubmission } from '../support/submissions';
 
 jest.setTimeout(60_000);
 
-let service: TestService;
-let scheduled: typeof sweepPriceLists;
-beforeAll(async () => {
-  service = await startTestService();
-  useTestBatches();
-  scheduled = (await import('../../src')).sweepPriceLists;
-});
+const service = useTestService({ addPriceLists });
+beforeAll(useTestBatches);
 beforeEach(async () => {
   service.reset();
   await writeRecords(service.db, 'markets', {
     'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
   });
 });
-afterAll(() => service.close());
 
 const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { boq_list_id: key });
 
@@ -39,7 +34,7 @@ async function failAttempt(key: string, update: Record<string, unknown>): Promis
 
 const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
 
-const deliver = () => scheduled.run({ scheduleTime: new Date().toISOString() });
+const deliver = () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() });
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
+import * as functions from '../../src';
 import { operations, postOperationNames } from '../support/operations';
-import { startTestService, type TestRequest, type TestService } from '../support/service';
+import { type TestRequest, useTestService } from '../support/service';
 import { anyCharacter } from '../support/arbitrary-text';
 
-let service: TestService;
+const service = useTestService(functions);
 beforeAll(async () => {
-  service = await startTestService();
   await prepare();
 });
-afterAll(() => service.close());
 
 const RUNS = 1_000;
 const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import * as functions from '../../src';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import { systemClock } from '../../src/lib/clock';
-import { TEST_API_KEY, TEST_ORIGIN, startTestService, type LogLine, type TestService } from '../support/service';
+import { TEST_API_KEY, TEST_ORIGIN, useTestService, type LogLine, type TestRequest } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { createLogLeakDetector } from '../support/leaks';
 
@@ -9,9 +10,8 @@ import { createLogLeakDetector } from '../support/leaks';
 
 const COMPRESSION = 100;
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
+const service = useTestService(functions);
+beforeAll(() => {
   // A hundredth of the pauses, and a hundred times the time that passes: a minute of retries is less than a second.
   const sleep = systemClock.sleep.bind(systemClock);
   const now = systemClock.now.bind(systemClock);
@@ -23,7 +23,6 @@ beforeEach(async () => {
   service.reset();
   await service.db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });
 });
-afterAll(() => service.close());
 
 const lines = (event: string): LogLine[] => service.log.filter((line) => line['event'] === event);
 const valid = (name: OperationName) => ('body' in operations[name] ? { json: operations[name].body } : {});
@@ -135,7 +134,7 @@ describe('the line of a request', () => {
     expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: 2 }]);
   });
 
-  test.each<[string, Parameters<TestService['call']>[1], number, string]>([
+  test.each<[string, TestRequest, number, string]>([
     ['a wrong API key', { headers: { 'x-api-key': 'wrong' } }, 401, 'invalid_api_key'],
     ['a wrong method', { method: 'DELETE' }, 405, 'method_not_allowed'],
     ['a bad body', { json: {} }, 400, 'validation_failed'],

@@ -1,20 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { addPriceLists } from '../../src/add-price-lists';
+import { getMarkets } from '../../src/get-markets';
 import { CHANNEL_OPTIONS } from '../../src/lib/firestore/connection';
 import { useFirestoreEmulator } from '../support/firestore';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy';
 
 /** Connections that die without a word, and servers that are out of reach for a while. Time is compressed. */
 
-let service: TestService;
+const service = useTestService({ addPriceLists, getMarkets });
 let proxy: TcpProxy;
 
 beforeAll(async () => {
   jest.replaceProperty(CHANNEL_OPTIONS, 'grpc.keepalive_time_ms', 400);
   jest.replaceProperty(CHANNEL_OPTIONS, 'grpc.keepalive_timeout_ms', 200);
   jest.replaceProperty(CHANNEL_OPTIONS, 'grpc.max_reconnect_backoff_ms', 200);
-  service = await startTestService();
   proxy = await startTcpProxy(service.firestore.port);
   useFirestoreEmulator(`127.0.0.1:${proxy.port}`, 'demo-price-lists');
 });
@@ -26,7 +27,6 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
-  await service.close();
   await proxy.close();
 });
 

@@ -1,17 +1,12 @@
+import { addPriceLists } from '../../src/add-price-lists';
 import { systemClock } from '../../src/lib/clock';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { createLargePriceListBody, createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
 
 /** How many calls a creation makes, and what becomes of many at once. */
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-});
-
-afterAll(() => service.close());
+const service = useTestService({ addPriceLists });
 
 beforeEach(async () => {
   service.reset();
@@ -58,6 +53,7 @@ describe('a payload of more than one commit', () => {
     const commits = made.filter(({ rpc, request }) => rpc === 'Commit' && 'writes' in request);
     const chunkCommits = commits.filter(({ request }) => 'writes' in request && request.writes.length === 1);
     expect(chunkCommits.length).toBeGreaterThan(0);
+    expect(commits.slice(1, 1 + chunkCommits.length)).toEqual(chunkCommits);
     expect(made.length).toBe(2 + 2 * Math.ceil(LARGE_COUNT / 500) + 2 + chunkCommits.length);
     expect((await service.call('addPriceLists', { json: body })).text).toBe(response.text);
     await checkInvariants(service.db, [parseSubmission(body)]);

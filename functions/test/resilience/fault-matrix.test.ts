@@ -1,3 +1,4 @@
+import { addPriceLists } from '../../src/add-price-lists';
 import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/runtime-options';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
@@ -5,7 +6,7 @@ import type { Call, Code, Fault, FaultAction } from '../../../packages/firestore
 import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, useTestBatches, type CallName } from './calls';
 import { checkInvariants } from './invariants';
@@ -38,7 +39,7 @@ const faults: Record<string, FaultAction> = {
 };
 const points = ['before', 'after'] as const;
 
-let service: TestService;
+const service = useTestService({ addPriceLists });
 
 /** Replaces the pauses of the service, and those of the client library. */
 function replacePauses(pause: (ms: number, signal?: AbortSignal) => Promise<void>): void {
@@ -46,15 +47,12 @@ function replacePauses(pause: (ms: number, signal?: AbortSignal) => Promise<void
   setTimeoutHandler((resume, ms) => void pause(ms).then(resume));
 }
 
-beforeAll(async () => {
-  service = await startTestService();
+beforeAll(() => {
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
   useTestBatches();
   replacePauses((ms, signal) => setTimeout(ms / COMPRESSION, undefined, { signal }));
 });
-
-afterAll(() => service.close());
 
 beforeEach(async () => {
   service.reset();

@@ -1,8 +1,9 @@
+import { addPriceLists } from '../../src/add-price-lists';
 import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
 
@@ -15,13 +16,12 @@ const KEY = 'boq-1';
 /** Eight batches, four a list. */
 const BODY = createPriceListBody(2_000);
 
-let service: TestService;
+const service = useTestService({ addPriceLists });
 /** The clock stands still but for what a test lets pass, however slow the machine is. */
 const START = Date.UTC(2026, 0, 1);
 let shiftMs = 0;
 
-beforeAll(async () => {
-  service = await startTestService();
+beforeAll(() => {
   jest.spyOn(systemClock, 'now').mockImplementation(() => START + shiftMs);
   // Pauses between tries pass on the mocked clock.
   jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => {
@@ -32,7 +32,6 @@ beforeAll(async () => {
     });
   });
 });
-afterAll(() => service.close());
 beforeEach(async () => {
   shiftMs = 0;
   service.reset();

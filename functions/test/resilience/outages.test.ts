@@ -1,6 +1,7 @@
+import { addPriceLists } from '../../src/add-price-lists';
 import type { Code, FaultAction } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { TEST_BATCH, useTestBatches } from './calls';
 import { checkInvariants } from './invariants';
@@ -9,10 +10,9 @@ import { checkInvariants } from './invariants';
 
 const COMPRESSION = 100;
 
-let service: TestService;
+const service = useTestService({ addPriceLists });
 
-beforeAll(async () => {
-  service = await startTestService();
+beforeAll(() => {
   useTestBatches();
   const sleep = systemClock.sleep.bind(systemClock);
   const now = systemClock.now.bind(systemClock);
@@ -20,8 +20,6 @@ beforeAll(async () => {
   jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
   jest.spyOn(systemClock, 'now').mockImplementation(() => start + (now() - start) * COMPRESSION);
 });
-
-afterAll(() => service.close());
 
 beforeEach(async () => {
   service.reset();

@@ -1,8 +1,9 @@
+import { addPriceLists } from '../../src/add-price-lists';
 import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
 import type { ReceivedResponse } from '../support/received-response';
-import { startTestService, type TestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { TEST_BATCH, createLabelledBody, identifyCall, getRpc, useTestBatches, type CallName } from './calls';
 import { checkInvariants } from './invariants';
@@ -19,16 +20,13 @@ const otherBody = createLabelledBody(KEY, { name: 'another' });
 const DIFFERS = { error: 'Idempotency key already used with a different payload' };
 const UNRESOLVED = { error: 'Request is already being processed or requires review' };
 
-let service: TestService;
+const service = useTestService({ addPriceLists });
 let shiftMs = 0;
 
-beforeAll(async () => {
-  service = await startTestService();
+beforeAll(() => {
   useTestBatches();
   jest.spyOn(systemClock, 'now').mockImplementation(() => Date.now() + shiftMs);
 });
-
-afterAll(() => service.close());
 
 beforeEach(async () => {
   shiftMs = 0;
@@ -36,7 +34,7 @@ beforeEach(async () => {
   await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
 });
 
-const addPriceLists = (json: unknown = body) => service.call('addPriceLists', { json });
+const submit = (json: unknown = body) => service.call('addPriceLists', { json });
 const check = () => checkInvariants(service.db, [body, otherBody].map(parseSubmission));
 
 /** Resolves when a call of the attempt has ended. */
@@ -65,7 +63,7 @@ async function frozenAt(name: CallName, lost = false) {
   // The other list renews the lease as long as it is written.
   const otherList = name.startsWith('price entries') ? hasEnded('cost entries, batch 2') : undefined;
   if (lost) service.firestore.faults.inject({ ...fault, action: { kind: 'error', code: 'INTERNAL' } });
-  const response = addPriceLists();
+  const response = submit();
   await frozen.fired;
   await otherList;
   shiftMs = LEASE_DURATION_MS + 1_000;
@@ -94,7 +92,7 @@ const entriesBatch = 'price entries, batch 1';
 describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish'] as const)('frozen at: %s', (name) => {
   test('and met by a later request, it changes nothing', async () => {
     const staleAttempt = await frozenAt(name);
-    const met = await addPriceLists();
+    const met = await submit();
     // The sweep will resume it.
     expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNRESOLVED, '60']);
     const before = await everything();
@@ -112,13 +110,13 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
   test('and released by an operator, then claimed with another payload, it returns 409', async () => {
     const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'release', KEY);
-    const created = await addPriceLists(otherBody);
+    const created = await submit(otherBody);
     expect(created.status).toBe(200);
 
     const response = await staleAttempt.wake();
     expect([response.status, response.json]).toEqual([409, UNRESOLVED]);
-    expect((await addPriceLists(otherBody)).text).toBe(created.text);
-    expect((await addPriceLists()).json).toEqual(DIFFERS);
+    expect((await submit(otherBody)).text).toBe(created.text);
+    expect((await submit()).json).toEqual(DIFFERS);
     const record = (await check()).get(KEY);
     expect([record?.status, record?.history.length]).toEqual(['completed', 1]);
   });
@@ -126,7 +124,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
   test('and released by an operator, then claimed again, it returns the response of the later attempt', async () => {
     const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'release', KEY);
-    const created = await addPriceLists();
+    const created = await submit();
     const response = await staleAttempt.wake();
     expect([response.status, response.text, response.headers['idempotent-replayed']]).toEqual([
       200,
@@ -139,7 +137,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
   test('and resumed by an operator, it returns the stored response', async () => {
     const staleAttempt = await frozenAt(name);
     await resolveAfterLease(service.db, 'resume', KEY);
-    const stored = await addPriceLists();
+    const stored = await submit();
     expect([stored.status, stored.headers['idempotent-replayed']]).toEqual([200, 'true']);
 
     const response = await staleAttempt.wake();
@@ -148,7 +146,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish']
       stored.text,
       'true',
     ]);
-    expect((await addPriceLists()).text).toBe(stored.text);
+    expect((await submit()).text).toBe(stored.text);
     await check();
   });
 });
@@ -181,7 +179,7 @@ test('a claim whose every reply is lost is found by the read that comes before g
     times: 5,
     action: { kind: 'error', code: 'ABORTED' },
   });
-  const { status, headers } = await addPriceLists();
+  const { status, headers } = await submit();
   expect([status, headers['idempotent-replayed']]).toEqual([200, undefined]);
   await check();
 });

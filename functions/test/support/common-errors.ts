@@ -5,16 +5,15 @@ import { withLabels } from './validation';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'] as const;
 
 /** Error responses that all operations share, and the order of their checks. */
-export function describeCommonErrors(name: OperationName, running: () => TestService): void {
+export function describeCommonErrors(name: OperationName, service: TestService): void {
   const { method, cors } = operations[name];
   const wrongMethods = METHODS.filter((each) => each !== method && !(cors && each === 'OPTIONS'));
   const valid: TestRequest = 'body' in operations[name] ? { json: operations[name].body } : {};
 
-  const logged = () => running().log.filter(({ event }) => event === 'request');
+  const logged = () => service.log.filter(({ event }) => event === 'request');
 
   /** Calls the operation, and asserts that the error response cost no call to the database and was logged once, without an API key. */
   const expectRejected = async (request: TestRequest) => {
-    const service = running();
     const before = service.firestore.counts();
     const response = await service.call(name, request);
     expect(service.firestore.counts()).toEqual(before);
@@ -32,7 +31,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
     });
 
     test('before it checks the API key', async () => {
-      running().setConfig({ API_KEY: undefined });
+      service.setConfig({ API_KEY: undefined });
       const { status } = await expectRejected({ method: 'PUT', headers: { 'x-api-key': undefined }, body: 'not JSON' });
       expect(status).toBe(405);
     });
@@ -56,7 +55,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
     });
 
     test('for a key in the query of the address', async () => {
-      const response = await fetch(`http://127.0.0.1:${running().port(name)}/?x-api-key=${TEST_API_KEY}`, { method });
+      const response = await fetch(`http://127.0.0.1:${service.port(name)}/?x-api-key=${TEST_API_KEY}`, { method });
       expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }]);
     });
 
@@ -73,9 +72,9 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
       ['is an empty line', '\n'],
       ['is blank lines', ' \r\n\t\n  \n'],
     ])('%s', async (_, API_KEY) => {
-      running().setConfig({ API_KEY });
+      service.setConfig({ API_KEY });
       for (const key of [undefined, '', TEST_API_KEY, 'undefined']) {
-        running().log.length = 0;
+        service.log.length = 0;
         const { status, json } = await expectRejected({ ...valid, headers: { 'x-api-key': key } });
         expect([status, json]).toEqual([500, { error: 'API key is not configured' }]);
       }
@@ -83,7 +82,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
   });
 
   test('200 for every configured API key, one per line, and 401 for any other', async () => {
-    const { setConfig, call } = running();
+    const { setConfig, call } = service;
     setConfig({ API_KEY: '\nnew-key\r\n  old-key\n\n' });
     for (const key of ['new-key', 'old-key']) {
       expect((await call(name, { ...valid, headers: { 'x-api-key': key } })).status).toBe(200);
@@ -94,7 +93,7 @@ export function describeCommonErrors(name: OperationName, running: () => TestSer
   });
 
   test('500 for an unexpected error, without internals', async () => {
-    const { firestore, call } = running();
+    const { firestore, call } = service;
     const message = 'missing permission on projects/secret at /internal/path';
     firestore.faults.inject({
       rpc: name === 'addPriceLists' ? 'BatchGetDocuments' : 'RunQuery',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { OperationName } from './operations';
-import { startTestService, type TestService } from './service';
+import { useTestService, type ServedFunctions } from './service';
 import {
   arbitraryStoredRecord,
   edgeCaseIds,
@@ -11,13 +11,9 @@ import {
 } from './stored';
 
 /** Tests of an operation that lists a collection of records with a name and a country, under the collection's name. */
-export function testListOfNamedRecords(operation: OperationName, collection: string): void {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startTestService();
-  });
+export function testListOfNamedRecords(operation: OperationName, functions: ServedFunctions, collection: string): void {
+  const service = useTestService(functions);
   beforeEach(() => service.reset());
-  afterAll(() => service.close());
 
   const call = async () => {
     const { status, json } = await service.call(operation);

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
-import { UNPATCHED_CONSOLE } from '../../../node_modules/firebase-functions/lib/logger/common';
-import type { EndedCall, FirestoreFront, Requests } from '../../../packages/firestore-local/src';
+import type { HttpsFunction } from 'firebase-functions/v2/https';
+import type { EndedCall, FirestoreFront, IndexDefinitions, Requests } from '../../../packages/firestore-local/src';
+import { takeConsoleLines } from '../../../test/support/console';
 import { readDeclaredIndexes } from './declared-indexes';
 import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
@@ -33,7 +34,10 @@ export interface TestRequest {
   json?: unknown;
 }
 
-/** The operations, each behind the Functions Framework's own HTTP layer, over the Firestore of the tests. */
+/** Functions to be served, by their operations. A suite names those that it calls, so that it counts as a test of them alone. */
+export type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
+
+/** The functions of a suite, each behind the Functions Framework's own HTTP layer, over the Firestore of the tests. */
 export interface TestService {
   /** The database, to be filled before a request and looked at after it. */
   db: Firestore;
@@ -53,14 +57,29 @@ export interface TestService {
   setConfig: (settings: Partial<Settings>) => void;
   /** Empties the database, takes back faults and settings, and forgets the log. To be called before each test. */
   reset: () => void;
-  /** @throws Error if anything confidential was logged since the start */
-  close: () => Promise<void>;
 }
 
 export type LogLine = Record<string, unknown>;
 
-/** Starts the service in this process, at free ports. One to a test file. */
-export async function startTestService(indexes = readDeclaredIndexes()): Promise<TestService> {
+/**
+ * Serves functions to the tests of a file, which has one service: it starts before the first of them, and closes after the last.
+ * The file fails if anything confidential was logged meanwhile.
+ *
+ * @returns the service, which is there from the file's next `beforeAll` on
+ */
+export function useTestService(functions: ServedFunctions, indexes = readDeclaredIndexes()): TestService {
+  const service = {} as TestService;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    const started = await startTestService(functions, indexes);
+    Object.assign(service, started.service);
+    close = started.close;
+  });
+  afterAll(() => close());
+  return service;
+}
+
+async function startTestService(functions: ServedFunctions, indexes: IndexDefinitions) {
   const firestore = await startTestFirestore(indexes);
   useFirestoreEmulator(firestore.address, TEST_PROJECT);
   skipSdkTimers();
@@ -68,10 +87,11 @@ export async function startTestService(indexes = readDeclaredIndexes()): Promise
   const log: LogLine[] = [];
   const leaks = createLogLeakDetector();
   captureLog(log, leaks);
-  const functions = await import('../../src');
   const servers = new Map<OperationName, Server>();
   for (const name of operationNames) {
-    http(name, functions[name] as HttpFunction);
+    const served = functions[name];
+    if (served === undefined) continue;
+    http(name, served as HttpFunction);
     servers.set(name, await listening(getTestServer(name)));
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
@@ -116,18 +136,18 @@ export async function startTestService(indexes = readDeclaredIndexes()): Promise
       setConfig(TEST_CONFIG);
       log.length = 0;
     },
-    close: async () => {
-      for (const server of servers.values()) {
-        server.closeAllConnections();
-        await new Promise((resolve) => server.close(resolve));
-      }
-      await db.terminate();
-      await firestore.close();
-      leaks.check();
-    },
+  };
+  const close = async () => {
+    for (const server of servers.values()) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+    await db.terminate();
+    await firestore.close();
+    leaks.check();
   };
   service.reset();
-  return service;
+  return { service, close };
 }
 
 /** The query of an observed call. */
@@ -163,23 +183,15 @@ function setConfig(settings: Partial<Settings>): void {
   }
 }
 
-/**
- * Keeps the service's log lines. The logger may have been loaded before, with the console that it found then. Anything
- * else is let through.
- */
-/* eslint-disable no-console -- the console is what is being replaced here */
+/** Keeps the service's log lines. Anything else is printed. */
 function captureLog(log: LogLine[], leaks: LogLeakDetector): void {
-  for (const method of ['info', 'warn', 'error'] as const) {
-    const through = console[method].bind(console);
-    UNPATCHED_CONSOLE[method] = console[method] = (...values: unknown[]) => {
-      leaks.logged(values.map(String).join(' '));
-      const line = parsed(values[0]);
-      if (line === undefined) through(...values);
-      else log.push(line);
-    };
-  }
+  takeConsoleLines((values) => {
+    leaks.logged(values.map(String).join(' '));
+    const line = parsed(values[0]);
+    if (line !== undefined) log.push(line);
+    return line !== undefined;
+  });
 }
-/* eslint-enable no-console */
 
 function parsed(text: unknown): LogLine | undefined {
   if (typeof text !== 'string' || !text.startsWith('{')) return undefined;

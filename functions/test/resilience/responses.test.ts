@@ -2,18 +2,16 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRequestContext } from '../../../../src/lib/request-context';
-import { sendResponse } from '../../../../src/lib/http/response';
-import { operations } from '../../../support/operations';
-import { TEST_API_KEY, startTestService, type TestService } from '../../../support/service';
-import { writeRecords } from '../../../support/stored';
-import { waitFor } from '../../../support/wait-for';
+import { addPriceLists } from '../../src/add-price-lists';
+import { getTeams } from '../../src/get-teams';
+import { createRequestContext } from '../../src/lib/request-context';
+import { sendResponse } from '../../src/lib/http/response';
+import { operations } from '../support/operations';
+import { TEST_API_KEY, useTestService } from '../support/service';
+import { writeRecords } from '../support/stored';
+import { waitFor } from '../support/wait-for';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.close());
+const service = useTestService({ addPriceLists, getTeams });
 
 const NAME = 'é'.repeat(450_000);
 

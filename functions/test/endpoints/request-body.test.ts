@@ -1,22 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { gzipRepeated } from '../../../support/gzip';
-import type { ReceivedResponse } from '../../../support/received-response';
-import { getOperationNames, operations, postOperationNames, type PostOperationName } from '../../../support/operations';
-import { startTestService, type TestRequest, type TestService } from '../../../support/service';
-import { waitFor } from '../../../support/wait-for';
+import * as functions from '../../src';
+import { gzipRepeated } from '../support/gzip';
+import type { ReceivedResponse } from '../support/received-response';
+import { getOperationNames, operations, postOperationNames, type PostOperationName } from '../support/operations';
+import { type TestRequest, useTestService } from '../support/service';
+import { waitFor } from '../support/wait-for';
 
 const MIB = 1_048_576;
 const MAX_BODY_BYTES = { getOrdersByTeam: MIB, supplyOrdersInvoices: MIB, addPriceLists: 32 * MIB } as const;
 const WRONG_KEY = { 'x-api-key': 'wrong' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService(functions);
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 const valid = (name: PostOperationName) => JSON.stringify(operations[name].body);
 

@@ -1,21 +1,18 @@
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { runProgramSync, startProgramWithInput } from '../../../../../test/support/programs';
-import { postOperationNames, type OperationName } from '../../../support/operations';
-import { TEST_API_KEY, startTestService, type TestService } from '../../../support/service';
-import { waitFor } from '../../../support/wait-for';
+import * as functions from '../../src';
+import { runProgramSync, startProgramWithInput } from '../../../test/support/programs';
+import { postOperationNames, type OperationName } from '../support/operations';
+import { TEST_API_KEY, useTestService } from '../support/service';
+import { waitFor } from '../support/wait-for';
 
 /**
  * Responses that are sent before the body has arrived, to clients that send all of it before they read. What they send
  * meets a closed connection, and they lose the response, unless the service discards the rest of the body first.
  */
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService(functions);
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 const MB = 1_000_000;
 const MIB = 1_048_576;

@@ -1,12 +1,10 @@
 import fc from 'fast-check';
-import { ValidationError } from '../../../../src/lib/errors';
-import {
-  validate,
-  ordersByTeamRequestSchema,
-  supplyOrdersInvoicesRequestSchema,
-} from '../../../../src/lib/schemas/requests';
-import { operations } from '../../../support/operations';
-import { startTestService, type TestService } from '../../../support/service';
+import { getOrdersByTeam } from '../../src/get-orders-by-team';
+import { supplyOrdersInvoices } from '../../src/supply-orders-invoices';
+import { ValidationError } from '../../src/lib/errors';
+import { validate, ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../src/lib/schemas/requests';
+import { operations } from '../support/operations';
+import { useTestService } from '../support/service';
 import {
   textsAtLimit,
   loneSurrogates,
@@ -14,14 +12,10 @@ import {
   invalidTexts,
   expectValidationErrorPaths,
   textsOverLimit,
-} from '../../../support/validation';
+} from '../support/validation';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService({ getOrdersByTeam, supplyOrdersInvoices });
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 /** Dates that look like one and are none, or are one in another form. */
 const notDays = [

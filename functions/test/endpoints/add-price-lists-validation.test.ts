@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { validateProductId } from '../../../../src/lib/schemas/add-price-lists';
-import { operations } from '../../../support/operations';
-import { startTestService, type TestService } from '../../../support/service';
-import { arbitraryPriceListBody } from '../../../support/arbitrary-submissions';
-import { createPriceListBody, toProductEntries, parseSubmission } from '../../../support/submissions';
+import { addPriceLists } from '../../src/add-price-lists';
+import { validateProductId } from '../../src/lib/schemas/add-price-lists';
+import { operations } from '../support/operations';
+import { useTestService } from '../support/service';
+import { arbitraryPriceListBody } from '../support/arbitrary-submissions';
+import { createPriceListBody, toProductEntries, parseSubmission } from '../support/submissions';
 import {
   textsAtLimit,
   loneSurrogates,
@@ -11,15 +12,11 @@ import {
   invalidTexts,
   expectValidationErrorPaths,
   textsOverLimit,
-} from '../../../support/validation';
-import { anyCharacter } from '../../../support/arbitrary-text';
+} from '../support/validation';
+import { anyCharacter } from '../support/arbitrary-text';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
+const service = useTestService({ addPriceLists });
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 const { body } = operations.addPriceLists;
 const PRICES = { price_list_price: 1, expected_forward_cost_price: 1 };

@@ -3,26 +3,21 @@ import { Socket, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import express from 'express';
+import functionsTest from 'firebase-functions-test';
 import type { Request as HostRequest } from 'firebase-functions/v2/https';
-import type * as functions from '../../../../src/index';
-import { createTimeout } from '../../../../src/lib/clock';
-import { readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
-import { createJsonParser } from '../../../../src/lib/json/body-parser';
-import { READ_BODY_LIMITS } from '../../../../src/lib/payload-limits';
-import { assertResponse } from '../../../support/responses';
-import { sendRequest } from '../../../support/http';
-import { operations } from '../../../support/operations';
-import { TEST_API_KEY, startTestService, type TestService } from '../../../support/service';
-import { expectValidationErrorPaths } from '../../../support/validation';
+import { getOrdersByTeam } from '../../src/get-orders-by-team';
+import { createTimeout } from '../../src/lib/clock';
+import { readBody, type RequestWithRawBody } from '../../src/lib/http/request-body';
+import { createJsonParser } from '../../src/lib/json/body-parser';
+import { READ_BODY_LIMITS } from '../../src/lib/payload-limits';
+import { assertResponse } from '../support/responses';
+import { sendRequest } from '../support/http';
+import { operations } from '../support/operations';
+import { TEST_API_KEY, useTestService } from '../support/service';
+import { expectValidationErrorPaths } from '../support/validation';
 
-let service: TestService;
-let getOrdersByTeam: typeof functions.getOrdersByTeam;
-beforeAll(async () => {
-  service = await startTestService();
-  ({ getOrdersByTeam } = await import('../../../../src/index'));
-});
+const service = useTestService({ getOrdersByTeam });
 beforeEach(() => service.reset());
-afterAll(() => service.close());
 
 const { body } = operations.getOrdersByTeam;
 const HEADERS = { 'x-api-key': TEST_API_KEY, 'content-type': 'application/json' };
@@ -89,9 +84,7 @@ describe('a request whose body the host has already read and inflated, of any ty
 
 describe('a unit test of firebase-functions-test', () => {
   let cleanUp: () => void;
-  beforeAll(async () => {
-    // Loaded after the service, which it would keep from finding the logger's console replaced.
-    const { default: functionsTest } = await import('firebase-functions-test');
+  beforeAll(() => {
     const { cleanup } = functionsTest({ projectId: 'demo-price-lists' });
     cleanUp = () => cleanup();
   });
@@ -99,7 +92,11 @@ describe('a unit test of firebase-functions-test', () => {
 
   /** Calls the function with a request that was never sent over a connection. */
   async function called(rawBody: string): Promise<{ status: number; json: unknown }> {
-    const request = Object.assign(new IncomingMessage(new Socket()), { method: 'POST', rawBody: Buffer.from(rawBody) });
+    const request = Object.assign(new IncomingMessage(new Socket()), {
+      method: 'POST',
+      rawBody: Buffer.from(rawBody),
+      complete: true,
+    });
     for (const [name, value] of Object.entries(HEADERS)) {
       request.headers[name] = value;
       request.rawHeaders.push(name, value);
