@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
-import * as functions from '../../src';
+import { addPriceLists } from '../../src/add-price-lists';
+import { getOrdersByTeam } from '../../src/get-orders-by-team';
+import { supplyOrdersInvoices } from '../../src/supply-orders-invoices';
 import { operations, postOperationNames } from '../support/operations';
 import { type TestRequest, useTestService } from '../support/service';
 import { anyCharacter } from '../support/arbitrary-text';
 
-const service = useTestService(functions);
+const service = useTestService({ addPriceLists, getOrdersByTeam, supplyOrdersInvoices });
 beforeAll(async () => {
   await prepare();
 });
