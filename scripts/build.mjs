@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { build, transform } from 'esbuild';
 
@@ -114,8 +115,8 @@ try {
 
 async function buildPackage() {
   const functions = exportedFunctions(await readFile(`${SOURCE}/src/index.ts`, 'utf8'));
-  const bundled = await bundle(functions);
   const manifest = await createManifest();
+  const bundled = await bundle(functions, manifest.version);
   const files = new Map([
     ...bundled,
     [INDEX, index(functions)],
@@ -167,8 +168,21 @@ function index(functions) {
   return `'use strict';\nrequire('./${COMPILE_CACHE}').enable();\nmodule.exports = {\n${getters.join('')}};\n`;
 }
 
+/** Returns the commit that is built, with `-dirty` behind it if files differ from it; `unknown` outside of a repository. */
+function readCommit() {
+  try {
+    const options = ['--always', '--dirty', '--abbrev=40', '--exclude=*'];
+    return execFileSync('git', ['describe', ...options], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
 /** esbuild splits code into shared chunks only as ES modules, so each file is then converted to CommonJS. */
-async function bundle(functions) {
+async function bundle(functions, version) {
   const { outputFiles } = await build({
     entryPoints: functions.map(({ name, module }) => ({ in: `${SOURCE}/src/${module}.ts`, out: name })),
     outdir: DIST,
@@ -181,6 +195,10 @@ async function bundle(functions) {
     target: 'node24',
     format: 'esm',
     external: RUNTIME,
+    define: {
+      'process.env.BUILD_VERSION': JSON.stringify(version),
+      'process.env.BUILD_COMMIT': JSON.stringify(readCommit()),
+    },
     plugins: [leanSdk],
     logLevel: 'warning',
   });

@@ -1,11 +1,11 @@
 import { onSchedule } from 'firebase-functions/v2/scheduler';
 import { createTimeout } from './lib/clock';
-import { isCloudRunInstance } from './lib/config';
 import { getErrorMessage, StoppedError } from './lib/errors';
 import { SWEEP_TIMEOUTS_MS } from './lib/firestore/connection';
 import { getDatabase } from './lib/firestore/database';
 import { runOutsideDomain } from './lib/firestore/node-domain';
-import { shutdown, stopOnSigterm } from './lib/http/shutdown';
+import { startInstance } from './lib/http/instance';
+import { shutdown } from './lib/http/shutdown';
 import { logSweepEnded, logSweepFailed, logSweepWorking, logSweptAttempt, logUnreadableKey } from './lib/logging';
 import { createRequestContext } from './lib/request-context';
 import { FAILURE_RESERVE_MS, MAX_AUTOMATIC_RESUMES, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
@@ -29,8 +29,8 @@ const WORKING_INTERVAL_MS = 60_000;
 const memory = createSweepMemory();
 
 const reporter: SweepReporter = {
-  onResult: ({ result, document_id, reason }) => {
-    if (result !== 'would_resume') logSweptAttempt(result, document_id, reason);
+  onResult: ({ result, ...attempt }) => {
+    if (result !== 'would_resume') logSweptAttempt(result, attempt);
   },
   onUnreadable: logUnreadableKey,
   onScanFailed: (error) => logSweepFailed(getErrorMessage(error)),
@@ -44,7 +44,7 @@ export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * 
   runOutsideDomain(runSweep),
 );
 
-if (isCloudRunInstance()) stopOnSigterm();
+startInstance();
 
 /** A sweep that fails is logged, and followed by the next: Cloud Scheduler has nothing to repeat. */
 async function runSweep(): Promise<void> {

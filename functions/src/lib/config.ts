@@ -63,6 +63,12 @@ export const getServiceContext = (service: string) => ({
   version: process.env['K_REVISION'] ?? 'local',
 });
 
+/** The version and commit that were built. The build writes them in place of these variables, which are set nowhere. */
+export const getBuild = () => ({
+  version: process.env['BUILD_VERSION'] ?? 'local',
+  commit: process.env['BUILD_COMMIT'] ?? 'unknown',
+});
+
 /** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */
 export const isCloudRunInstance = (): boolean =>
   process.env['K_SERVICE'] !== undefined && process.env['FUNCTIONS_EMULATOR'] === undefined;

@@ -102,6 +102,20 @@ export function createPriceListLogger(request_id: string) {
   };
 }
 
+/**
+ * This instance has loaded its function.
+ *
+ * @param entry `compile_cache`: whether V8 takes the cache that the build made
+ */
+export const logInstanceStarted = (entry: {
+  version: string;
+  commit: string;
+  node: string;
+  compile_cache: CompileCacheStatus;
+}) => logEvent(entry.compile_cache === 'rejected' ? 'WARNING' : 'INFO', 'instance_started', entry);
+
+export type CompileCacheStatus = 'accepted' | 'rejected' | 'none';
+
 /** The platform stops this instance. @param requests in progress */
 export const logInstanceStopping = (requests: number) => logEvent('INFO', 'instance_stopping', { requests });
 
@@ -109,16 +123,26 @@ export const logInstanceStopping = (requests: number) => logEvent('INFO', 'insta
 export const logInstanceStopped = (unanswered: number, duration_ms: number) =>
   logEvent(unanswered > 0 ? 'WARNING' : 'INFO', 'instance_stopped', { unanswered, duration_ms });
 
-/** What the sweep did about an attempt, logged under its record's id, never under its key. */
+/** What the sweep did about an attempt. */
 const SWEEP_EVENTS = {
   resumed: ['INFO', 'price_list_resumed'],
   deferred: ['NOTICE', 'price_list_deferred'],
   left: ['ERROR', 'price_list_left'],
 } as const satisfies Record<string, readonly [LogSeverity, string]>;
 
-export function logSweptAttempt(result: keyof typeof SWEEP_EVENTS, document_id: string, reason: string | null): void {
+/** An attempt under its record's id, never under its key, with the trace of the request that claimed it. */
+interface SweptAttempt {
+  document_id: string;
+  trace_id: string | null;
+  reason: string | null;
+}
+
+export function logSweptAttempt(
+  result: keyof typeof SWEEP_EVENTS,
+  { document_id, trace_id, reason }: SweptAttempt,
+): void {
   const [severity, event] = SWEEP_EVENTS[result];
-  logEvent(severity, event, { document_id, ...(reason !== null && { reason: redact(reason) }) });
+  logEvent(severity, event, { document_id, trace_id, ...(reason !== null && { reason: redact(reason) }) });
 }
 
 /** A key record that does not parse. @param record its path, which contains the key's hash */

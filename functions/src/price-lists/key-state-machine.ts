@@ -39,6 +39,8 @@ export type KeyEvent =
   | { kind: 'failed'; attempt: Attempt; reason: string; cause: FailureCause }
   /** Whoever reads the record lets an expired lease take effect. `caller`: null for a sweep. */
   | { kind: 'leaseChecked'; caller: CallerIdentity | null }
+  /** The sweep found that the attempt with this `document_id` has no payload to go on with: only an operator can. */
+  | { kind: 'payloadUnusable'; document_id: string; reason: string }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
   | ({ kind: 'resumed'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
   /** An operator gives up the attempt with this `document_id` and frees its key. */
@@ -97,7 +99,7 @@ export const canClaim = (given: KeyRecord | undefined, caller: CallerIdentity, n
   getOutcome(given && expireLease(given, now), caller, now).kind === 'available';
 
 function getCaller(event: KeyEvent): CallerIdentity | null {
-  if (event.kind === 'released') return null;
+  if (event.kind === 'released' || event.kind === 'payloadUnusable') return null;
   return event.kind === 'leaseChecked' ? event.caller : event.attempt;
 }
 
@@ -121,9 +123,11 @@ function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: numbe
     }
     case 'leaseChecked':
       return record;
+    case 'payloadUnusable':
     case 'resumed':
     case 'released':
       if (record?.status !== 'requires_review' || record.document_id !== event.document_id) return record;
+      if (event.kind === 'payloadUnusable') return failForGood(record, event.reason);
       if (event.kind === 'released') return recordAction('release', { ...record, status: 'released' }, event, now);
       if (event.maxResumes !== null && getSweepObstacle(record, event.maxResumes) !== null) return record;
       return createResumedRecord(record, event, now);
@@ -135,11 +139,13 @@ export const isTransientCause = (cause: FailureCause | null): boolean => cause !
 
 /** Why a key that requires review is left to an operator; null if the sweep may resume it. */
 export function getSweepObstacle(record: KeyRecord, maxResumes: number): string | null {
-  if (!isTransientCause(record.failure_cause))
-    return `the failure is not one that passes: ${record.failure ?? 'unknown'}`;
+  if (!isTransientCause(record.failure_cause)) return describeLastingFailure(record.failure ?? 'unknown');
   if (record.automatic_resumes < maxResumes) return null;
   return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
 }
+
+/** What the sweep tells of a failure that no resume mends. */
+export const describeLastingFailure = (failure: string): string => `the failure is not one that passes: ${failure}`;
 
 /** When the sweep may have resumed an attempt that failed; null if an operator is needed. */
 export const getSweepDelayMs = (record: KeyRecord): number | null =>
@@ -154,6 +160,10 @@ const complete = (record: KeyRecord, response: string, completedAt: number): Key
   response,
   updated_at: completedAt,
 });
+
+/** The record whose failure does not pass, from now on: no sweep resumes it, and no client is asked to wait for one. */
+const failForGood = (record: KeyRecord, failure: string): KeyRecord =>
+  record.failure_cause === 'error' ? record : { ...record, failure, failure_cause: 'error' };
 
 /** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
 export function expireLease(record: KeyRecord, now: number): KeyRecord {

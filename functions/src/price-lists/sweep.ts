@@ -1,10 +1,11 @@
+import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { readKeyRecords } from '../lib/repositories/stored-price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { applyEvent } from './apply-event';
-import { expireLease, getSweepObstacle } from './key-state-machine';
+import { describeLastingFailure, expireLease, getSweepObstacle, type KeyEvent } from './key-state-machine';
 import { ResolutionError } from './resolution-error';
 import { resume } from './resume';
 
@@ -25,6 +26,8 @@ export interface SweepOptions {
 export interface SweepResult {
   boq_list_id: string;
   document_id: string;
+  /** Trace of the request that claimed the key; null without one. */
+  trace_id: string | null;
   /** `left`: to an operator. `deferred`: an owner, an operator or another sweep is at it, or the resume failed. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
@@ -35,8 +38,6 @@ export type SweepSummary = Record<SweepResult['result'], number>;
 
 /** What the sweeps of a process found about attempts that are left to an operator, so that none repeats it. */
 export interface SweepMemory {
-  /** Attempts whose stored payload is invalid, and why: it is not read again. */
-  readonly invalid: Map<string, string>;
   /** What was last reported of an attempt: each reason is reported once. */
   readonly reported: Map<string, string>;
   /** Paths of key records that do not parse. */
@@ -44,7 +45,6 @@ export interface SweepMemory {
 }
 
 export const createSweepMemory = (): SweepMemory => ({
-  invalid: new Map(),
   reported: new Map(),
   unreadable: new Set(),
 });
@@ -181,8 +181,8 @@ class Sweeper {
 
   async #sweepKey(record: KeyRecord): Promise<void> {
     const { maxResumes, dryRun } = this.options;
-    const obstacle = this.#getObstacle(record);
-    if (obstacle !== null) return this.#leave(record, obstacle);
+    const obstacle = getSweepObstacle(record, maxResumes);
+    if (obstacle !== null) return this.#leave(record, obstacle, { kind: 'leaseChecked', caller: null });
     if (dryRun) {
       this.#report(record, 'would_resume', record.failure);
       return;
@@ -191,41 +191,39 @@ class Sweeper {
       await resume(record, { by: 'sweep', reason: record.failure, maxResumes }, this.db, this.context);
       this.#report(record, 'resumed', null);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = getErrorMessage(error);
       if (!(error instanceof ResolutionError && error.code === 'payload_unusable')) {
         this.#report(record, 'deferred', reason);
         return;
       }
-      this.memory.invalid.set(record.document_id, reason);
-      await this.#leave(record, reason);
+      const event = { kind: 'payloadUnusable', document_id: record.document_id, reason } as const;
+      await this.#leave(record, describeLastingFailure(reason), event);
     }
-  }
-
-  /** Returns why the sweep may not resume an attempt; null if it may. */
-  #getObstacle(record: KeyRecord): string | null {
-    return this.memory.invalid.get(record.document_id) ?? getSweepObstacle(record, this.options.maxResumes);
   }
 
   /** Counts a key that an earlier scan left to an operator for the same reason: there is nothing else to do about it. */
   #isKnownAsLeft(record: KeyRecord): boolean {
-    const obstacle = this.#getObstacle(record);
+    const obstacle = getSweepObstacle(record, this.options.maxResumes);
     const isKnown = obstacle !== null && this.memory.reported.get(record.document_id) === obstacle;
     if (isKnown) this.#summary.left += 1;
     return isKnown;
   }
 
-  /** Leaves a key to an operator, its lists failed if only its lease had expired. */
-  async #leave(record: KeyRecord, reason: string): Promise<void> {
+  /** Leaves a key to an operator, by an event that tells the key's record, and its lists if only its lease had expired. */
+  async #leave(record: KeyRecord, reason: string, event: KeyEvent): Promise<void> {
     const { reported } = this.memory;
     reported.set(record.document_id, reason);
     this.#report(record, 'left', reason);
     if (this.options.dryRun) return;
-    const event = { kind: 'leaseChecked', caller: null } as const;
     await applyEvent(record.boq_list_id, event, this.db, this.context).catch(() => reported.delete(record.document_id));
   }
 
-  #report({ boq_list_id, document_id }: KeyRecord, result: SweepResult['result'], reason: string | null): void {
+  #report(
+    { boq_list_id, document_id, trace_id }: KeyRecord,
+    result: SweepResult['result'],
+    reason: string | null,
+  ): void {
     this.#summary[result] += 1;
-    this.reporter.onResult({ boq_list_id, document_id, result, reason });
+    this.reporter.onResult({ boq_list_id, document_id, trace_id, result, reason });
   }
 }

@@ -192,6 +192,27 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
       expect(await readCachedModules()).toContain('getTeams.cjs');
     });
 
+    test.each([
+      ['accepted', {}],
+      // As after an update of Node, V8 rejects what was compiled with other options than its own.
+      ['rejected', { NODE_OPTIONS: '--interpreted-frames-native-stack' }],
+    ])('is %s, which the line of a starting instance says', async (status, env) => {
+      const cached = await readCachedModules({ K_SERVICE: 'get-teams', ...env });
+      expect(cached.length > 0).toBe(status === 'accepted');
+      const lines = (served?.output ?? []).filter((line) => line.includes('"event":"instance_started"'));
+      const { version } = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as {
+        version: string;
+      };
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+        {
+          version,
+          commit: expect.stringMatching(/^[0-9a-f]{40}(-dirty)?$|^unknown$/) as string,
+          compile_cache: status,
+        },
+      ]);
+      expect(lines[0]).toContain(`"node":"${process.version}"`);
+    });
+
     test('is not needed: without a folder to link it from, modules are compiled from source', async () => {
       expect(await readCachedModules({ TMPDIR: join(folder, 'read-only') })).toEqual([]);
     });

@@ -98,6 +98,45 @@ test('names what it leaves to an operator once, counts it each time, and reads n
   expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
 });
 
+test('an attempt without its whole payload is an operator’s from then on, for its client and for every sweep', async () => {
+  await failAttempt('incomplete', CRASHED);
+  const document_id = (await getKey('incomplete').get()).get('document_id') as string;
+  const { docs } = await service.db.collection(`price_list_requests/${document_id}/payload`).get();
+  await docs[0]?.ref.delete();
+  const submit = () => service.call('addPriceLists', { json: createBody('incomplete') });
+  expect((await submit()).headers['retry-after']).toBeDefined();
+  service.log.length = 0;
+
+  await deliver();
+  expect(getEvents()).toEqual([
+    ['ERROR', 'price_list_left'],
+    ['INFO', 'sweep_ended'],
+  ]);
+  expect((await getKey('incomplete').get()).data()).toMatchObject({
+    status: 'requires_review',
+    failure: expect.stringContaining('0 of its 1 chunks') as string,
+    failure_cause: 'error',
+  });
+  const { status, headers } = await submit();
+  expect([status, headers['retry-after']]).toEqual([409, undefined]);
+
+  service.log.length = 0;
+  const calls = service.recordCalls();
+  await deliver();
+  expect(getEvents()).toEqual([['INFO', 'sweep_ended']]);
+  expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+});
+
+test('the line of a resume leads to the request that began the attempt', async () => {
+  const trace_id = '0af7651916cd43dd8448eb211c80319c';
+  const headers = { traceparent: `00-${trace_id}-b7ad6b7169203331-01` };
+  await submitAndFail(service, createBody('traced'), headers);
+  await getKey('traced').update(CRASHED);
+  service.log.length = 0;
+  await deliver();
+  expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
+});
+
 test('an attempt that fails again is tried again by the next delivery', async () => {
   await failAttempt('crashed', CRASHED);
   const fault = service.firestore.faults.inject({

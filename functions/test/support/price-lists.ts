@@ -56,7 +56,11 @@ export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string
  *
  * @param body of more products than one commit of entries takes
  */
-export async function submitAndFail({ firestore, call }: TestService, body: unknown): Promise<void> {
+export async function submitAndFail(
+  { firestore, call }: TestService,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<void> {
   const fault = firestore.faults.inject({
     rpc: 'Commit',
     match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
@@ -64,6 +68,6 @@ export async function submitAndFail({ firestore, call }: TestService, body: unkn
     times: Number.MAX_SAFE_INTEGER,
     action: { kind: 'error', code: 'PERMISSION_DENIED' },
   });
-  expect((await call('addPriceLists', { json: body })).status).toBe(500);
+  expect((await call('addPriceLists', { json: body, headers })).status).toBe(500);
   fault.remove();
 }

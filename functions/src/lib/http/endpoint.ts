@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
 import { createRequestContext, measurePhase, type RequestContext } from '../request-context';
 import { abortable, createTimeout } from '../clock';
-import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys, isCloudRunInstance } from '../config';
+import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
 import { logRequest, type RequestLogEntry } from '../logging';
 import { identifyApiKey } from './api-key';
 import { ClientWriter } from './client-writer';
 import { applyCors } from './cors';
 import { toErrorResponse } from './error-response';
+import { startInstance } from './instance';
 import {
   disableFrameworkBodyParsing,
   makeRequestUrlsRoutable,
@@ -18,7 +19,7 @@ import {
   type RequestWithRawBody,
 } from './request-body';
 import { sendResponse, type OutgoingResponse } from './response';
-import { shutdown, stopOnSigterm } from './shutdown';
+import { shutdown } from './shutdown';
 import { readTraceId } from './trace-id';
 
 /**
@@ -75,7 +76,7 @@ const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 
 disableFrameworkBodyParsing();
 makeRequestUrlsRoutable();
-if (isCloudRunInstance()) stopOnSigterm();
+startInstance();
 
 /** Makes the Cloud Function of an operation. */
 export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>): OperationFunction {

@@ -42,6 +42,7 @@ const KINDS: KeyEvent['kind'][] = [
   'completed',
   'failed',
   'leaseChecked',
+  'payloadUnusable',
   'resumed',
   'released',
 ];
@@ -73,6 +74,8 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
         return { kind, attempt, reason: 'Firestore returned an error', cause };
       case 'leaseChecked':
         return { kind, caller: isAutomatic ? null : attempt };
+      case 'payloadUnusable':
+        return { kind, document_id, reason: 'chunks are missing' };
       case 'resumed': {
         const maxResumes = isAutomatic ? MAX_RESUMES : null;
         return { kind, attempt: { owner: `${owner}-resumed` }, maxResumes, ...decision };
