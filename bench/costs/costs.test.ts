@@ -42,6 +42,7 @@ test('each quantity is multiplied by its own unit price', () => {
       cpuSeconds: { per: 1, price: 100_000 },
       memoryGiBSeconds: { per: 2, price: 2_000_000 },
       bytesOutGiB: { per: 1, price: 10_000_000 },
+      scheduledJobs: { per: 1, price: 100_000_000 },
     },
   };
   const usage = {
@@ -52,8 +53,9 @@ test('each quantity is multiplied by its own unit price', () => {
     cpuSeconds: 5,
     memoryGiBSeconds: 6,
     bytesOutGiB: 7,
+    scheduledJobs: 8,
   };
-  expect(calculateCost(usage, table)).toBe(76_543_021);
+  expect(calculateCost(usage, table)).toBe(876_543_021);
 });
 
 test('a month is the sum of its calls', () => {

@@ -11,6 +11,8 @@ export interface BilledUsage {
   cpuSeconds: number;
   memoryGiBSeconds: number;
   bytesOutGiB: number;
+  /** Jobs of Cloud Scheduler, kept for a month. */
+  scheduledJobs: number;
 }
 
 export interface PriceTable {
@@ -39,6 +41,7 @@ export function sumUsage(parts: readonly { usage: BilledUsage; count: number }[]
     cpuSeconds: 0,
     memoryGiBSeconds: 0,
     bytesOutGiB: 0,
+    scheduledJobs: 0,
   };
   for (const { usage, count } of parts) {
     for (const key of Object.keys(total) as (keyof BilledUsage)[]) total[key] += usage[key] * count;
@@ -95,5 +98,25 @@ export function toBilledUsage(call: CountedCall, isIndexed = false): BilledUsage
     cpuSeconds: seconds,
     memoryGiBSeconds: seconds * call.memoryGiB,
     bytesOutGiB: call.bytesOut / GIB,
+    scheduledJobs: 0,
   };
 }
+
+/** A month of the scheduled sweep when nothing is due: one query a minute, which Firestore bills as a read although it finds nothing. */
+export function createIdleSweepMonth(): BilledUsage {
+  const deliveries = 30 * 24 * 60;
+  const seconds = deliveries * 0.1;
+  return {
+    documentReads: deliveries,
+    documentWrites: 0,
+    storedGiBMonths: 0,
+    requests: deliveries,
+    cpuSeconds: seconds,
+    memoryGiBSeconds: seconds,
+    bytesOutGiB: 0,
+    scheduledJobs: 1,
+  };
+}
+
+/** An audit that counts entries: the documents of each key with lists, as docs/operations.md#audit has them. */
+export const AUDIT_READS_PER_KEY = 10;

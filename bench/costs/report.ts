@@ -1,4 +1,13 @@
-import { calculateCost, estimateSeconds, sumUsage, toBilledUsage, type CountedCall, type PriceTable } from './model';
+import {
+  AUDIT_READS_PER_KEY,
+  calculateCost,
+  createIdleSweepMonth,
+  estimateSeconds,
+  sumUsage,
+  toBilledUsage,
+  type CountedCall,
+  type PriceTable,
+} from './model';
 
 /** A month that docs/costs.md prices: calls of each kind. */
 export const MONTH = [
@@ -23,6 +32,8 @@ export function renderCosts(calls: readonly CountedCall[], table: PriceTable, ma
   const storage = (call: CountedCall, isIndexed = false) => toBilledUsage(call, isIndexed).storedGiBMonths;
   const monthlyStorage = table.prices.storedGiBMonths.price;
   const saved = (storage(largest, true) - storage(largest)) * monthlyStorage;
+  const idleSweep = createIdleSweepMonth();
+  const readPrice = table.prices.documentReads.price / table.prices.documentReads.per;
   return `# Costs
 
 What a call uses, what it costs, and what a month costs. \`npm run costs\` writes this page: it counts on the embedded Firestore, and multiplies by the unit prices in [prices.json](../bench/costs/prices.json). To use other prices, replace that file and run it again.
@@ -96,6 +107,12 @@ ${renderTable(
 
 It costs ${calculateCost(sumUsage(month), table).toFixed(2)} ${table.currency}, with the storage of its price lists for that month. Storage accumulates: each later month pays for the lists of every month before.
 
+## The sweep and the audit
+
+The [sweep](operations.md#sweep) costs ${calculateCost(idleSweep, table).toFixed(2)} ${table.currency} a month while nothing is due: ${count(idleSweep.requests)} deliveries of one read and 100 ms, and one job of Cloud Scheduler. A resume reads the stored payload and every entry that the attempt had written, and writes the rest. For a price list of ${count(largest.size)} products that is at most ${(2 * largest.size * readPrice).toFixed(2)} ${table.currency} of reads more than the creation would have cost without the crash.
+
+An [audit](operations.md#audit) that counts entries reads ${AUDIT_READS_PER_KEY} documents a key: 1,000 keys of 1,000 products cost ${(1_000 * AUDIT_READS_PER_KEY * readPrice).toFixed(3)} ${table.currency}; with \`--full\`, which reads every entry, ${((1_000 * AUDIT_READS_PER_KEY + 2_000_000) * readPrice).toFixed(2)} ${table.currency}.
+
 ## What the index exemptions save
 
 Prices, payloads and stored responses have no index ([firestore.indexes.json](../firestore.indexes.json)). For a price list of ${count(largest.size)} products:
@@ -125,6 +142,7 @@ const UNITS: Record<string, string> = {
   cpuSeconds: 'seconds of one CPU',
   memoryGiBSeconds: 'GiB seconds of memory',
   bytesOutGiB: 'GiB out to the internet',
+  scheduledJobs: 'jobs of Cloud Scheduler for a month',
 };
 
 const count = (value: number) => value.toLocaleString('en');

@@ -5,7 +5,7 @@ test('Firestore hangs and dies, the service is stopped in the middle of creation
   const seed = 1 + Math.floor(Math.random() * 1e9);
   const options = { seconds: 14, connections: 8, outageSeconds: 1.5, seed, watch: '1s' };
   const report = await soak(options, () => undefined);
-  const { responses, disturbances, sweep, keys, violations, memory } = report;
+  const { responses, disturbances, sweep, audits, keys, violations, memory } = report;
   expect([seed, violations]).toEqual([seed, []]);
   expect(disturbances.map(({ kind }) => kind)).toEqual(['firestore_hangs', 'service_stopped', 'firestore_dead']);
   for (const kind of ['read', 'create', 'replay', 'conflict', 'rejected']) {
@@ -13,6 +13,7 @@ test('Firestore hangs and dies, the service is stopped in the middle of creation
   }
   expect(keys.completed).toBeGreaterThan(0);
   expect(keys.left).toBe(0);
+  expect(audits).toBeGreaterThan(0);
   expect(memory.length).toBeGreaterThan(5);
   // SIGTERM came in the middle of a creation at least, which the sweep resumed.
   expect(sweep['resumed']).toBeGreaterThan(0);

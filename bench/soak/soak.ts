@@ -20,6 +20,10 @@ import {
   startDeployedFunction,
   type DeployedFunction,
 } from '../../functions/test/deployment/deployed';
+import { getDatabase } from '../../functions/src/lib/firestore/database';
+import { createRequestContext } from '../../functions/src/lib/request-context';
+import { audit } from '../../functions/src/price-lists/audit';
+import type { Violation } from '../../functions/src/price-lists/invariants';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
 import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
 import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
@@ -41,7 +45,8 @@ import {
 /**
  * Mixed traffic against all functions, each in a process of its own as in production, with `sweep --watch` beside
  * them. Firestore hangs for a while, add price lists is stopped by SIGTERM and started again, Firestore is dead for a
- * while. Every response is checked as it comes, and the database at the end: nothing lost, nothing twice, no key left.
+ * while. Every response is checked as it comes, the database by audits meanwhile and as a whole at the end: nothing lost,
+ * nothing twice, no key left.
  */
 
 export interface SoakOptions {
@@ -79,6 +84,8 @@ export interface SoakReport {
   stop: SoakStop;
   /** Results of the sweep, by what it did; a key may be deferred many times. */
   sweep: Record<string, number>;
+  /** Audits that ran to their end beside the traffic. */
+  audits: number;
   /** From the end of the traffic until no key was in progress or required review. */
   completedMs: number;
   /** Resident megabytes of each function's process, by milliseconds since the start. */
@@ -95,6 +102,10 @@ const COMPLETION_TIMEOUT_MS = 180_000;
 /** What a process may hold more after the traffic than before it, once it has been idle for so long. */
 const MAX_HEAP_GROWTH_MB = 15;
 const IDLE_MS = 30_000;
+
+/** Between two audits beside the traffic. */
+const AUDIT_PAUSE_MS = 2_000;
+const AUDIT_TIMEOUT_MS = 30_000;
 
 /** Takes long enough that SIGTERM arrives in the middle of its entries. */
 const INTERRUPTED_PRODUCTS = 10_000;
@@ -140,6 +151,7 @@ class SoakRun {
     const firestore = await startFirestore({ dataDir, indexes });
     process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
     process.env['METADATA_SERVER_DETECTION'] = 'none';
+    process.env['GOOGLE_CLOUD_PROJECT'] = PROJECT;
     const db = new Firestore({ projectId: PROJECT });
     await fillSoakDatabase(db);
     return new SoakRun(options, dataDir, indexes, firestore, db, await startSweepProcess(options.watch));
@@ -157,9 +169,11 @@ class SoakRun {
     this.#startedAt = performance.now();
     const memory: SoakReport['memory'] = [];
     const disturbed = this.#disturb().finally(() => (this.#isOver = true));
+    const audited = this.#auditBeside();
     const clients = Array.from({ length: connections }, (_, i) => this.#runClient(createRandom(seed + i * 7_919)));
     const [stop] = await Promise.all([disturbed, this.#watchMemory(memory, onProgress), ...clients]);
     await this.#interrupted;
+    const audits = await audited;
     const trafficMs = this.#now();
 
     const completedMs = await this.#awaitCompletion();
@@ -172,6 +186,7 @@ class SoakRun {
       disturbances: this.#disturbances,
       stop,
       sweep: sweep.results,
+      audits,
       completedMs,
       memory,
       heapMegabytes: await this.#checkHeaps(before),
@@ -290,6 +305,26 @@ class SoakRun {
     const from = this.#now();
     while ((await countOpenKeys(this.db)) > 0 && this.#now() - from < COMPLETION_TIMEOUT_MS) await delay(250);
     return this.#now() - from;
+  }
+
+  /** Audits again and again. An audit of stored records reports nothing that is only under way. @returns how many came to an end */
+  async #auditBeside(): Promise<number> {
+    const reporter = {
+      onViolation: ({ rule, path, message }: Violation) => this.#violations.push(`audit: ${rule}: ${path} ${message}`),
+      onUnsettled: () => undefined,
+      onProgress: () => undefined,
+    };
+    let audits = 0;
+    while (!this.#isOver) {
+      const context = createRequestContext(AbortSignal.timeout(AUDIT_TIMEOUT_MS));
+      // While Firestore is away an audit ends with an error, at the latest after its time.
+      await audit(getDatabase(context), context, { sampleSize: 10, concurrency: 4 }, reporter).then(
+        () => (audits += 1),
+        () => undefined,
+      );
+      await delay(AUDIT_PAUSE_MS);
+    }
+    return audits;
   }
 
   async #watchMemory(
