@@ -1,5 +1,5 @@
 import { getResourceName, type StoredDoc } from './collections';
-import { invalid } from './errors';
+import { RpcError, invalid } from './errors';
 import { parseCollectionPath, parseParentPath } from './paths';
 import type { Requests } from './schema';
 import type { Store } from './store';
@@ -13,7 +13,8 @@ const DEFAULT_PAGE_SIZE = 30;
 /** A page of a listing: the documents by name, undefined where one does not exist but has subcollections. */
 interface DocumentPage {
   readonly documents: readonly (readonly [name: string, doc: StoredDoc | undefined])[];
-  readonly nextPageToken: string;
+  /** Undefined at the end. */
+  readonly nextPageToken: string | undefined;
 }
 
 /** Lists the documents of a collection as they are, or were at a read time in microseconds. */
@@ -23,6 +24,8 @@ export function listDocuments(
   readTime: number | undefined,
 ): DocumentPage {
   const path = parseCollectionPath(request.parent, request.collectionId);
+  if (request.orderBy !== '')
+    throw new RpcError('UNIMPLEMENTED', 'Documents are listed in the order of their names only.');
   const docs = new Map<string, StoredDoc | undefined>();
   if (request.showMissing) {
     for (const below of store.descendantCollections(path)) {
@@ -48,7 +51,7 @@ export function listCollectionIds(request: Requests['ListCollectionIds'], store:
     if (id !== undefined && !ids.has(id) && store.hasDocuments(path)) ids.add(id);
   }
   const after = readToken(request.pageToken);
-  const size = getPageSize(request) || ids.size;
+  const size = getPageSize(request) || Infinity;
   const { items, nextPageToken } = getPage([...ids].sort(compareStrings), compareStrings, after, size);
   return { collectionIds: items, nextPageToken };
 }
@@ -65,15 +68,14 @@ function readToken(pageToken: string): string {
   return bytes.toString();
 }
 
-/** One page of sorted names, and the token of the next one; '' at the end. */
+/** One page of sorted names. As Google's emulator has it, a page that is full has a token, even if nothing follows. */
 function getPage(
   sorted: readonly string[],
   compare: (a: string, b: string) => number,
   after: string,
   size: number,
-): { items: string[]; nextPageToken: string } {
-  const rest = sorted.filter((name) => compare(name, after) > 0);
-  const items = rest.slice(0, size);
-  const hasMore = items.length < rest.length;
-  return { items, nextPageToken: hasMore ? Buffer.from(items.at(-1) ?? '').toString('base64') : '' };
+): { items: string[]; nextPageToken: string | undefined } {
+  const items = sorted.filter((name) => compare(name, after) > 0).slice(0, size);
+  const last = items.length === size ? items.at(-1) : undefined;
+  return { items, nextPageToken: last && Buffer.from(last).toString('base64') };
 }

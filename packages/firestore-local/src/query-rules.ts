@@ -78,6 +78,20 @@ const RULES: readonly Rule[] = [
     orders.slice(0, -1).some(({ path }) => isName(path))
       ? 'order by clause cannot contain more fields after the key'
       : undefined,
+  // The index of a collection group does not have the documents that its collections are below.
+  ({ source, terms, orders }) =>
+    source.allDescendants &&
+    source.collectionId !== undefined &&
+    isBelowDocument(source) &&
+    [...terms, ...orders].some(({ path }) => !isName(path))
+      ? 'collection group queries are only allowed at the root parent'
+      : undefined,
+  ({ terms }) =>
+    terms.some((term) => isName(term.path) && isEquality(term)) &&
+    terms.some((term) => !isName(term.path) && !isEquality(term)) &&
+    !terms.some((term) => isName(term.path) && !isEquality(term))
+      ? 'Equality on key is not allowed if there are other inequality fields and key does not appear in inequalities.'
+      : undefined,
   ({ source, terms }) =>
     source.collectionId === undefined && terms.some(({ path }) => !isName(path))
       ? 'A query without a collection id can filter by __name__ only.'
@@ -108,8 +122,8 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
  *
  * @throws RpcError FAILED_PRECONDITION
  */
-export function assertNameOrder(source: StructuredQuery, orders: readonly Order[], indexes: Indexes): void {
-  const [first] = orders;
+export function assertNameOrder(source: StructuredQuery, indexes: Indexes): void {
+  const [first] = source.orderBy;
   if (!first?.descending || !isName(first.path)) return;
   const terms = source.filter ? getTerms(source.filter) : [];
   if (terms.some((term) => isEquality(term) && !isName(term.path))) return;
@@ -216,12 +230,21 @@ function countDisjunctions(filter: Filter): number {
   }
 }
 
-/** @throws RpcError INVALID_ARGUMENT for an order by name that leaves no place for the aggregated fields */
-export function assertAggregated(orderBy: readonly Order[], aggregated: readonly FieldPath[]): void {
+/** @throws RpcError INVALID_ARGUMENT for an order by name that leaves no place for the aggregated fields, or a projection without them */
+export function assertAggregated(source: StructuredQuery, aggregated: readonly FieldPath[]): void {
+  const { orderBy, filter, select, allDescendants } = source;
   if (aggregated.some(isName)) throw invalid('Aggregations are not supported for the property: __name__');
+  const isSelected = (path: FieldPath): boolean =>
+    select === undefined || select.some((each) => formatFieldPath(each) === formatFieldPath(path));
+  if (!aggregated.every(isSelected)) throw invalid('An aggregated field is not in the projection of the query.');
+  const terms = filter ? getTerms(filter) : [];
+  const ordered = [...orderBy, ...terms.filter((term) => !isEquality(term))];
   const isOrdered = (path: FieldPath): boolean =>
-    orderBy.some((order) => formatFieldPath(order.path) === formatFieldPath(path));
-  if (orderBy.some(({ path }) => isName(path)) && !aggregated.every(isOrdered)) {
+    ordered.some((each) => formatFieldPath(each.path) === formatFieldPath(path));
+  if (allDescendants && isBelowDocument(source) && aggregated.length > 0)
+    throw invalid('collection group queries are only allowed at the root parent');
+  const isByName = [...orderBy, ...terms].some(({ path }) => isName(path));
+  if (isByName && !aggregated.every(isOrdered)) {
     throw invalid('The query is ordered by __name__ before the aggregated fields. Order it by those fields, too.');
   }
 }

@@ -3,7 +3,7 @@ import { getResourceName, type Snapshot, type StoredDoc } from './collections';
 import { isEquality } from './indexes';
 import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from './paths';
 import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from './schema';
-import { assertAggregated, assertQuery, getTerms } from './query-rules';
+import { assertQuery, getTerms } from './query-rules';
 import type { Store } from './store';
 import {
   Reference,
@@ -34,7 +34,6 @@ export interface PreparedQuery {
 export function prepareQuery(source: StructuredQuery, aggregated: readonly FieldPath[] = []): PreparedQuery {
   parseParentPath(source.parent);
   assertQuery(source, completeOrder(source, []));
-  assertAggregated(source.orderBy, aggregated);
   const orders = completeOrder(source, aggregated);
   const required = orders
     .filter(({ path }) => !isName(path) && !isRequired(path, source.filter))

@@ -105,7 +105,13 @@ interface Page {
 
 /** The decoded requests, by operation. */
 export interface Requests {
-  ListDocuments: Page & { collectionId: string; mask: Mask; showMissing: boolean; consistency: Consistency };
+  ListDocuments: Page & {
+    collectionId: string;
+    orderBy: string;
+    mask: Mask;
+    showMissing: boolean;
+    consistency: Consistency;
+  };
   GetDocument: { database: string; name: string; mask: Mask; consistency: Consistency };
   CreateDocument: { database: string; write: Write; mask: Mask };
   UpdateDocument: { database: string; write: Write; mask: Mask };
@@ -244,6 +250,7 @@ const readField = (value: unknown): FieldPath => parseFieldPath(text(message(val
 function readFilter(value: Message): Filter {
   const composite = message(value['compositeFilter']);
   if (composite) {
+    if (!composite['op']) throw invalid('Unsupported CompositeFilter operator.');
     const kind = composite['op'] === 2 ? 'or' : 'and';
     return { kind, filters: list(composite['filters']).map(readFilter) };
   }
@@ -352,6 +359,7 @@ const readers: { readonly [K in Rpc]: (value: Message) => Requests[K] } = {
   ListDocuments: (value) => ({
     ...readPage(value),
     collectionId: text(value['collectionId']),
+    orderBy: text(value['orderBy']),
     mask: readMask(value['mask']),
     showMissing: Boolean(value['showMissing']),
     consistency: readConsistency(value),

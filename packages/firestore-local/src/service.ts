@@ -7,13 +7,13 @@ import { listCollectionIds, listDocuments } from './listing';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
 import { getDatabaseName, parseDocumentPath, type FieldPath } from './paths';
 import { prepareQuery, runQuery, type PreparedQuery } from './query';
-import { assertNameOrder } from './query-rules';
+import { assertAggregated, assertNameOrder } from './query-rules';
 import { encodeTransactionId } from './schema';
 import type { Consistency, Requests, Rpc, StructuredQuery, Write } from './schema';
 import type { Store } from './store';
 import type { Transaction, Transactions } from './transactions';
 import { Timestamp } from './values';
-import { applyWrite, projectFields, type WriteResult } from './writes';
+import { applyWrite, assertWrite, projectFields, type WriteResult } from './writes';
 
 /** The context of a call. */
 export interface RpcContext {
@@ -244,6 +244,7 @@ export class Service {
   ): Promise<{ time: number; results: T }> {
     const paths = new Map(writes.map(({ name }) => [name, parseDocumentPath(name)]));
     for (const name of paths.keys()) assertInDatabase(name, database);
+    for (const write of writes) assertWrite(write);
     try {
       await this.locks.write(owner, [...paths.keys()]);
       for (;;) {
@@ -272,7 +273,8 @@ export class Service {
 
   private prepare(query: StructuredQuery, aggregated: readonly FieldPath[]): PreparedQuery {
     const prepared = prepareQuery(query, aggregated);
-    assertNameOrder(query, prepared.orders, this.indexes);
+    assertNameOrder(query, this.indexes);
+    assertAggregated(query, aggregated);
     if (this.requireIndexes) {
       const scope = query.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
       this.indexes.assertIndexed(query.collectionId, scope, query.filter, prepared.orders, aggregated);

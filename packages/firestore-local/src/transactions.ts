@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { invalid } from './errors';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
 import type { TransactionOptions } from './schema';
 import type { Store } from './store';
@@ -38,6 +39,9 @@ export const FIRESTORE_LIMITS: TransactionLimits = { totalMs: 270_000, idleMs: 6
 const ORPHAN_MS = 2000;
 const SWEEP_MS = 500;
 
+/** Of an id. One from before a restart is accepted where a transaction is retried: its client only goes on. */
+const ID_BYTES = 12;
+
 /** How many ended transactions are remembered. */
 const MAX_ENDED = 10_000;
 
@@ -60,9 +64,11 @@ export class Transactions {
   /** Starts a transaction. A retry inherits the age of the first try, and so its priority over younger ones. */
   begin(database: string, peer: string, { readOnly, readTime, retryOf }: TransactionOptions): Transaction {
     if (readTime !== undefined) this.store.assertReadable(readTime);
+    if (retryOf !== undefined && Buffer.from(retryOf, 'base64').length !== ID_BYTES)
+      throw invalid('Invalid transaction.');
     this.count++;
     const transaction: Transaction = {
-      id: randomBytes(12).toString('base64'),
+      id: randomBytes(ID_BYTES).toString('base64'),
       database,
       peer,
       owner: new LockOwner(this.ended.get(retryOf ?? '')?.age ?? this.count),

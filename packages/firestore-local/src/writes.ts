@@ -71,6 +71,30 @@ export function applyWrite(
   }
 }
 
+/**
+ * Checks what a client sent, also where a mask leaves it out, before anything that is stored matters.
+ *
+ * @throws RpcError INVALID_ARGUMENT for a field or a value that no document can have
+ */
+export function assertWrite(write: Write): void {
+  if (write.kind === 'delete') return;
+  const { fields, mask, transforms } = write;
+  assertMap(fields, 1, 0);
+  for (const value of mask ? mask.map((path) => getPath(fields, path)) : [fields]) assertNamed(value);
+  for (const transform of transforms) {
+    assertFieldName(transform.path.join('.'));
+    if ('elements' in transform) assertNesting([...transform.elements], 1, 0);
+  }
+}
+
+/** A field has a name, unless a mask leaves it out. */
+function assertNamed(value: Value | undefined): void {
+  if (Array.isArray(value)) value.forEach(assertNamed);
+  if (!(value instanceof Map)) return;
+  if (value.has('')) throw invalid('Document fields must not be empty.');
+  value.forEach(assertNamed);
+}
+
 function assertPrecondition({ precondition, name }: Write, current: StoredDoc | undefined): void {
   if (!precondition) return;
   if ('exists' in precondition) {
@@ -146,7 +170,6 @@ function addNumbers(a: bigint | number, b: bigint | number): bigint | number {
 }
 
 function assertLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
-  assertMap(fields, 1, 0);
   const size = getNameSize(path.name) + getFieldsSize(fields) + 32;
   if (size > MAX_DOCUMENT_BYTES) {
     const format = (value: number): string => value.toLocaleString('en-US');
@@ -185,7 +208,6 @@ function assertPropertySize(value: Value): void {
 }
 
 function assertFieldName(key: string): void {
-  if (key === '') throw invalid('Document fields must not be empty.');
   if (/^__.*__$/s.test(key)) throw invalid(`Document fields cannot begin and end with "__": ${key}`);
   if (key.length > MAX_FIELD_NAME_BYTES / 3 && Buffer.byteLength(key) > MAX_FIELD_NAME_BYTES) {
     throw invalid(`The property name "${key.slice(0, 40)}…" is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);

@@ -10,7 +10,6 @@ const VERDICTS: readonly { readonly verdict: Verdict; readonly heading: string }
   { verdict: 'the embedded one is right', heading: 'Production documents the embedded answer' },
   { verdict: 'undocumented', heading: 'Production documents neither' },
   { verdict: 'not served', heading: 'Not served' },
-  { verdict: 'to be mended', heading: 'To be mended' },
 ];
 
 const format = (count: number): string => count.toLocaleString('en-US');
