@@ -272,14 +272,14 @@ export const deviations: readonly Deviation[] = [
     matches: ({ operation, ours }) => operation.rpc === 'ListDocuments' && ours.code === UNIMPLEMENTED,
   },
   {
-    id: 'the name twice in descending order',
-    what: 'A query that is ordered by the name twice, both descending',
-    google: 'FAILED_PRECONDITION: no descending key scans',
+    id: 'the name twice in an order',
+    what: 'A query that is ordered by the name twice',
+    google: 'FAILED_PRECONDITION where one of them is descending, or for a collection group below a document',
     embedded: 'INVALID_ARGUMENT: a field twice',
     verdict: 'undocumented',
     production: 'both are refused; which comes first is not said',
     source: `${RPC}#structuredquery`,
-    matches: refuses(/descending key scans/, FAILED_PRECONDITION),
+    matches: refuses(/descending key scans|collection group queries are only allowed if/, FAILED_PRECONDITION),
   },
 ];
 
