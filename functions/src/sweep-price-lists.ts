@@ -29,8 +29,8 @@ const WORKING_INTERVAL_MS = 60_000;
 const memory = createSweepMemory();
 
 const reporter: SweepReporter = {
-  onResult: ({ result, ...attempt }) => {
-    if (result !== 'would_resume') logSweptAttempt(result, attempt);
+  onResult: ({ result, ...attempt }, sinceClaimMs) => {
+    if (result !== 'would_resume') logSweptAttempt(result, attempt, sinceClaimMs);
   },
   onUnreadable: logUnreadableKey,
   onScanFailed: (error) => logSweepFailed(getErrorMessage(error)),

@@ -21,19 +21,28 @@ export const ERROR_DEFINITIONS = {
 
 export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
+interface ApiErrorOptions {
+  headers?: Record<string, string>;
+  needsOperator?: boolean;
+  cause?: unknown;
+}
+
 /** An error with a row in {@link ERROR_DEFINITIONS}. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether a key requires review that the sweep does not resume: for the log. */
+  readonly needsOperator: boolean;
 
   /** @param message what happened, for the log */
   constructor(
     readonly code: ErrorCode,
     message: string,
-    { headers = {}, cause }: { headers?: Record<string, string>; cause?: unknown } = {},
+    { headers = {}, needsOperator = false, cause }: ApiErrorOptions = {},
   ) {
     super(message, { cause });
     this.headers = headers;
+    this.needsOperator = needsOperator;
   }
 }
 

@@ -39,10 +39,13 @@ export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): voi
     event: 'request',
     ...entry,
     ...toPhaseFields(phases_ms),
-    ...(error && { error_code: error.code, reason: redact(error.message) }),
+    ...(error && { error_code: error.code, reason: redact(error.message), ...toOperatorField(error.needsOperator) }),
     ...(error && status >= 500 && toErrorReport(error.cause ?? error, operation)),
   });
 }
+
+/** Marks a line about a key that waits for an operator: alerts look for it, since the sweep resolves the others. */
+const toOperatorField = (needsOperator: boolean) => (needsOperator ? { needs_operator: true } : {});
 
 const toPhaseFields = (phasesMs: Partial<Record<Phase, number>>) =>
   Object.fromEntries(Object.entries(phasesMs).map(([phase, ms]) => [`${phase}_ms`, Math.round(ms)]));
@@ -89,11 +92,16 @@ export function createPriceListLogger(request_id: string) {
   };
   return {
     claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
-    completed: (attempt: LoggedAttempt) => log('INFO', 'price_list_completed', attempt),
-    /** @param cause what was thrown; without it the report tells where the failure was found */
-    failed: (attempt: LoggedAttempt, reason: string, cause: unknown) =>
+    completed: (attempt: LoggedAttempt, since_claim_ms: number) =>
+      log('INFO', 'price_list_completed', attempt, { since_claim_ms }),
+    /**
+     * @param needsOperator the sweep does not resume the attempt
+     * @param cause what was thrown; without it the report tells where the failure was found
+     */
+    failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean, cause: unknown) =>
       log('ERROR', 'price_list_failed', attempt, {
         reason: redact(reason),
+        ...toOperatorField(needsOperator),
         ...toErrorReport(cause ?? new Error(reason), 'addPriceLists'),
       }),
     /** @param key_outcome what the attempt found in place of its own claim */
@@ -140,9 +148,11 @@ interface SweptAttempt {
 export function logSweptAttempt(
   result: keyof typeof SWEEP_EVENTS,
   { document_id, trace_id, reason }: SweptAttempt,
+  since_claim_ms: number,
 ): void {
   const [severity, event] = SWEEP_EVENTS[result];
-  logEvent(severity, event, { document_id, trace_id, ...(reason !== null && { reason: redact(reason) }) });
+  const why = reason !== null && { reason: redact(reason) };
+  logEvent(severity, event, { document_id, trace_id, since_claim_ms, ...why });
 }
 
 /** A key record that does not parse. @param record its path, which contains the key's hash */

@@ -1,6 +1,7 @@
 import type { Database } from '../lib/firestore/database';
 import type { PriceListLogger } from '../lib/logging';
 import { measurePhase, type RequestContext } from '../lib/request-context';
+import type { KeyRecord } from '../lib/schemas/key-record';
 import { completeAttempt, failAttempt } from './attempt';
 import { claimKey, storeRemainingChunks } from './claim';
 import { toEntries, writeEntries } from './entries';
@@ -57,19 +58,14 @@ export async function createPriceLists(
     cause = error;
     outcome = await failAttempt(attempt, error, db, context);
   }
-  logOutcome(outcome, cause, attempt, log);
+  logOutcome(outcome, cause, attempt, context.clock.now(), log);
   // Whatever became of the key meanwhile, its payload was this one: a mismatch would mislead the client.
   const isMismatch = outcome.kind === 'payload_mismatch';
   return toCreationResult(isMismatch ? { kind: 'blocked', by: 'review', retryAfterMs: null } : outcome, cause);
 }
 
-function logOutcome(
-  outcome: KeyOutcome,
-  cause: unknown,
-  attempt: Parameters<PriceListLogger['claimed']>[0],
-  log: PriceListLogger,
-): void {
-  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, cause);
-  else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt);
+function logOutcome(outcome: KeyOutcome, cause: unknown, attempt: KeyRecord, now: number, log: PriceListLogger): void {
+  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null, cause);
+  else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt, now - attempt.claimed_at);
   else log.superseded(attempt, outcome.kind);
 }

@@ -44,7 +44,10 @@ export function toCreationResult(outcome: KeyOutcome, cause?: unknown): Creation
       throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
     case 'blocked': {
       const headers = getRetryAfter(outcome.retryAfterMs);
-      if (outcome.by === 'review') throw new ApiError('review_required', 'the key requires review', { cause, headers });
+      if (outcome.by === 'review') {
+        const needsOperator = outcome.retryAfterMs === null;
+        throw new ApiError('review_required', 'the key requires review', { cause, headers, needsOperator });
+      }
       throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, headers });
     }
     case 'available':
@@ -53,6 +56,7 @@ export function toCreationResult(outcome: KeyOutcome, cause?: unknown): Creation
       throw new ApiError('creation_failed', 'the attempt failed', {
         cause,
         headers: getRetryAfter(outcome.retryAfterMs),
+        needsOperator: outcome.retryAfterMs === null,
       });
     case 'owned':
       throw new ApiError('creation_failed', 'the attempt failed', { cause });

@@ -51,7 +51,8 @@ export const createSweepMemory = (): SweepMemory => ({
 
 /** Where a sweep tells what it did, and what it could not read. */
 export interface SweepReporter {
-  onResult: (result: SweepResult) => void;
+  /** `sinceClaimMs`: the age of the attempt. */
+  onResult: (result: SweepResult, sinceClaimMs: number) => void;
   /** A key record does not parse; each is reported once a memory. */
   onUnreadable: (path: string) => void;
   /** A scan failed while watching; the next one follows. */
@@ -218,12 +219,10 @@ class Sweeper {
     await applyEvent(record.boq_list_id, event, this.db, this.context).catch(() => reported.delete(record.document_id));
   }
 
-  #report(
-    { boq_list_id, document_id, trace_id }: KeyRecord,
-    result: SweepResult['result'],
-    reason: string | null,
-  ): void {
+  #report(record: KeyRecord, result: SweepResult['result'], reason: string | null): void {
+    const { boq_list_id, document_id, trace_id, claimed_at } = record;
     this.#summary[result] += 1;
-    this.reporter.onResult({ boq_list_id, document_id, trace_id, result, reason });
+    const sinceClaimMs = this.context.clock.now() - claimed_at;
+    this.reporter.onResult({ boq_list_id, document_id, trace_id, result, reason }, sinceClaimMs);
   }
 }

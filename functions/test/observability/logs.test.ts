@@ -194,7 +194,13 @@ describe('the life of a price list', () => {
     const ids = { request_id: headers['x-request-id'], document_id, price_list_id: price_list.id, products_count: 3 };
     expect(life()).toEqual([
       { severity: 'INFO', message: 'price list claimed', event: 'price_list_claimed', ...ids },
-      { severity: 'INFO', message: 'price list completed', event: 'price_list_completed', ...ids },
+      {
+        severity: 'INFO',
+        message: 'price list completed',
+        event: 'price_list_completed',
+        ...ids,
+        since_claim_ms: expect.any(Number) as number,
+      },
     ]);
   });
 
@@ -210,13 +216,31 @@ describe('the life of a price list', () => {
       {
         severity: 'ERROR',
         event: 'price_list_failed',
+        needs_operator: true,
         reason: expect.stringContaining('/documents/…') as string,
         ...errorReport('Error: 7 PERMISSION_DENIED: .*/documents/…'),
       },
     ]);
+    expect(lines('request')).toMatchObject([{ error_code: 'creation_failed', needs_operator: true }]);
     service.log.length = 0;
     expect((await service.call('addPriceLists', { json: createPriceListBody(3) })).status).toBe(409);
+    expect(lines('request')).toMatchObject([{ error_code: 'review_required', needs_operator: true }]);
+  });
+
+  test('rejected because of a key that the sweep resumes: needs no operator', async () => {
+    service.firestore.faults.inject({
+      rpc: 'Commit',
+      match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+      action: { kind: 'error', code: 'PERMISSION_DENIED' },
+    });
+    await service.call('addPriceLists', { json: createPriceListBody(3) });
+    const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
+    await key?.ref.update({ failure_cause: 'unavailable' });
+    service.log.length = 0;
+    const { status, headers } = await service.call('addPriceLists', { json: createPriceListBody(3) });
+    expect([status, headers['retry-after']]).toEqual([409, '60']);
     expect(lines('request')).toMatchObject([{ error_code: 'review_required' }]);
+    expect(service.log[0]).not.toHaveProperty('needs_operator');
   });
 });
 
