@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { writeSoakLog } from './log';
 import { renderSoakChart, renderSoakText } from './report';
 import { soak } from './soak';
 
 /**
- * `npm run soak -- [--seconds 240] [--outage 60] [--watch 30s] [--connections 64] [--seed N] [--svg FILE]`; exits with 1
- * if anything is lost, twice or left to an operator.
+ * `npm run soak -- [--seconds 240] [--outage 60] [--watch 30s | --schedule 60] [--connections 64] [--pause 0] [--seed N]
+ * [--svg FILE] [--log FILE]`; exits with 1 if anything is lost, twice or left to an operator.
  */
 
 const { values } = parseArgs({
@@ -15,7 +16,10 @@ const { values } = parseArgs({
     outage: { type: 'string', default: '60' },
     watch: { type: 'string', default: '30s' },
     seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 1e9)) },
+    schedule: { type: 'string' },
+    pause: { type: 'string', default: '0' },
     svg: { type: 'string' },
+    log: { type: 'string' },
   },
 });
 
@@ -26,6 +30,8 @@ async function main(): Promise<void> {
     outageSeconds: Number(values.outage),
     seed: Number(values.seed),
     watch: values.watch,
+    scheduleSeconds: values.schedule === undefined ? null : Number(values.schedule),
+    pauseSeconds: Number(values.pause),
   };
   if (!(options.seconds > 2 * options.outageSeconds)) {
     console.error('Usage: --seconds must be more than two outages.');
@@ -36,6 +42,7 @@ async function main(): Promise<void> {
   });
   process.stderr.write('\n');
   console.log(renderSoakText(report));
+  if (values.log !== undefined) writeSoakLog(values.log, report);
   if (values.svg !== undefined) writeFileSync(values.svg, renderSoakChart(report));
   process.exit(report.violations.length === 0 ? 0 : 1);
 }

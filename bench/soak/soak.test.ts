@@ -3,7 +3,15 @@ import { soak } from './soak';
 /** A short soak, with all that the long one has (`npm run soak`). */
 test('Firestore hangs and dies, the service is stopped in the middle of creations: nothing lost, nothing twice, no key left', async () => {
   const seed = 1 + Math.floor(Math.random() * 1e9);
-  const options = { seconds: 14, connections: 8, outageSeconds: 1.5, seed, watch: '1s' };
+  const options = {
+    seconds: 14,
+    connections: 8,
+    outageSeconds: 1.5,
+    seed,
+    watch: '1s',
+    scheduleSeconds: null,
+    pauseSeconds: 0,
+  };
   const report = await soak(options, () => undefined);
   const { responses, disturbances, sweep, audits, keys, violations, memory } = report;
   expect([seed, violations]).toEqual([seed, []]);

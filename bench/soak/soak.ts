@@ -27,6 +27,8 @@ import type { Violation } from '../../functions/src/price-lists/invariants';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
 import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
 import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
+import { toSoakLogLine, type SoakLogLine } from './log';
+import { startScheduledSweep } from './scheduled-sweep';
 import {
   createCreation,
   createRead,
@@ -57,6 +59,10 @@ export interface SoakOptions {
   outageSeconds: number;
   /** Between two looks of the sweep, as its option has it; null: no sweep. */
   watch: string | null;
+  /** Seconds between two calls of the scheduled sweep, which then takes the place of the command; null: the command. */
+  scheduleSeconds: number | null;
+  /** Mean pause of a client between two requests. */
+  pauseSeconds: number;
 }
 
 export interface SoakResponse {
@@ -94,6 +100,8 @@ export interface SoakReport {
   heapMegabytes: Record<OperationName, { before: number; after: number }>;
   keys: SoakKeys;
   violations: string[];
+  /** What the functions logged since the start of the traffic, in the order of time. */
+  log: SoakLogLine[];
 }
 
 /** A lease, three looks of the sweep and the resumes. */
@@ -131,6 +139,8 @@ class SoakRun {
   readonly #violations: string[] = [];
   readonly #responses: SoakResponse[] = [];
   readonly #disturbances: SoakDisturbance[] = [];
+  #log: SoakLogLine[] = [];
+  #sweep: SweepProcess | undefined;
   #startedAt = performance.now();
   #isOver = false;
   /** The creation in the middle of which the service is stopped. */
@@ -142,7 +152,6 @@ class SoakRun {
     private readonly indexes: IndexDefinitions,
     private firestore: EmbeddedFirestore,
     private readonly db: Firestore,
-    private readonly sweep: SweepProcess,
   ) {}
 
   static async start(options: SoakOptions): Promise<SoakRun> {
@@ -154,7 +163,9 @@ class SoakRun {
     process.env['GOOGLE_CLOUD_PROJECT'] = PROJECT;
     const db = new Firestore({ projectId: PROJECT });
     await fillSoakDatabase(db);
-    return new SoakRun(options, dataDir, indexes, firestore, db, await startSweepProcess(options.watch));
+    const run = new SoakRun(options, dataDir, indexes, firestore, db);
+    run.#sweep = await run.#startSweep();
+    return run;
   }
 
   async measure(onProgress: (seconds: number, responses: number) => void): Promise<SoakReport> {
@@ -164,6 +175,7 @@ class SoakRun {
     await Promise.all(operationNames.map((name) => this.#sendOnce(createRead(name))));
     await this.#sendUntilDone(newCreation(10));
     this.#responses.length = 0;
+    this.#log = [];
     const before = await this.#readHeaps();
 
     this.#startedAt = performance.now();
@@ -177,27 +189,28 @@ class SoakRun {
     const trafficMs = this.#now();
 
     const completedMs = await this.#awaitCompletion();
-    const sweep = await this.sweep.stop();
-    if (sweep.exitCode !== 0) this.#violations.push(`the sweep exited with ${sweep.exitCode}: ${sweep.errors}`);
+    const sweep = await this.#sweep?.stop();
+    if (sweep?.exitCode !== 0) this.#violations.push(`the sweep exited with ${sweep?.exitCode}: ${sweep?.errors}`);
     return {
       options: this.options,
       trafficMs,
       responses: this.#responses,
       disturbances: this.#disturbances,
       stop,
-      sweep: sweep.results,
+      sweep: sweep?.results ?? {},
       audits,
       completedMs,
       memory,
       heapMegabytes: await this.#checkHeaps(before),
       keys: await checkSoakDatabase(this.db, this.#created, this.#attempted, this.#violations),
       violations: this.#violations,
+      log: this.#log,
     };
   }
 
   async close(): Promise<void> {
     this.#agent.destroy();
-    await this.sweep.stop();
+    await this.#sweep?.stop();
     for (const { stop } of this.#functions.values()) await stop();
     await this.db.terminate();
     await this.firestore.close();
@@ -208,19 +221,40 @@ class SoakRun {
     return performance.now() - this.#startedAt;
   }
 
-  async #startFunction(name: OperationName): Promise<void> {
-    const env = {
+  #getEnvironment(): Record<string, string> {
+    return {
       API_KEY: SOAK_API_KEY,
       CORS_ALLOWED_ORIGINS: '',
       FIRESTORE_EMULATOR_HOST: this.firestore.address,
       METADATA_SERVER_DETECTION: 'none',
       ...MEMORY_PROBE_ENV,
     };
-    this.#functions.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, env));
+  }
+
+  #keepLine(text: string): void {
+    const line = toSoakLogLine(text, this.#now());
+    if (line !== undefined) this.#log.push(line);
+  }
+
+  async #startFunction(name: OperationName): Promise<void> {
+    const onLine = (line: string) => this.#keepLine(line);
+    this.#functions.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, this.#getEnvironment(), onLine));
+  }
+
+  #startSweep(): Promise<SweepProcess> {
+    const { watch, scheduleSeconds } = this.options;
+    if (scheduleSeconds === null) return startSweepProcess(watch);
+    return startScheduledSweep(scheduleSeconds * 1_000, this.#getEnvironment(), (line) => this.#keepLine(line));
   }
 
   async #runClient(random: Random): Promise<void> {
-    while (!this.#isOver) await this.#sendUntilDone(nextRequest(random, this.#created));
+    // Uniform around the mean, so that the clients do not send together.
+    const pause = () => delay(2_000 * this.options.pauseSeconds * random.next());
+    if (this.options.pauseSeconds > 0) await pause();
+    while (!this.#isOver) {
+      await this.#sendUntilDone(nextRequest(random, this.#created));
+      if (this.options.pauseSeconds > 0) await pause();
+    }
   }
 
   #sendOnce(request: SoakRequest): Promise<HttpResponse> {

@@ -62,11 +62,14 @@ export interface DeployedFunction {
 /**
  * Serves one function of a deploy package under the Functions Framework, as production does: a process of its own, the target
  * named on the command line, secrets and settings in the environment, and nothing else of this machine's environment.
+ *
+ * @param onLine called with each line of the output as it is written
  */
 export async function startDeployedFunction(
   folder: string,
   target: string,
   env: Record<string, string>,
+  onLine: (line: string) => void = () => undefined,
 ): Promise<DeployedFunction> {
   const framework = createRequire(resolve(folder, 'package.json')).resolve('@google-cloud/functions-framework');
   const args = ['--require', LISTENING, join(dirname(framework), 'main.js'), `--target=${target}`];
@@ -88,7 +91,10 @@ export async function startDeployedFunction(
   const output: string[] = [];
   const [, stdout, stderr, ports] = child.stdio as unknown as [null, Readable, Readable, Readable];
   for (const stream of [stdout, stderr]) {
-    createInterface({ input: stream }).on('line', (line) => output.push(line));
+    createInterface({ input: stream }).on('line', (line) => {
+      output.push(line);
+      onLine(line);
+    });
   }
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const alive = () => child.exitCode === null && child.signalCode === null;
