@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { writeSoakLog } from './log';
+import { formatRecordedLog } from '../../functions/test/observability/recorded-log';
 import { renderSoakChart, renderSoakText } from './report';
 import { soak } from './soak';
 
@@ -42,7 +42,10 @@ async function main(): Promise<void> {
   });
   process.stderr.write('\n');
   console.log(renderSoakText(report));
-  if (values.log !== undefined) writeSoakLog(values.log, report);
+  if (values.log !== undefined) {
+    const header = { seed: options.seed, trafficMs: report.trafficMs, disturbances: report.disturbances };
+    writeFileSync(values.log, formatRecordedLog({ header, lines: report.log }));
+  }
   if (values.svg !== undefined) writeFileSync(values.svg, renderSoakChart(report));
   process.exit(report.violations.length === 0 ? 0 : 1);
 }

@@ -25,9 +25,9 @@ import { createRequestContext } from '../../functions/src/lib/request-context';
 import { audit } from '../../functions/src/price-lists/audit';
 import type { Violation } from '../../functions/src/price-lists/invariants';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
+import { toRecordedLine, type RecordedLine } from '../../functions/test/observability/recorded-log';
 import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
 import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
-import { toSoakLogLine, type SoakLogLine } from './log';
 import { startScheduledSweep } from './scheduled-sweep';
 import {
   createCreation,
@@ -101,7 +101,7 @@ export interface SoakReport {
   keys: SoakKeys;
   violations: string[];
   /** What the functions logged since the start of the traffic, in the order of time. */
-  log: SoakLogLine[];
+  log: RecordedLine[];
 }
 
 /** A lease, three looks of the sweep and the resumes. */
@@ -139,7 +139,7 @@ class SoakRun {
   readonly #violations: string[] = [];
   readonly #responses: SoakResponse[] = [];
   readonly #disturbances: SoakDisturbance[] = [];
-  #log: SoakLogLine[] = [];
+  #log: RecordedLine[] = [];
   #sweep: SweepProcess | undefined;
   #startedAt = performance.now();
   #isOver = false;
@@ -232,7 +232,7 @@ class SoakRun {
   }
 
   #keepLine(text: string): void {
-    const line = toSoakLogLine(text, this.#now());
+    const line = toRecordedLine(text, this.#now());
     if (line !== undefined) this.#log.push(line);
   }
 

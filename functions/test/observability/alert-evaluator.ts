@@ -25,6 +25,8 @@ export interface LogEntry {
 
 const MINUTE_MS = 60_000;
 const LOG_METRIC = 'logging.googleapis.com/user/';
+const METRIC_LABEL = 'metric.label.';
+const JSON_PAYLOAD = 'jsonPayload.';
 const RESOURCE_TYPE = 'cloud_run_revision';
 
 /** What one entry adds to a metric. `value`: only of a distribution. */
@@ -98,7 +100,7 @@ class Evaluator {
     const [aggregation] = aggregations ?? [];
     if (aggregation === undefined) throw new Error(`no aggregation: ${filter}`);
     const points = this.#selectPoints(filter);
-    const labels = aggregation.groupByFields.map((field) => field.replace('metric.label.', ''));
+    const labels = aggregation.groupByFields.map((field) => field.slice(METRIC_LABEL.length));
     const groups = groupBy(points, (point) => labels.map((label) => point.labels[label]).join());
     // Without data there is one series still, whose values are missing.
     if (groups.size === 0) groups.set('', []);
@@ -148,7 +150,7 @@ class Evaluator {
     return points.filter(({ labels }) =>
       matches((path) => {
         if (path === 'metric.type') return name;
-        return path === 'resource.type' ? RESOURCE_TYPE : labels[path.replace('metric.label.', '')];
+        return path === 'resource.type' ? RESOURCE_TYPE : labels[path.slice(METRIC_LABEL.length)];
       }),
     );
   }
@@ -172,7 +174,7 @@ function toEntryLookup({ severity, textPayload, jsonPayload }: LogEntry): Lookup
     if (path === 'resource.type') return RESOURCE_TYPE;
     if (path === 'severity') return severity ?? 'DEFAULT';
     if (path === 'textPayload') return textPayload;
-    return jsonPayload?.[path.replace('jsonPayload.', '')];
+    return jsonPayload?.[path.slice(JSON_PAYLOAD.length)];
   };
 }
 

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { KEPT_FIELDS, type SoakLogHeader, type SoakLogLine } from '../../../bench/soak/log';
 import { takeConsoleLines } from '../../../test/support/console';
 import { ApiError, toApiError } from '../../src/lib/errors';
 import { logRequest, logSweptAttempt } from '../../src/lib/logging';
@@ -7,6 +6,14 @@ import { toCreationResult } from '../../src/price-lists/responses';
 import { findFiringAlerts, type LogEntry } from './alert-evaluator';
 import { parseFilter } from './filter';
 import { readMonitoringFiles } from './monitoring-files';
+import {
+  formatRecordedLog,
+  KEPT_FIELDS,
+  parseRecordedLog,
+  toRecordedLine,
+  type RecordedHeader,
+  type RecordedLine,
+} from './recorded-log';
 
 /**
  * Which alerts fire: the log of a soak, replayed through the filters, objectives and thresholds of docs/monitoring. Minutes
@@ -19,12 +26,9 @@ const MINUTE_MS = 60_000;
 
 const files = readMonitoringFiles();
 const fixture = readFileSync(FIXTURE, 'utf8');
-const [header, ...lines] = fixture
-  .trimEnd()
-  .split('\n')
-  .map((line) => JSON.parse(line) as unknown) as [SoakLogHeader, ...SoakLogLine[]];
+const { header, lines } = parseRecordedLog(fixture);
 
-const toEntry = ({ at, ...jsonPayload }: SoakLogLine): LogEntry => ({ at, jsonPayload });
+const toEntry = ({ at, ...jsonPayload }: RecordedLine): LogEntry => ({ at, jsonPayload });
 
 /** One minute of the log, its times from 0. */
 const takeMinute = (from: number): LogEntry[] =>
@@ -33,7 +37,7 @@ const takeMinute = (from: number): LogEntry[] =>
     .map((line) => toEntry({ ...line, at: line.at - from }))
     .sort((a, b) => a.at - b.at);
 
-const findDisturbance = (kind: SoakLogHeader['disturbances'][number]['kind']) => {
+const findDisturbance = (kind: RecordedHeader['disturbances'][number]['kind']) => {
   const found = header.disturbances.find((each) => each.kind === kind);
   if (found === undefined) throw new Error(`the log has no ${kind}`);
   return found;
@@ -68,9 +72,9 @@ function createLog(...stretches: Stretch[]): LogEntry[] {
 
 const QUIET_HOURS = repeat(QUIET, 6 * 60);
 
-/** Puts entries into the first minute after quiet hours. */
+/** Puts entries into the first minute after a quiet hour. */
 const findAlertsFor = (...entries: LogEntry[]): string[] =>
-  findFiringAlerts(files, createLog(QUIET_HOURS, repeat([...QUIET, ...entries], 1), repeat(QUIET, 15)));
+  findFiringAlerts(files, createLog(repeat(QUIET, 60), repeat([...QUIET, ...entries], 1), repeat(QUIET, 15)));
 
 /** The line that the service itself writes. */
 function captureLine(log: () => void): LogEntry {
@@ -126,6 +130,13 @@ const change = (entry: LogEntry, fields: object): LogEntry => ({
 const FAILED_READ = { status: 500, error_code: 'internal_error' };
 
 describe('the recorded log', () => {
+  test('keeps the events of the service, and of them the fields that the files read', () => {
+    const line = { event: 'request', status: 409, request_id: 'request-1', reason: 'secret' };
+    expect(toRecordedLine(JSON.stringify(line), 1_000.4)).toEqual({ at: 1_000, event: 'request', status: 409 });
+    for (const other of ['Serving function...', '{"memory":1}']) expect(toRecordedLine(other, 0)).toBeUndefined();
+    expect(parseRecordedLog(formatRecordedLog({ header, lines }))).toEqual({ header, lines });
+  });
+
   test('is small, and has nothing but the fields that the files read', () => {
     expect(Buffer.byteLength(fixture)).toBeLessThan(MAX_FIXTURE_BYTES);
     expect(Object.keys(header)).toEqual(['seed', 'trafficMs', 'disturbances']);
