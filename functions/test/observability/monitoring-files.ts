@@ -12,7 +12,7 @@ const text = z.string().min(1);
 const filterSchema = text.max(2_048);
 const durationSchema = z.string().regex(/^\d+s$/);
 
-const toSeconds = (duration: string): number => Number(duration.slice(0, -1));
+export const toSeconds = (duration: string): number => Number(duration.slice(0, -1));
 
 const minutesSchema = durationSchema.refine((duration) => toSeconds(duration) % 60 === 0, 'whole minutes');
 
@@ -202,5 +202,3 @@ export function parseObjectiveSelector(filter: string): ObjectiveSelector | unde
     throw new Error(`not a selector of an objective: ${filter}`);
   return { selector, service, objective, lookbackSeconds: Number(seconds ?? 0) };
 }
-
-export { toSeconds };
