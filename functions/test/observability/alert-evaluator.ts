@@ -18,6 +18,8 @@ import {
 /** An entry as Cloud Logging stores it. `at`: milliseconds since the start of the log. */
 export interface LogEntry {
   at: number;
+  /** By default that of a function. */
+  resourceType?: string;
   severity?: string;
   textPayload?: string;
   jsonPayload?: Readonly<Record<string, unknown>>;
@@ -169,9 +171,9 @@ class Evaluator {
 
 const toMinute = (at: number) => Math.floor(at / MINUTE_MS);
 
-function toEntryLookup({ severity, textPayload, jsonPayload }: LogEntry): Lookup {
+function toEntryLookup({ resourceType, severity, textPayload, jsonPayload }: LogEntry): Lookup {
   return (path) => {
-    if (path === 'resource.type') return RESOURCE_TYPE;
+    if (path === 'resource.type') return resourceType ?? RESOURCE_TYPE;
     if (path === 'severity') return severity ?? 'DEFAULT';
     if (path === 'textPayload') return textPayload;
     return jsonPayload?.[path.slice(JSON_PAYLOAD.length)];

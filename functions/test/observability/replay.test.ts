@@ -146,8 +146,11 @@ describe('the recorded log', () => {
       for (const value of [event, operation, error_code]) expect(String(value ?? '')).toMatch(/^[a-zA-Z_]*$/);
   });
 
-  test('has every field that decides about an alert', () => {
-    const sources = [...files.metrics, ...files.policies].map(({ text }) => text).join();
+  test('has every field of the service that decides about an alert', () => {
+    const sources = [...files.metrics, ...files.policies]
+      .map(({ text }) => text)
+      .filter((text) => !text.includes('cloud_run_job'))
+      .join();
     const read = new Set([...sources.matchAll(/jsonPayload\.(\w+)/g)].map(([, field = '']) => field));
     // Only shown in a notification.
     for (const shown of ['document_id', 'request_id']) read.delete(shown);
@@ -285,8 +288,15 @@ describe('exactly these alerts fire', () => {
   });
 
   test('the sweep leaves a key to an operator', () => {
-    const left = captureLine(() => logSweptAttempt('left', 'document-1', 90_000, 'the payload is not complete'));
+    const LEFT = { document_id: 'document-1', trace_id: null, reason: 'the payload is not complete' };
+    const left = captureLine(() => logSweptAttempt('left', LEFT, 90_000));
     expect(findAlertsFor(left)).toEqual(['price-list-left']);
+  });
+
+  test('the audit, as a job, finds a violation', () => {
+    const violation = { event: 'audit_violation', rule: 'entry_count', boq_list_id: 'key-1', path: 'price_lists/1' };
+    const line = { at: 0, severity: 'ERROR', jsonPayload: violation };
+    expect(findAlertsFor({ ...line, resourceType: 'cloud_run_job' })).toEqual(['audit-violation']);
   });
 
   test('no sweep ends, and none says that it works, for 5 minutes', () => {
