@@ -252,7 +252,7 @@ export const BREAKS: Record<string, Break> = {
     ]),
     lastStep: /resumed/,
   },
-  'a sweep that resumes without a limit': {
+  'a sweep that resumes after a permanent error': {
     property: 'sweep_limit',
     scenario: 'onePayload',
     protocol: withGiven('resumed', (given, event, now) => [
@@ -296,6 +296,74 @@ export const BREAKS: Record<string, Break> = {
     property: 'ready_complete',
     scenario: 'twoChunks',
     protocol: withConditions({ isPayloadUsable: () => true }),
+    lastStep: /completed/,
+  },
+  'a released attempt that claims again after another one': {
+    property: 'one_claim',
+    scenario: 'lateClaim',
+    protocol: withTransition((given, event, now) => {
+      if (given?.status !== 'released' || event.kind !== 'submitted') return PROTOCOL.transition(given, event, now);
+      const { record, outcome } = PROTOCOL.transition({ ...given, history: [] }, event, now);
+      if (record?.status === 'released') return { record: given, outcome };
+      return { record: record && { ...record, history: [...given.history, ...record.history] }, outcome };
+    }),
+    lastStep: /submitted/,
+  },
+  'a claim that forgets the released attempt': {
+    property: 'one_pair',
+    scenario: 'twoPayloads',
+    protocol: withTransition((given, event, now) => {
+      const result = PROTOCOL.transition(given, event, now);
+      const { record } = result;
+      return record === undefined || record === given ? result : { ...result, record: { ...record, history: [] } };
+    }),
+    lastStep: /submitted/,
+  },
+  'a failure of a completed key': {
+    property: 'completed_final',
+    scenario: 'twoFaults',
+    protocol: withGiven('failed', (given, event, now) => [
+      given.status === 'completed' ? toProcessing(given, now) : given,
+      event,
+      now,
+    ]),
+    lastStep: /failed/,
+  },
+  'a resume of a completed key': {
+    property: 'completed_final',
+    scenario: 'onePayload',
+    protocol: withGiven('resumed', (given, event, now) => [
+      given.status === 'completed' ? { ...given, status: 'requires_review', failure_cause: 'timeout' } : given,
+      event,
+      now,
+    ]),
+    lastStep: /resumed/,
+  },
+  'a resume of another attempt': {
+    property: 'decision',
+    scenario: 'lateClaim',
+    protocol: withGiven('resumed', (given, event, now) => [given, { ...event, document_id: given.document_id }, now]),
+    lastStep: /resumed/,
+  },
+  'a sweep that resumes more often than it may': {
+    property: 'sweep_limit',
+    scenario: 'twoChunks',
+    protocol: withGiven('resumed', (given, event, now) => [
+      given,
+      { ...event, maxResumes: event.maxResumes === null ? null : Infinity },
+      now,
+    ]),
+    lastStep: /resumed/,
+  },
+  'a key that completes without its response': {
+    property: 'response',
+    scenario: 'onePayload',
+    protocol: withTransition((given, event, now) => {
+      const result = PROTOCOL.transition(given, event, now);
+      return event.kind === 'completed' && result.record !== undefined && result.record !== given
+        ? { ...result, record: { ...result.record, response: null } }
+        : result;
+    }),
     lastStep: /completed/,
   },
 };

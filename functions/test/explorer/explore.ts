@@ -9,6 +9,8 @@ export interface Exploration {
   transitions: number;
   /** Moves of the longest of the shortest paths. */
   depth: number;
+  /** Each event that was committed, and each answer to a client, with what the key then was. */
+  outcomes: ReadonlySet<string>;
   /** The first one found, which no shorter path leads to; null: every property holds. */
   violation: Violation | null;
 }
@@ -54,6 +56,7 @@ class Search {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
   #transitions = 0;
+  readonly #outcomes = new Set<string>();
   readonly #safety: Safety;
 
   constructor(
@@ -66,7 +69,7 @@ class Search {
   run(): Exploration {
     const violation = this.#findUnsafe() ?? this.#findStuck();
     const depth = this.#depths.reduce((most, each) => Math.max(most, each), 0);
-    return { states: this.#numbers.size, transitions: this.#transitions, depth, violation };
+    return { states: this.#numbers.size, transitions: this.#transitions, depth, outcomes: this.#outcomes, violation };
   }
 
   #findUnsafe(): Violation | null {
@@ -101,6 +104,8 @@ class Search {
   #expand(state: State, number: number): Violation | null {
     for (const { name, next, isFault, change } of this.moves.list(state)) {
       this.#transitions += 1;
+      if (change.kind === 'event') this.#outcomes.add(`${change.commit.event}, ${change.commit.outcome}`);
+      if (change.kind === 'answer') this.#outcomes.add(`answer, ${change.outcome}`);
       const property = this.#findChecked(this.#safety.checkMove(state, next, change));
       if (property !== undefined) return { property, path: [...this.#getPath(number), name] };
       const known = this.#numbers.size;

@@ -1,24 +1,67 @@
 import { BREAKS } from './breaks';
 import { explore, formatViolation } from './explore';
 import { PROTOCOL, type Scenario } from './moves';
-import { PROPERTIES } from './properties';
-import { SCENARIOS } from './scenarios';
+import { PROPERTIES, type Property } from './properties';
+import { CLOCKS_BEYOND_MARGIN, SCENARIOS } from './scenarios';
 
 /** The whole space of each scenario: docs/reliability.md, "Exploration". */
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
+/** What the events and the requests of all scenarios come to, so that no property holds for want of a state. */
+const OUTCOMES = [
+  'answer, available',
+  'answer, blocked',
+  'answer, completed',
+  'answer, failed',
+  'answer, payload_mismatch',
+  'completed, blocked',
+  'completed, completed',
+  'completed, payload_mismatch',
+  'failed, blocked',
+  'failed, failed',
+  'failed, payload_mismatch',
+  'leaseChecked, blocked',
+  'leaseChecked, payload_mismatch',
+  'released, available',
+  'released, blocked',
+  'renewed, blocked',
+  'renewed, owned',
+  'renewed, payload_mismatch',
+  'resumed, blocked',
+  'resumed, owned',
+  'submitted, blocked',
+  'submitted, owned',
+  'submitted, payload_mismatch',
+];
+
+const found = new Set<string>();
+
 test.each(Object.values(SCENARIOS).map((scenario): [string, Scenario] => [scenario.name, scenario]))(
   'every state of %s has every property',
   (name, scenario) => {
     const begun = performance.now();
-    const { states, transitions, depth, violation } = explore(scenario, PROTOCOL);
+    const { states, transitions, depth, outcomes, violation } = explore(scenario, PROTOCOL);
     const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
     print(`${name}: ${states} states, ${transitions} transitions, depth ${depth}, ${seconds} s`);
     if (violation !== null) throw new Error(formatViolation(violation));
+    for (const outcome of outcomes) found.add(outcome);
   },
   300_000,
 );
+
+test('events and requests have every outcome that they can have', () => {
+  expect([...found].sort()).toEqual(OUTCOMES);
+});
+
+test('clocks beyond the margin cost an attempt its key, and violate nothing else', () => {
+  const ofTime: Property[] = ['lease_kept', 'write_under_lease'];
+  for (const property of ofTime) {
+    expect(explore(CLOCKS_BEYOND_MARGIN, PROTOCOL, [property]).violation?.property).toBe(property);
+  }
+  const others = (Object.keys(PROPERTIES) as Property[]).filter((property) => !ofTime.includes(property));
+  expect(explore(CLOCKS_BEYOND_MARGIN, PROTOCOL, others).violation).toBeNull();
+});
 
 test('every property is violated by a break', () => {
   expect(new Set(Object.values(BREAKS).map(({ property }) => property))).toEqual(new Set(Object.keys(PROPERTIES)));

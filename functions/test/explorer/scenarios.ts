@@ -20,6 +20,18 @@ const LATE_OWNER = [
   'time passes',
 ];
 
+/** The claim of client A took effect, but the reply was lost. Before its next try an operator released the key. */
+const LATE_CLAIM = [
+  'client A reads the key: submitted',
+  'client A commits: submitted, and the reply is lost',
+  'time passes',
+  'time passes',
+  'time passes',
+  'operator decides to release client A/1',
+  'operator reads the key: released',
+  'operator commits: released, available',
+];
+
 export const SCENARIOS = {
   onePayload: {
     name: 'two clients with one payload, and a sweep',
@@ -75,4 +87,28 @@ export const SCENARIOS = {
     maxResumes: 1,
     prologue: LATE_OWNER,
   },
+  lateClaim: {
+    name: 'a client that does not know that its claim took effect and was released, another payload, and an operator',
+    actors: [clientA, stranger, { ...operator, decisions: 2 }],
+    chunks: 1,
+    faults: 0,
+    maxResumes: 1,
+    prologue: LATE_CLAIM,
+  },
+  everybody: {
+    name: 'two clients with two payloads, an operator and a sweep',
+    actors: [clientA, stranger, operator, sweep2],
+    chunks: 1,
+    faults: 0,
+    maxResumes: 1,
+  },
 } satisfies Record<string, Scenario>;
+
+/** Clocks that differ by more than the margin: an attempt may lose its key, but nothing else. */
+export const CLOCKS_BEYOND_MARGIN: Scenario = {
+  name: 'a client, and a sweep whose clock is too far ahead',
+  actors: [clientA, { ...sweep1, clockAheadMs: 3 * CLOCK_MARGIN_MS }],
+  chunks: 1,
+  faults: 1,
+  maxResumes: 1,
+};
