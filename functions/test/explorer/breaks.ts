@@ -91,7 +91,7 @@ export const BREAKS: Record<string, Break> = {
     property: 'completed_final',
     scenario: 'onePayload',
     protocol: withConditions({ isConditional: ({ event }) => event !== 'resumed' }),
-    lastStep: /./,
+    lastStep: /resumed/,
   },
   'a release without a condition': {
     property: 'completed_final',
@@ -266,13 +266,13 @@ export const BREAKS: Record<string, Break> = {
     property: 'list_status',
     scenario: 'onePayload',
     protocol: withConditions({ changedLists: COST_ENTRIES }),
-    lastStep: /./,
+    lastStep: /failed/,
   },
   'lists that become ready when their attempt fails': {
     property: 'list_status',
     scenario: 'onePayload',
     protocol: withConditions({ getListChange: (end) => (end === 'failed' ? 'ready' : end) }),
-    lastStep: /./,
+    lastStep: /failed/,
   },
   'lists that become ready before their key is completed': {
     property: 'list_status',

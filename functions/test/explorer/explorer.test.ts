@@ -8,7 +8,7 @@ import { CLOCKS_BEYOND_MARGIN, SCENARIOS } from './scenarios';
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-/** What the events and the requests of all scenarios come to, so that no property holds for want of a state. */
+/** What commits and requests of all scenarios come to: no property may hold only for want of states. */
 const OUTCOMES = [
   'answer, available',
   'answer, blocked',
@@ -31,6 +31,7 @@ const OUTCOMES = [
   'resumed, blocked',
   'resumed, owned',
   'submitted, blocked',
+  'submitted, completed',
   'submitted, owned',
   'submitted, payload_mismatch',
 ];

@@ -1,4 +1,4 @@
-import type { Attempt, FailureCause } from '../../src/lib/schemas/key-record';
+import type { Attempt, Creation, FailureCause } from '../../src/lib/schemas/key-record';
 import {
   getSweepObstacle,
   transition,
@@ -101,6 +101,8 @@ export interface Scenario {
   actors: readonly ActorSpec[];
   /** Two: the second is stored after the claim. */
   chunks: 1 | 2;
+  /** Without a market there are no lists, and the claim is the completion. */
+  hasMarket?: false;
   /** Faults that may happen, in any order and to any actor. */
   faults: number;
   /** How often a sweep resumes an attempt. */
@@ -311,14 +313,19 @@ export class Moves {
     this.#add(name, setActor(state, index, { ...reader, commit }));
   }
 
+  get #hasMarket(): boolean {
+    return this.scenario.hasMarket ?? true;
+  }
+
   #apply(state: State, event: KeyEvent, { clockAheadMs = 0 }: ActorSpec) {
     return this.records.apply(state.record, event, clockAheadMs);
   }
 
-  #getListChange(before: number, after: number, { lists }: Actor): ListChange {
+  #getListChange(before: number, after: number, { documentId, at }: Actor): ListChange {
     const { getListChange } = this.protocol.conditions;
     const [given, record] = [this.records.get(before), this.records.get(after)];
-    if (record?.creation?.price_list_id === lists && given?.document_id !== record.document_id) return 'created';
+    const isClaimed = at === 'claim' && record?.document_id === documentId && given?.document_id !== documentId;
+    if (isClaimed) return 'created';
     const hasEnded = given?.status === 'processing' && record?.status !== 'processing';
     if (!hasEnded) return getListChange('unchanged');
     return getListChange(record?.status === 'completed' ? 'ready' : 'failed');
@@ -329,7 +336,8 @@ export class Moves {
     switch (actor.at) {
       case 'claim': {
         const attempt = this.#toAttempt(actor, spec);
-        return { kind: 'submitted', boqListId: 'key', attempt, response: null };
+        const response = this.#hasMarket ? null : `${documentId} without lists, try ${actor.tries}`;
+        return { kind: 'submitted', boqListId: 'key', attempt, response };
       }
       case 'claim_check':
         return { kind: 'leaseChecked', caller: this.#toAttempt(actor, spec) };
@@ -368,13 +376,7 @@ export class Moves {
       market_id: 'market',
       trace_id: null,
       payload_chunks: this.scenario.chunks,
-      creation: {
-        expected_forward_cost_id: lists,
-        price_list_id: lists,
-        market_name: null,
-        market_iso: null,
-        currency: 'USD',
-      },
+      creation: this.#hasMarket ? createCreation(lists) : null,
     };
   }
 
@@ -499,6 +501,7 @@ export class Moves {
     if (commit.lists === 'created') {
       const pair: ListPair = { id, cost: 'processing', price: 'processing', entries: 0 };
       const payloads = this.scenario.chunks === 1 ? addTo(state.payloads, commit.documentId) : state.payloads;
+      if (!this.#hasMarket) return { ...changed, payloads };
       return { ...changed, pairs: [...state.pairs.filter((each) => each.id !== id), pair], payloads };
     }
     const status: ListStatus = commit.lists;
@@ -629,6 +632,14 @@ export class Moves {
 
 /** Levels of time that the longest commit may take: 20 s, see connection.ts. */
 const MAX_COMMIT_LEVELS = 1;
+
+const createCreation = (lists: string): Creation => ({
+  expected_forward_cost_id: lists,
+  price_list_id: lists,
+  market_name: null,
+  market_iso: null,
+  currency: 'USD',
+});
 
 const PART_NAMES: Record<number, string> = {
   [COST_ENTRIES]: 'the entries of the cost list',

@@ -95,6 +95,14 @@ export const SCENARIOS = {
     maxResumes: 1,
     prologue: LATE_CLAIM,
   },
+  withoutMarket: {
+    name: 'two clients with one payload without a market, an operator and a sweep',
+    actors: [clientA, clientB, operator, sweep2],
+    chunks: 1,
+    hasMarket: false,
+    faults: 2,
+    maxResumes: 1,
+  },
   everybody: {
     name: 'two clients with two payloads, an operator and a sweep',
     actors: [clientA, stranger, operator, sweep2],

@@ -41,7 +41,7 @@ export interface ListPair {
 /** A commit that changes the key, as its sender computed it from what it read. */
 export interface Commit {
   readonly event: KeyEvent['kind'];
-  /** Whether the record is still the one that was read. */
+  /** Whether the record is still the one that was read. Only a broken protocol commits what no longer is. */
   readonly isCurrent: boolean;
   /** Whether no record was read. */
   readonly creates: boolean;
@@ -89,7 +89,7 @@ export interface Actor {
   readonly owner: string;
   readonly documentId: string;
   readonly lists: string;
-  /** Tries so far of the claim; of the completion their parity. */
+  /** Of the claim 1 after its first try; of the completion the parity of its tries, which its response shows. */
   readonly tries: number;
   /** Parts that are still to write. */
   readonly pending: number;
