@@ -23,6 +23,7 @@ const OUTCOMES = [
   'failed, payload_mismatch',
   'leaseChecked, blocked',
   'leaseChecked, payload_mismatch',
+  'payloadUnusable, blocked',
   'released, available',
   'released, blocked',
   'renewed, blocked',

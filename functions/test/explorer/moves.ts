@@ -230,14 +230,18 @@ export class Moves {
     const record = this.records.get(checked.record);
     if (record?.status !== 'requires_review') return;
     const { document_id: documentId } = record;
-    const isLeft = getSweepObstacle(record, this.scenario.maxResumes) !== null;
-    if (isLeft || !this.#isPayloadUsable(state, documentId)) {
-      // Another sweep, or the same one before, has stored that the lease expired.
-      if (!checked.isChanged) return;
+    const leave = (at: 'leave' | 'leave_unusable') =>
       this.#add(
         `${spec.name} finds ${documentId} and leaves it`,
-        setActor(state, index, { ...idleActor(0), at: 'leave', documentId }),
+        setActor(state, index, { ...idleActor(0), at, documentId }),
       );
+    if (getSweepObstacle(record, this.scenario.maxResumes) !== null) {
+      // Another sweep, or the same one before, has stored that the lease expired.
+      if (checked.isChanged) leave('leave');
+      return;
+    }
+    if (!this.#isPayloadUsable(state, documentId)) {
+      leave('leave_unusable');
       return;
     }
     const found: Actor = { ...idleActor(0), at: 'resume', owner: this.#getNewToken(state, spec.name), documentId };
@@ -360,6 +364,8 @@ export class Moves {
         return { kind: 'released', document_id: documentId, by: spec.name, reason: null };
       case 'leave':
         return { kind: 'leaseChecked', caller: null };
+      case 'leave_unusable':
+        return { kind: 'payloadUnusable', document_id: documentId, reason: '' };
       case 'idle':
       case 'work':
       case 'write':
@@ -427,6 +433,7 @@ export class Moves {
         return;
       case 'release':
       case 'leave':
+      case 'leave_unusable':
         move(idleActor(actor.left));
         return;
       case 'idle':

@@ -79,7 +79,9 @@ export type Position =
   | 'resume'
   | 'release'
   /** A sweep leaves the key to an operator. */
-  | 'leave';
+  | 'leave'
+  /** The same, since it cannot use the payload. */
+  | 'leave_unusable';
 
 export interface Actor {
   /** Of {@link internActor}; of a copy that is not interned yet it means nothing. */
