@@ -10,23 +10,28 @@ type Comparison = (found: unknown, expected: string) => boolean;
 const SEVERITIES = ['DEFAULT', 'DEBUG', 'INFO', 'NOTICE', 'WARNING', 'ERROR', 'CRITICAL', 'ALERT', 'EMERGENCY'];
 
 /** Converts to what is compared: a severity by its rank, everything else as a number. */
-const toNumber = (value: unknown): number =>
-  SEVERITIES.includes(String(value)) ? SEVERITIES.indexOf(String(value)) : Number(value);
+function toNumber(value: unknown): number {
+  if (typeof value === 'number') return value;
+  const rank = SEVERITIES.indexOf(toText(value));
+  return rank === -1 ? Number(value) : rank;
+}
+
+/** Converts a value as an extractor of a label does: a missing one is empty. */
+export function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
 
 const COMPARISONS: Readonly<Record<string, Comparison>> = {
-  '=': (found, expected) => String(found) === expected,
-  '!=': (found, expected) => String(found) !== expected,
+  '=': (found, expected) => toText(found) === expected,
+  '!=': (found, expected) => toText(found) !== expected,
   '>=': (found, expected) => toNumber(found) >= toNumber(expected),
   '<=': (found, expected) => toNumber(found) <= toNumber(expected),
   '>': (found, expected) => toNumber(found) > toNumber(expected),
   '<': (found, expected) => toNumber(found) < toNumber(expected),
-  '=~': (found, expected) => new RegExp(expected).test(String(found)),
-  ':': (found, expected) => String(found).toLowerCase().includes(expected.toLowerCase()),
+  '=~': (found, expected) => new RegExp(expected).test(toText(found)),
+  ':': (found, expected) => toText(found).toLowerCase().includes(expected.toLowerCase()),
 };
-
-/** Converts a value as an extractor of a label does: a missing one is empty. */
-export const toText = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
 const REGEX_FUNCTION = 'monitoring.regex.full_match';
 
