@@ -34,7 +34,7 @@ export interface PreparedQuery {
 export function prepareQuery(source: StructuredQuery, aggregated: readonly FieldPath[] = []): PreparedQuery {
   parseParentPath(source.parent);
   assertQuery(source, completeOrder(source, []));
-  const orders = completeOrder(source, aggregated);
+  const orders = completeOrder(source, [...aggregated].sort(compareFieldPaths));
   const required = orders
     .filter(({ path }) => !isName(path) && !isRequired(path, source.filter))
     .map(({ path }) => createValueReader(path));
