@@ -111,6 +111,9 @@ const COMPLETION_TIMEOUT_MS = 180_000;
 const MAX_HEAP_GROWTH_MB = 15;
 const IDLE_MS = 30_000;
 
+/** Twice the longest pause of a client between two tries. */
+const RECOVERY_TIMEOUT_MS = 60_000;
+
 /** Between two audits beside the traffic. */
 const AUDIT_PAUSE_MS = 2_000;
 const AUDIT_TIMEOUT_MS = 30_000;
@@ -305,8 +308,17 @@ class SoakRun {
     await delay(outageMs);
     const { dataDir, indexes } = this;
     this.firestore = await startFirestore({ dataDir, indexes, port: this.firestore.port });
-    await delay(Math.max(0.2 * undisturbedMs, seconds * 1_000 - this.#now()));
+    const endedAt = this.#now();
+    await delay(Math.max(0.2 * undisturbedMs, seconds * 1_000 - endedAt));
+    await this.#awaitService(endedAt);
     return stop;
+  }
+
+  /** Goes on until a read and a creation that began after the outages succeeded: clients pause between their tries. */
+  async #awaitService(since: number): Promise<void> {
+    const isServed = (kind: RequestKind) =>
+      this.#responses.some((response) => response.kind === kind && response.status === 200 && response.at > since);
+    while (!(isServed('read') && isServed('create')) && this.#now() - since < RECOVERY_TIMEOUT_MS) await delay(100);
   }
 
   #expectDisturbance(kind: SoakDisturbance['kind'], ms: number): SoakDisturbance {

@@ -50,9 +50,9 @@ export const FAILURE_RESERVE_MS = 45_000;
 export const RESPONSE_RESERVE_MS = 15_000;
 
 /**
- * How long an attempt owns its key after its claim and after each renewal; renewals follow after two fifths of it. The
- * rest outlives the longest commit (20 s), and leaves 10 s for clocks that differ. With a sweep beside it, a list of 100,000
- * products is ready within 90 s of a crash.
+ * How long an attempt owns its key after its claim and after each renewal; renewals follow after two fifths of it. The rest
+ * outlives the longest commit (20 s) by 10 s, for clocks that differ. A renewal that takes nearly the timeouts of its two calls
+ * comes too late, and the attempt is resumed. With a sweep, 100,000 products are ready within 90 s of a crash.
  */
 export const LEASE_DURATION_MS = 50_000;
 

@@ -1,3 +1,4 @@
+import { describeKeyMove } from './key-moves';
 import { getInitialState, Moves, type Protocol, type Scenario } from './moves';
 import { isSettled, PROPERTIES, Safety, type Property } from './properties';
 import { encodeState, type State } from './state';
@@ -11,6 +12,8 @@ export interface Exploration {
   depth: number;
   /** Each event that was committed, and each answer to a client, with what the key then was. */
   outcomes: ReadonlySet<string>;
+  /** What commits made of the key: {@link describeKeyMove}. */
+  keyMoves: ReadonlySet<string>;
   /** The first one found, which no shorter path leads to; null: every property holds. */
   violation: Violation | null;
 }
@@ -57,6 +60,7 @@ class Search {
   readonly #to: number[] = [];
   #transitions = 0;
   readonly #outcomes = new Set<string>();
+  readonly #keyMoves = new Map<string, string>();
   readonly #safety: Safety;
 
   constructor(
@@ -69,7 +73,14 @@ class Search {
   run(): Exploration {
     const violation = this.#findUnsafe() ?? this.#findStuck();
     const depth = this.#depths.reduce((most, each) => Math.max(most, each), 0);
-    return { states: this.#numbers.size, transitions: this.#transitions, depth, outcomes: this.#outcomes, violation };
+    return {
+      states: this.#numbers.size,
+      transitions: this.#transitions,
+      depth,
+      outcomes: this.#outcomes,
+      keyMoves: new Set(this.#keyMoves.values()),
+      violation,
+    };
   }
 
   #findUnsafe(): Violation | null {
@@ -104,7 +115,10 @@ class Search {
   #expand(state: State, number: number): Violation | null {
     for (const { name, next, isFault, change } of this.moves.list(state)) {
       this.#transitions += 1;
-      if (change.kind === 'event') this.#outcomes.add(`${change.commit.event}, ${change.commit.outcome}`);
+      if (change.kind === 'event') {
+        this.#outcomes.add(`${change.commit.event}, ${change.commit.outcome}`);
+        this.#addKeyMove(state, next);
+      }
       if (change.kind === 'answer') this.#outcomes.add(`answer, ${change.outcome}`);
       const property = this.#findChecked(this.#safety.checkMove(state, next, change));
       if (property !== undefined) return { property, path: [...this.#getPath(number), name] };
@@ -119,6 +133,15 @@ class Search {
       if (violated !== undefined) return { property: violated, path: this.#getPath(found) };
     }
     return null;
+  }
+
+  #addKeyMove(before: State, after: State): void {
+    const record = this.moves.records.get(after.record);
+    if (record === undefined) throw new Error('a commit without a record');
+    const pair = after.pairs.find(({ id }) => id === record.creation?.price_list_id);
+    const id = `${before.record} ${after.record} ${pair?.cost} ${pair?.price}`;
+    if (this.#keyMoves.has(id)) return;
+    this.#keyMoves.set(id, describeKeyMove(this.moves.records.get(before.record), record, [pair?.cost, pair?.price]));
   }
 
   #findChecked(violated: readonly Property[]): Property | undefined {

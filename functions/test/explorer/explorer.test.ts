@@ -1,5 +1,6 @@
 import { BREAKS } from './breaks';
 import { explore, formatViolation } from './explore';
+import { KEY_MOVES } from './key-moves';
 import { PROTOCOL, type Scenario } from './moves';
 import { PROPERTIES, type Property } from './properties';
 import { CLOCKS_BEYOND_MARGIN, SCENARIOS } from './scenarios';
@@ -38,22 +39,28 @@ const OUTCOMES = [
 ];
 
 const found = new Set<string>();
+const foundKeyMoves = new Set<string>();
 
 test.each(Object.values(SCENARIOS).map((scenario): [string, Scenario] => [scenario.name, scenario]))(
   'every state of %s has every property',
   (name, scenario) => {
     const begun = performance.now();
-    const { states, transitions, depth, outcomes, violation } = explore(scenario, PROTOCOL);
+    const { states, transitions, depth, outcomes, keyMoves, violation } = explore(scenario, PROTOCOL);
     const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
     print(`${name}: ${states} states, ${transitions} transitions, depth ${depth}, ${seconds} s`);
     if (violation !== null) throw new Error(formatViolation(violation));
     for (const outcome of outcomes) found.add(outcome);
+    for (const move of keyMoves) foundKeyMoves.add(move);
   },
   300_000,
 );
 
 test('events and requests have every outcome that they can have', () => {
   expect([...found].sort()).toEqual(OUTCOMES);
+});
+
+test('a key moves in the ways that the commits of the simulation are held against, and in no other', () => {
+  expect([...foundKeyMoves].sort()).toEqual([...KEY_MOVES].sort());
 });
 
 test('clocks beyond the margin cost an attempt its key, and violate nothing else', () => {

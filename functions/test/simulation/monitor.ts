@@ -4,6 +4,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../src/price-lists/invariants';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
+import { describeKeyMove, KEY_MOVES } from '../explorer/key-moves';
 
 /** Checks how key records change from one commit to the next, and keeps their states for the model. */
 
@@ -47,14 +48,28 @@ export class KeyHistory {
     const keys = this.#keys.map((key) => this.db.collection('price_list_idempotency').doc(keyDocumentId(key)));
     const known = [...this.#seen.values()].filter(({ ref }) => ref.parent.id !== 'price_list_idempotency');
     const found = await this.db.getAll(...keys, ...known.map(({ ref }) => ref));
+    const before = this.#keys.map((key) => this.now(key));
     const records = this.#keys.map((key, i) => this.#lookAtKey(key, found[i]));
     for (const parent of found.slice(keys.length)) {
-      const before = this.#seen.get(parent.ref.path);
-      if (before !== undefined && !before.isEqual(parent)) assertListTransition(before, parent, records);
+      const seen = this.#seen.get(parent.ref.path);
+      if (seen !== undefined && !seen.isEqual(parent)) assertListTransition(seen, parent, records);
     }
     for (const document of found) this.#seen.set(document.ref.path, document);
     await this.#readNewLists(records);
     for (const record of records) if (record !== undefined) this.#checkInvariants(record);
+    for (const [i, record] of records.entries()) {
+      if (record !== undefined && record !== before[i]) this.#checkKeyMove(before[i], record);
+    }
+  }
+
+  /** What a commit makes of a key is one of the moves that the explorer has. */
+  #checkKeyMove(before: KeyState, after: KeyRecord): void {
+    const getStatus = (path: string) => this.#seen.get(path)?.get('status') as string | undefined;
+    const move = describeKeyMove(before, after, [
+      getStatus(`expected_forward_costs/${after.creation?.expected_forward_cost_id}`),
+      getStatus(`price_lists/${after.creation?.price_list_id}`),
+    ]);
+    assert(KEY_MOVES.has(move), `the explorer has no such move: ${move}`);
   }
 
   /** What the audit checks of a key record and the statuses of its lists holds after every commit. */

@@ -1,0 +1,70 @@
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { isTransientCause } from '../../src/price-lists/key-state-machine';
+
+/**
+ * Trace validation: what one commit may make of a key, without ids and times. The explorer finds all of these moves and no
+ * other one (explorer.test.ts), and every commit of every simulated schedule is one of them (../simulation/monitor.ts). So
+ * neither the explored protocol nor the running service can change without the other.
+ */
+
+/** Statuses of both lists of the attempt that a record shows; undefined for a list that does not exist. */
+export type ListStatuses = readonly [cost: string | undefined, price: string | undefined];
+
+/** Describes what a commit made of a key: `processing → completed, owner same, attempt same, resumes same, lists ready`. */
+export function describeKeyMove(before: KeyRecord | undefined, after: KeyRecord, lists: ListStatuses): string {
+  const resumes = describeResumes(before, after);
+  // The explorer gives a token again that nothing holds any more: a counted resume is by a new owner.
+  const isSameOwner = before?.owner === after.owner && resumes === 'same';
+  const owner = after.owner === '' ? 'none' : isSameOwner ? 'same' : 'new';
+  const attempt = before?.document_id === after.document_id ? 'same' : 'new';
+  const status = new Set(after.creation === null ? ['none'] : lists.map((each) => each ?? 'missing'));
+  return [
+    `${describeStatus(before)} → ${describeStatus(after)}`,
+    `owner ${owner}`,
+    `attempt ${attempt}`,
+    `resumes ${resumes}`,
+    `lists ${[...status].join(' and ')}`,
+  ].join(', ');
+}
+
+function describeStatus(record: KeyRecord | undefined): string {
+  if (record?.status !== 'requires_review') return record?.status ?? 'nothing';
+  return isTransientCause(record.failure_cause) ? 'requires_review for a while' : 'requires_review for good';
+}
+
+function describeResumes(before: KeyRecord | undefined, after: KeyRecord): string {
+  const [from, to] = [before?.automatic_resumes ?? 0, after.automatic_resumes];
+  if (from === to) return 'same';
+  return to === 0 ? 'none' : `${to - from} more`;
+}
+
+/** Every move of a key. A commit that makes anything else of one is an error of the service, or of the explorer. */
+export const KEY_MOVES: ReadonlySet<string> = new Set([
+  'nothing → completed, owner new, attempt new, resumes same, lists none',
+  'nothing → processing, owner new, attempt new, resumes same, lists processing',
+  'processing → completed, owner same, attempt same, resumes same, lists ready',
+  'processing → processing, owner new, attempt same, resumes 1 more, lists failed',
+  'processing → processing, owner new, attempt same, resumes 1 more, lists processing',
+  'processing → processing, owner new, attempt same, resumes none, lists failed',
+  'processing → processing, owner new, attempt same, resumes none, lists processing',
+  'processing → processing, owner new, attempt same, resumes same, lists failed',
+  'processing → processing, owner new, attempt same, resumes same, lists processing',
+  'processing → processing, owner same, attempt same, resumes same, lists failed',
+  'processing → processing, owner same, attempt same, resumes same, lists processing',
+  'processing → released, owner none, attempt same, resumes same, lists failed',
+  'processing → requires_review for a while, owner none, attempt same, resumes same, lists failed',
+  'processing → requires_review for a while, owner same, attempt same, resumes same, lists failed',
+  'processing → requires_review for good, owner none, attempt same, resumes same, lists failed',
+  'processing → requires_review for good, owner same, attempt same, resumes same, lists failed',
+  'released → processing, owner new, attempt new, resumes none, lists processing',
+  'released → processing, owner new, attempt new, resumes same, lists processing',
+  'requires_review for a while → processing, owner new, attempt same, resumes 1 more, lists failed',
+  'requires_review for a while → processing, owner new, attempt same, resumes none, lists failed',
+  'requires_review for a while → processing, owner new, attempt same, resumes same, lists failed',
+  'requires_review for a while → released, owner none, attempt same, resumes same, lists failed',
+  'requires_review for a while → released, owner same, attempt same, resumes same, lists failed',
+  'requires_review for a while → requires_review for good, owner none, attempt same, resumes same, lists failed',
+  'requires_review for a while → requires_review for good, owner same, attempt same, resumes same, lists failed',
+  'requires_review for good → processing, owner new, attempt same, resumes same, lists failed',
+  'requires_review for good → released, owner same, attempt same, resumes same, lists failed',
+]);

@@ -1,0 +1,91 @@
+import type { Call } from '../../../packages/firestore-local/src';
+import { addPriceLists } from '../../src/add-price-lists';
+import { StoppedError } from '../../src/lib/errors';
+import { getDatabase } from '../../src/lib/firestore/database';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { createRequestContext } from '../../src/lib/request-context';
+import { MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
+import { sweep } from '../../src/price-lists/sweep';
+import { submitAndFail } from '../support/price-lists';
+import { useTestService } from '../support/service';
+import { parseSubmission } from '../support/submissions';
+import { createLabelledBody, useTestBatches } from './calls';
+import { checkInvariants } from './invariants';
+
+/** Recoveries that meet the next trouble. Each has broken a service like this one in the field. */
+
+const KEY = 'recovered';
+const body = createLabelledBody(KEY);
+
+const service = useTestService({ addPriceLists });
+beforeAll(useTestBatches);
+beforeEach(async () => {
+  service.reset();
+  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await submitAndFail(service, body);
+  await getKey().update({ status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 });
+});
+
+const getKey = () => service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY));
+
+/** Sweeps until nothing is due, or the signal aborts. */
+function runSweep(signal = new AbortController().signal) {
+  const context = createRequestContext(signal);
+  const reporter = { onResult: () => undefined, onUnreadable: () => undefined, onScanFailed: () => undefined };
+  const options = {
+    maxResumes: MAX_AUTOMATIC_RESUMES,
+    concurrency: 1,
+    dryRun: false,
+    mode: 'until_idle',
+    scanIntervalMs: Infinity,
+  } as const;
+  return sweep(getDatabase(context), context, options, reporter);
+}
+
+async function expectReplayed(): Promise<void> {
+  const { status, headers } = await service.call('addPriceLists', { json: body });
+  expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
+  await checkInvariants(service.db, [parseSubmission(body)]);
+}
+
+const isEntries = ({ request }: Call<'Commit'>) => request.writes.some(({ name }) => name.includes('/products/'));
+
+test('an outage of the database in the middle of a recovery costs it time, not the attempt', async () => {
+  const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+  for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
+    service.firestore.faults.inject({ rpc, times: 3, action });
+  expect(await runSweep()).toMatchObject({ resumed: 1, deferred: 0 });
+  await expectReplayed();
+});
+
+test('two recoverers, of which one is frozen while the other completes the key, write nothing twice', async () => {
+  let completeOther: () => Promise<void> = () => Promise.resolve();
+  const frozen = service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: isEntries,
+    action: { kind: 'call', run: () => completeOther() },
+  });
+  completeOther = async () => {
+    frozen.remove();
+    await getKey().update({ lease_expires_at: 1 });
+    expect(await runSweep()).toMatchObject({ resumed: 1 });
+  };
+  expect(await runSweep()).toMatchObject({ resumed: 1, left: 0 });
+  expect((await getKey().get()).get('actions')).toHaveLength(2);
+  await expectReplayed();
+});
+
+test('instances that are replaced while they sweep hand the attempt on, and the last completes it', async () => {
+  for (let replaced = 1; replaced < MAX_AUTOMATIC_RESUMES; replaced += 1) {
+    const instance = new AbortController();
+    service.firestore.faults.inject({
+      rpc: 'Commit',
+      match: isEntries,
+      action: { kind: 'call', run: () => instance.abort(new StoppedError('the instance is stopping')) },
+    });
+    expect(await runSweep(instance.signal)).toMatchObject({ resumed: 0, deferred: 1 });
+    expect((await getKey().get()).data()).toMatchObject({ failure_cause: 'stopped', automatic_resumes: replaced });
+  }
+  expect(await runSweep()).toMatchObject({ resumed: 1 });
+  await expectReplayed();
+});
