@@ -149,7 +149,7 @@ describe('the recorded log', () => {
   test('has every field of the service that decides about an alert', () => {
     const sources = [...files.metrics, ...files.policies]
       .map(({ text }) => text)
-      .filter((text) => !text.includes('cloud_run_job'))
+      .filter((text) => !text.includes('audit_violation'))
       .join();
     const read = new Set([...sources.matchAll(/jsonPayload\.(\w+)/g)].map(([, field = '']) => field));
     // Only shown in a notification.
@@ -296,7 +296,7 @@ describe('exactly these alerts fire', () => {
   test('the audit, as a job, finds a violation', () => {
     const violation = { event: 'audit_violation', rule: 'entry_count', boq_list_id: 'key-1', path: 'price_lists/1' };
     const line = { at: 0, severity: 'ERROR', jsonPayload: violation };
-    expect(findAlertsFor({ ...line, resourceType: 'cloud_run_job' })).toEqual(['audit-violation']);
+    expect(findAlertsFor({ ...line, resourceType: 'global' })).toEqual(['audit-violation']);
   });
 
   test('no sweep ends, and none says that it works, for 5 minutes', () => {
