@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../support/programs';
@@ -29,7 +29,15 @@ async function main() {
 main();
 `;
 
-test('the packed package runs a sample of the Admin SDK in an empty project, and its command starts', async () => {
+/** The examples of the README as programs: one that imports nothing goes on where another began. */
+const examples = [...readFileSync('packages/firestore-local/README.md', 'utf8').matchAll(/```ts\n(.*?)```/gs)].map(
+  ([, code = '']) =>
+    code.startsWith('import')
+      ? code
+      : `import { startFirestore } from 'firestore-local';\n${code}\nawait server.close();\n`,
+);
+
+test('the packed package runs a sample of the Admin SDK and the examples of its README in an empty project, and its command starts', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'firestore-local-'));
   const run = async (command: string, args: string[], cwd: string): Promise<string> =>
     (await runProgram(command, args, { cwd })).stdout;
@@ -40,6 +48,11 @@ test('the packed package runs a sample of the Admin SDK in an empty project, and
     const packages = ['./firestore-local-0.1.0.tgz', 'firebase-admin@13.10.0'];
     await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], folder);
     expect(await run(process.execPath, ['sample.cjs'], folder)).toBe('nairobi,2,2026\n');
+    expect(examples.length).toBe(3);
+    for (const [i, code] of examples.entries()) {
+      writeFileSync(join(folder, `example-${i}.mts`), code);
+      await run(process.execPath, [`example-${i}.mts`], folder);
+    }
     expect(await run(process.execPath, ['node_modules/.bin/firestore-local', '--help'], folder)).toContain(
       '--indexes FILE',
     );
