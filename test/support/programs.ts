@@ -18,7 +18,7 @@ const NOT_INHERITED = [
 ];
 
 /** What a machine may need for a secure connection, or to install packages. */
-const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig))$/i;
+const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|globalconfig))$/i;
 
 /** The environment of a program: this machine's, with `variables` added. */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
