@@ -31,18 +31,20 @@ export function calculateCost(usage: BilledUsage, { prices }: PriceTable): numbe
   }, 0);
 }
 
+const NO_USAGE: BilledUsage = {
+  documentReads: 0,
+  documentWrites: 0,
+  storedGiBMonths: 0,
+  requests: 0,
+  cpuSeconds: 0,
+  memoryGiBSeconds: 0,
+  bytesOutGiB: 0,
+  scheduledJobs: 0,
+};
+
 /** The usage of several kinds of call, each as often as its count says. */
 export function sumUsage(parts: readonly { usage: BilledUsage; count: number }[]): BilledUsage {
-  const total: BilledUsage = {
-    documentReads: 0,
-    documentWrites: 0,
-    storedGiBMonths: 0,
-    requests: 0,
-    cpuSeconds: 0,
-    memoryGiBSeconds: 0,
-    bytesOutGiB: 0,
-    scheduledJobs: 0,
-  };
+  const total = { ...NO_USAGE };
   for (const { usage, count } of parts) {
     for (const key of Object.keys(total) as (keyof BilledUsage)[]) total[key] += usage[key] * count;
   }
@@ -91,6 +93,7 @@ export function toBilledUsage(call: CountedCall, isIndexed = false): BilledUsage
   const seconds = estimateSeconds(call);
   const indexBytes = isIndexed ? call.indexBytesWithoutExemptions : call.indexBytes;
   return {
+    ...NO_USAGE,
     documentReads: call.documentReads,
     documentWrites: call.documentWrites,
     storedGiBMonths: (call.storedBytes + indexBytes) / GIB,
@@ -98,7 +101,6 @@ export function toBilledUsage(call: CountedCall, isIndexed = false): BilledUsage
     cpuSeconds: seconds,
     memoryGiBSeconds: seconds * call.memoryGiB,
     bytesOutGiB: call.bytesOut / GIB,
-    scheduledJobs: 0,
   };
 }
 
@@ -107,13 +109,11 @@ export function createIdleSweepMonth(): BilledUsage {
   const deliveries = 30 * 24 * 60;
   const seconds = deliveries * 0.1;
   return {
+    ...NO_USAGE,
     documentReads: deliveries,
-    documentWrites: 0,
-    storedGiBMonths: 0,
     requests: deliveries,
     cpuSeconds: seconds,
     memoryGiBSeconds: seconds,
-    bytesOutGiB: 0,
     scheduledJobs: 1,
   };
 }

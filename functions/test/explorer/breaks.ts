@@ -42,6 +42,22 @@ const withGiven = <K extends KeyEvent['kind']>(
 const isOfKind = <K extends KeyEvent['kind']>(event: KeyEvent, kind: K): event is Extract<KeyEvent, { kind: K }> =>
   event.kind === kind;
 
+/** Has an event find a record of one status as if it were in another state. */
+const withStatusTaken = (
+  kind: KeyEvent['kind'],
+  status: KeyRecord['status'],
+  toTaken: (given: KeyRecord, now: number) => KeyRecord,
+): Protocol =>
+  withGiven(kind, (given, event, now) => [given.status === status ? toTaken(given, now) : given, event, now]);
+
+/** Commits an event also where the record changed since it was read. */
+const withoutCondition = (kind: KeyEvent['kind']): Protocol =>
+  withConditions({ isConditional: ({ event }) => event !== kind });
+
+/** Takes an event of anybody for one of the owner. */
+const withForgedOwner = (kind: Extract<KeyEvent, { attempt: object }>['kind']): Protocol =>
+  withGiven(kind, (given, event, now) => [given, forgeOwner(given, event), now]);
+
 /** Makes the sender of an event its attempt's owner, whoever it is. */
 const forgeOwner = <E extends Extract<KeyEvent, { attempt: object }>>(given: KeyRecord, event: E): E => ({
   ...event,
@@ -72,68 +88,61 @@ export const BREAKS: Record<string, Break> = {
   'a completion without a condition': {
     property: 'only_owner',
     scenario: 'onePayload',
-    protocol: withConditions({ isConditional: ({ event }) => event !== 'completed' }),
+    protocol: withoutCondition('completed'),
     lastStep: /completed/,
   },
   'a failure without a condition': {
     property: 'completed_final',
     scenario: 'onePayload',
-    protocol: withConditions({ isConditional: ({ event }) => event !== 'failed' }),
+    protocol: withoutCondition('failed'),
     lastStep: /failed/,
   },
   'a renewal without a condition': {
     property: 'completed_final',
     scenario: 'onePayload',
-    protocol: withConditions({ isConditional: ({ event }) => event !== 'renewed' }),
+    protocol: withoutCondition('renewed'),
     lastStep: /renewed/,
   },
   'a resume without a condition': {
     property: 'completed_final',
     scenario: 'onePayload',
-    protocol: withConditions({ isConditional: ({ event }) => event !== 'resumed' }),
+    protocol: withoutCondition('resumed'),
     lastStep: /resumed/,
   },
   'a release without a condition': {
     property: 'completed_final',
     scenario: 'twoPayloads',
-    protocol: withConditions({ isConditional: ({ event }) => event !== 'released' }),
+    protocol: withoutCondition('released'),
     lastStep: /released/,
   },
   'a completion by any owner': {
     property: 'only_owner',
     scenario: 'onePayload',
-    protocol: withGiven('completed', (given, event, now) => [given, forgeOwner(given, event), now]),
+    protocol: withForgedOwner('completed'),
     lastStep: /completed/,
   },
   'a failure by any owner': {
     property: 'only_owner',
     scenario: 'onePayload',
-    protocol: withGiven('failed', (given, event, now) => [given, forgeOwner(given, event), now]),
+    protocol: withForgedOwner('failed'),
     lastStep: /failed/,
   },
   'a renewal by any owner': {
     property: 'only_owner',
     scenario: 'onePayload',
-    protocol: withGiven('renewed', (given, event, now) => [given, forgeOwner(given, event), now]),
+    protocol: withForgedOwner('renewed'),
     lastStep: /renewed/,
   },
   'a renewal in any status': {
     property: 'completed_final',
     scenario: 'onePayload',
-    protocol: withGiven('renewed', (given, event, now) => {
-      const record = forgeOwner(given, event);
-      return [toProcessing(given, now), record, now];
-    }),
+    protocol: withGiven('renewed', (given, event, now) => [toProcessing(given, now), forgeOwner(given, event), now]),
     lastStep: /renewed/,
   },
   'a completion of a completed key': {
     property: 'response',
     scenario: 'onePayload',
-    protocol: withGiven('completed', (given, event, now) => [
-      given.status === 'completed' ? toProcessing(given, now) : given,
-      event,
-      now,
-    ]),
+    protocol: withStatusTaken('completed', 'completed', toProcessing),
     lastStep: /completed/,
   },
   'a resume before the lease has expired': {
@@ -159,7 +168,7 @@ export const BREAKS: Record<string, Break> = {
   'a resume that keeps the owner': {
     property: 'one_owner',
     scenario: 'onePayload',
-    protocol: withGiven('resumed', (given, event, now) => [given, forgeOwner(given, event), now]),
+    protocol: withForgedOwner('resumed'),
     lastStep: /resumed/,
   },
   'a renewal that is never due': {
@@ -187,21 +196,13 @@ export const BREAKS: Record<string, Break> = {
   'a claim of a key that requires review': {
     property: 'claim',
     scenario: 'onePayload',
-    protocol: withGiven('submitted', (given, event, now) => [
-      given.status === 'requires_review' ? { ...given, status: 'released' } : given,
-      event,
-      now,
-    ]),
+    protocol: withStatusTaken('submitted', 'requires_review', (given) => ({ ...given, status: 'released' })),
     lastStep: /submitted/,
   },
   'a claim of a key whose attempt is in progress': {
     property: 'one_pair',
     scenario: 'onePayload',
-    protocol: withGiven('submitted', (given, event, now) => [
-      given.status === 'processing' ? { ...given, status: 'released' } : given,
-      event,
-      now,
-    ]),
+    protocol: withStatusTaken('submitted', 'processing', (given) => ({ ...given, status: 'released' })),
     lastStep: /submitted/,
   },
   'a released attempt that claims again': {
@@ -235,21 +236,13 @@ export const BREAKS: Record<string, Break> = {
   'a release of a completed key': {
     property: 'released_lists',
     scenario: 'twoPayloads',
-    protocol: withGiven('released', (given, event, now) => [
-      given.status === 'completed' ? { ...given, status: 'requires_review' } : given,
-      event,
-      now,
-    ]),
+    protocol: withStatusTaken('released', 'completed', (given) => ({ ...given, status: 'requires_review' })),
     lastStep: /released/,
   },
   'a resume of a released key': {
     property: 'decision',
     scenario: 'twoRequests',
-    protocol: withGiven('resumed', (given, event, now) => [
-      given.status === 'released' ? { ...given, status: 'requires_review' } : given,
-      event,
-      now,
-    ]),
+    protocol: withStatusTaken('resumed', 'released', (given) => ({ ...given, status: 'requires_review' })),
     lastStep: /resumed/,
   },
   'a sweep that resumes after a permanent error': {
@@ -322,21 +315,17 @@ export const BREAKS: Record<string, Break> = {
   'a failure of a completed key': {
     property: 'completed_final',
     scenario: 'twoFaults',
-    protocol: withGiven('failed', (given, event, now) => [
-      given.status === 'completed' ? toProcessing(given, now) : given,
-      event,
-      now,
-    ]),
+    protocol: withStatusTaken('failed', 'completed', toProcessing),
     lastStep: /failed/,
   },
   'a resume of a completed key': {
     property: 'completed_final',
     scenario: 'onePayload',
-    protocol: withGiven('resumed', (given, event, now) => [
-      given.status === 'completed' ? { ...given, status: 'requires_review', failure_cause: 'timeout' } : given,
-      event,
-      now,
-    ]),
+    protocol: withStatusTaken('resumed', 'completed', (given) => ({
+      ...given,
+      status: 'requires_review',
+      failure_cause: 'timeout',
+    })),
     lastStep: /resumed/,
   },
   'a resume of another attempt': {

@@ -5,12 +5,12 @@ import { getDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createRequestContext } from '../../src/lib/request-context';
 import { MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
-import { sweep } from '../../src/price-lists/sweep';
 import { submitAndFail } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { createLabelledBody, useTestBatches } from './calls';
 import { checkInvariants } from './invariants';
+import { runSweep } from './resolving';
 
 /** Recoveries that meet the next trouble. Each has broken a service like this one in the field. */
 
@@ -28,18 +28,9 @@ beforeEach(async () => {
 
 const getKey = () => service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY));
 
-/** Sweeps until nothing is due, or the signal aborts. */
-function runSweep(signal = new AbortController().signal) {
+function sweepInstance(signal = new AbortController().signal) {
   const context = createRequestContext(signal);
-  const reporter = { onResult: () => undefined, onUnreadable: () => undefined, onScanFailed: () => undefined };
-  const options = {
-    maxResumes: MAX_AUTOMATIC_RESUMES,
-    concurrency: 1,
-    dryRun: false,
-    mode: 'until_idle',
-    scanIntervalMs: Infinity,
-  } as const;
-  return sweep(getDatabase(context), context, options, reporter);
+  return runSweep(getDatabase(context), context);
 }
 
 async function expectReplayed(): Promise<void> {
@@ -54,7 +45,7 @@ test('an outage of the database in the middle of a recovery costs it time, not t
   const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
   for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
     service.firestore.faults.inject({ rpc, times: 3, action });
-  expect(await runSweep()).toMatchObject({ resumed: 1, deferred: 0 });
+  expect(await sweepInstance()).toMatchObject({ resumed: 1, deferred: 0 });
   await expectReplayed();
 });
 
@@ -68,9 +59,9 @@ test('two recoverers, of which one is frozen while the other completes the key, 
   completeOther = async () => {
     frozen.remove();
     await getKey().update({ lease_expires_at: 1 });
-    expect(await runSweep()).toMatchObject({ resumed: 1 });
+    expect(await sweepInstance()).toMatchObject({ resumed: 1 });
   };
-  expect(await runSweep()).toMatchObject({ resumed: 1, left: 0 });
+  expect(await sweepInstance()).toMatchObject({ resumed: 1, left: 0 });
   expect((await getKey().get()).get('actions')).toHaveLength(2);
   await expectReplayed();
 });
@@ -83,9 +74,9 @@ test('instances that are replaced while they sweep hand the attempt on, and the 
       match: isEntries,
       action: { kind: 'call', run: () => instance.abort(new StoppedError('the instance is stopping')) },
     });
-    expect(await runSweep(instance.signal)).toMatchObject({ resumed: 0, deferred: 1 });
+    expect(await sweepInstance(instance.signal)).toMatchObject({ resumed: 0, deferred: 1 });
     expect((await getKey().get()).data()).toMatchObject({ failure_cause: 'stopped', automatic_resumes: replaced });
   }
-  expect(await runSweep()).toMatchObject({ resumed: 1 });
+  expect(await sweepInstance()).toMatchObject({ resumed: 1 });
   await expectReplayed();
 });

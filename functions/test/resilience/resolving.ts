@@ -5,7 +5,7 @@ import { createRequestContext, type RequestContext } from '../../src/lib/request
 import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
 import { release } from '../../src/price-lists/release';
 import { requireKeyRecord, resume } from '../../src/price-lists/resume';
-import { sweep } from '../../src/price-lists/sweep';
+import { sweep, type SweepSummary } from '../../src/price-lists/sweep';
 
 const quiet = { onResult: () => undefined, onUnreadable: () => undefined, onScanFailed: () => undefined };
 
@@ -16,6 +16,10 @@ const SWEEP_OPTIONS = {
   mode: 'until_idle',
   scanIntervalMs: 1_000,
 } as const;
+
+/** Sweeps until nothing is due, or the signal of the context aborts. */
+export const runSweep = (db: Database, context: RequestContext): Promise<SweepSummary> =>
+  sweep(db, context, SWEEP_OPTIONS, quiet);
 
 /** A run of an operator's, at a time `afterMs` from now. */
 function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: RequestContext } {
@@ -39,5 +43,5 @@ export async function resolveAfterLease(
   const record = await requireKeyRecord(key, db, context);
   if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
   else if (how === 'release') await release(record, decision, db, context);
-  else await sweep(db, context, SWEEP_OPTIONS, quiet);
+  else await runSweep(db, context);
 }

@@ -2,6 +2,7 @@ import { RpcError, invalid } from './errors';
 import { isEquality, type Indexes, type Term } from './indexes';
 import {
   assertCollectionId,
+  compareFieldPaths,
   formatFieldPath,
   getDatabaseName,
   isName,
@@ -39,6 +40,8 @@ const MAX_QUERIED_BYTES = 1500;
 const NEGATIONS: ReadonlySet<string> = new Set(['!=', 'not-in', 'isNotNaN', 'isNotNull']);
 const LISTS: ReadonlySet<string> = new Set(['in', 'not-in', 'array-contains-any']);
 const ARRAY_OPERATORS: ReadonlySet<string> = new Set(['array-contains', 'array-contains-any']);
+
+const GROUP_BELOW_DOCUMENT = 'collection group queries are only allowed at the root parent';
 
 /** The rules, in the order in which they are checked. */
 const RULES: readonly Rule[] = [
@@ -84,7 +87,7 @@ const RULES: readonly Rule[] = [
     source.collectionId !== undefined &&
     isBelowDocument(source) &&
     [...terms, ...orders].some(({ path }) => !isName(path))
-      ? 'collection group queries are only allowed at the root parent'
+      ? GROUP_BELOW_DOCUMENT
       : undefined,
   ({ terms }) =>
     terms.some((term) => isName(term.path) && isEquality(term)) &&
@@ -230,21 +233,22 @@ function countDisjunctions(filter: Filter): number {
   }
 }
 
+const isAmong =
+  (paths: readonly FieldPath[]) =>
+  (path: FieldPath): boolean =>
+    paths.some((each) => compareFieldPaths(each, path) === 0);
+
 /** @throws RpcError INVALID_ARGUMENT for an order by name that leaves no place for the aggregated fields, or a projection without them */
 export function assertAggregated(source: StructuredQuery, aggregated: readonly FieldPath[]): void {
   const { orderBy, filter, select, allDescendants } = source;
   if (aggregated.some(isName)) throw invalid('Aggregations are not supported for the property: __name__');
-  const isSelected = (path: FieldPath): boolean =>
-    select === undefined || select.some((each) => formatFieldPath(each) === formatFieldPath(path));
-  if (!aggregated.every(isSelected)) throw invalid('An aggregated field is not in the projection of the query.');
+  if (select !== undefined && !aggregated.every(isAmong(select)))
+    throw invalid('An aggregated field is not in the projection of the query.');
   const terms = filter ? getTerms(filter) : [];
-  const ordered = [...orderBy, ...terms.filter((term) => !isEquality(term))];
-  const isOrdered = (path: FieldPath): boolean =>
-    ordered.some((each) => formatFieldPath(each.path) === formatFieldPath(path));
-  if (allDescendants && isBelowDocument(source) && aggregated.length > 0)
-    throw invalid('collection group queries are only allowed at the root parent');
+  const ordered = [...orderBy, ...terms.filter((term) => !isEquality(term))].map(({ path }) => path);
+  if (allDescendants && isBelowDocument(source) && aggregated.length > 0) throw invalid(GROUP_BELOW_DOCUMENT);
   const isByName = [...orderBy, ...terms].some(({ path }) => isName(path));
-  if (isByName && !aggregated.every(isOrdered)) {
+  if (isByName && !aggregated.every(isAmong(ordered))) {
     throw invalid('The query is ordered by __name__ before the aggregated fields. Order it by those fields, too.');
   }
 }

@@ -82,7 +82,7 @@ export function assertWrite(write: Write): void {
   assertMap(fields, 1, 0);
   for (const value of mask ? mask.map((path) => getPath(fields, path)) : [fields]) assertNamed(value);
   for (const transform of transforms) {
-    assertFieldName(transform.path.join('.'));
+    transform.path.forEach(assertFieldName);
     if ('elements' in transform) assertNesting([...transform.elements], 1, 0);
   }
 }
