@@ -40,11 +40,11 @@ async function runInProject(
   useTarget(target);
   terminal.printError(`${describeTarget(target)}\n\n`);
   const firestore = createClient(target.project);
-  const call = createRequestContext(signal);
-  const db = createDatabase(firestore, call, CLI_TIMEOUTS_MS);
+  const requestContext = createRequestContext(signal);
+  const db = createDatabase(firestore, requestContext, CLI_TIMEOUTS_MS);
   try {
-    await assertReachable(target, db, call);
-    return await runCommand(command, { terminal, db, call, project });
+    await assertReachable(target, db, requestContext);
+    return await runCommand(command, { terminal, db, requestContext, project });
   } finally {
     // Calls that were given up would keep the client open until their timeouts.
     await Promise.race([firestore.terminate(), delay(1_000)]);

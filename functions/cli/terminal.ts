@@ -1,8 +1,6 @@
 import { createInterface } from 'node:readline/promises';
+import { CommandError } from './errors';
 import { escapeControls } from './escape';
-
-/** A failed command, in words for the operator. */
-export class CommandError extends Error {}
 
 /** The streams of a command. */
 export interface Streams {

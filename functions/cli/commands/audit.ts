@@ -12,13 +12,13 @@ const CONCURRENT_KEYS = 4;
 
 /** @returns 1 if there is a violation */
 export async function auditRecords({ sample, full, json }: AuditOptions, context: CommandContext): Promise<number> {
-  const { terminal, db, call, project } = context;
-  const startedAt = call.clock.now();
-  const total = await retry(() => countKeyRecords(db), call);
+  const { terminal, db, requestContext, project } = context;
+  const startedAt = requestContext.clock.now();
+  const total = await retry(() => countKeyRecords(db), requestContext);
   const sampleSize = full === true ? Infinity : sample;
   const report = await audit(
     db,
-    call,
+    requestContext,
     { sampleSize, concurrency: CONCURRENT_KEYS },
     {
       onViolation: (violation) =>
@@ -28,7 +28,7 @@ export async function auditRecords({ sample, full, json }: AuditOptions, context
       onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
     },
   );
-  const duration_ms = call.clock.now() - startedAt;
+  const duration_ms = requestContext.clock.now() - startedAt;
   if (json === true) terminal.print(toJsonLine(createSummary(report, duration_ms)));
   else terminal.print(formatReport(report, sampleSize));
   return report.violations === 0 ? 0 : 1;

@@ -12,14 +12,14 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly db: Database;
   /** Its signal aborts when the operator stops the command. */
-  readonly call: RequestContext;
+  readonly requestContext: RequestContext;
   /** The project, if the arguments name it: then the next command has to name it, too. */
   readonly project: string | undefined;
 }
 
 /** Fails before anything is asked; the state machine would reject the event as well. @throws CommandError */
-export function assertNotInProgress(record: KeyRecord, { call }: CommandContext): void {
-  if (!isInProgress(record, call.clock.now())) return;
+export function assertNotInProgress(record: KeyRecord, { requestContext }: CommandContext): void {
+  if (!isInProgress(record, requestContext.clock.now())) return;
   const until = new Date(record.lease_expires_at).toISOString();
   throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
 }

@@ -8,10 +8,10 @@ import { formatCommand, formatInProgress, formatKeys, getKeySummary, isInProgres
 import { toJson, type CommandContext } from './context';
 
 export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
-  const { terminal, db, call } = context;
+  const { terminal, db, requestContext } = context;
   const statuses = status ?? ['processing', 'requires_review'];
-  const { records, unreadable } = await retry(() => readKeyRecords(db, statuses), call);
-  const now = call.clock.now();
+  const { records, unreadable } = await retry(() => readKeyRecords(db, statuses), requestContext);
+  const now = requestContext.clock.now();
   const inProgress = records.filter((record) => isInProgress(record, now));
   const selected = records
     .filter((record) => now - record.updated_at >= olderThan)
@@ -45,15 +45,15 @@ const MIN_KEYS_WITH_PROGRESS = 100;
 
 async function readSummaries(
   records: readonly KeyRecord[],
-  { terminal, db, call }: CommandContext,
+  { terminal, db, requestContext }: CommandContext,
 ): Promise<KeySummary[]> {
   const summaries = new Map<KeyRecord, KeySummary>();
   for (let start = 0; start < records.length; start += KEYS_PER_CALL) {
     const some = records.slice(start, start + KEYS_PER_CALL);
     const creations = some.flatMap(({ creation }) => creation ?? []);
-    const statuses = await retry(() => readListStatuses(db, creations), call);
+    const statuses = await retry(() => readListStatuses(db, creations), requestContext);
     await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
-      summaries.set(record, await retry(() => getKeySummary(record, statuses, db), call));
+      summaries.set(record, await retry(() => getKeySummary(record, statuses, db), requestContext));
     });
     if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
   }

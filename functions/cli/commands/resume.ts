@@ -19,7 +19,7 @@ export async function resumeKeys(
     try {
       return await fn();
     } catch (error) {
-      if (keys.length === 1 || context.call.signal.aborted) throw error;
+      if (keys.length === 1 || context.requestContext.signal.aborted) throw error;
       failures += 1;
       context.terminal.printError(`${quote(key)}: ${describeError(error)}\n`);
       return undefined;
@@ -39,10 +39,10 @@ export async function resumeKeys(
 }
 
 async function requireResumable(key: string, context: CommandContext): Promise<KeyRecord> {
-  const { db, call } = context;
-  const record = await requireKeyRecord(key, db, call);
+  const { db, requestContext } = context;
+  const record = await requireKeyRecord(key, db, requestContext);
   assertNotInProgress(record, context);
-  const payload = await retry(() => readStoredPayload(db, record), call);
+  const payload = await retry(() => readStoredPayload(db, record), requestContext);
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
   return record;
 }
@@ -50,7 +50,7 @@ async function requireResumable(key: string, context: CommandContext): Promise<K
 async function confirmResume(
   records: readonly KeyRecord[],
   { yes }: ResumeOptions,
-  { terminal, call }: CommandContext,
+  { terminal, requestContext }: CommandContext,
 ) {
   if (yes === true) return;
   const keys = records.map(({ boq_list_id }) => quote(boq_list_id)).join(', ');
@@ -58,15 +58,15 @@ async function confirmResume(
   await terminal.confirm(
     `Resume ${keys}: write the missing entries of ${products} products into both lists, make the lists ready, ` +
       'and store the response for the client.',
-    call.signal,
+    requestContext.signal,
   );
 }
 
 function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandContext): Promise<string> {
-  const { terminal, db, call } = context;
+  const { terminal, db, requestContext } = context;
   const decision = { by: getOperatorName(options), reason: options.reason ?? null, maxResumes: null };
   const unit = `entries of ${quote(record.boq_list_id)}`;
-  return resume(record, decision, db, call, ({ entries_written, entries_total }) =>
+  return resume(record, decision, db, requestContext, ({ entries_written, entries_total }) =>
     terminal.drawProgress(entries_written, entries_total, unit),
   );
 }

@@ -11,22 +11,22 @@ import { formatCommand, formatKeyDetails, getKeyDetails, isInProgress } from '..
 import { toJson, type CommandContext } from './context';
 
 export async function show(id: string, options: ShowOptions, context: CommandContext): Promise<number> {
-  const { db, call } = context;
-  const records = await retry(() => findKeyRecords(db, id), call);
+  const { db, requestContext } = context;
+  const records = await retry(() => findKeyRecords(db, id), requestContext);
   if (records.length === 0) throw new CommandError(await describeUnknown(id, context));
   for (const record of records) await showKey(record, options, context);
   return 0;
 }
 
-async function describeUnknown(id: string, { db, call }: CommandContext): Promise<string> {
-  const paths = await retry(() => findAttemptDocuments(db, id), call);
+async function describeUnknown(id: string, { db, requestContext }: CommandContext): Promise<string> {
+  const paths = await retry(() => findAttemptDocuments(db, id), requestContext);
   if (paths.length === 0) return `No request was ever accepted for ${quote(id)}.`;
   return `No key refers to ${paths.join(' and ')}, though it exists.`;
 }
 
 async function showKey(record: KeyRecord, { payload: file, json }: ShowOptions, context: CommandContext) {
-  const { terminal, db, call } = context;
-  const payload = await retry(() => readStoredPayload(db, record), call);
+  const { terminal, db, requestContext } = context;
+  const payload = await retry(() => readStoredPayload(db, record), requestContext);
   if (file !== undefined) {
     writePayload(payload, file, context);
     return;
@@ -36,7 +36,7 @@ async function showKey(record: KeyRecord, { payload: file, json }: ShowOptions, 
     terminal.print(toJson(details));
     return;
   }
-  const now = call.clock.now();
+  const now = requestContext.clock.now();
   terminal.print(formatKeyDetails(details, now));
   if (record.status === 'completed' || record.status === 'released' || isInProgress(record, now)) return;
   const next = payload.kind === 'valid' ? 'resume' : 'release';

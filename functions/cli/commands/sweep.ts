@@ -10,7 +10,7 @@ const CONCURRENT_RESUMES = 4;
 const SCAN_INTERVAL_MS = 10_000;
 
 export async function sweepKeys(options: SweepOptions, context: CommandContext): Promise<number> {
-  const { terminal, db, call } = context;
+  const { terminal, db, requestContext } = context;
   const { watch, dryRun = false, maxAttempts, json } = options;
   const print = (line: { time: number } & SweepResult) =>
     terminal.print(json === true ? toJsonLine(line) : formatSweepResult(line));
@@ -22,7 +22,7 @@ export async function sweepKeys(options: SweepOptions, context: CommandContext):
     terminal.printError(`Watching: scans every ${formatDuration(watch)}, and when a lease expires. Ctrl-C stops it.\n`);
   await sweep(
     db,
-    call,
+    requestContext,
     {
       maxResumes: maxAttempts,
       dryRun,
@@ -35,7 +35,7 @@ export async function sweepKeys(options: SweepOptions, context: CommandContext):
         if (result.result === 'left') left += 1;
         if (result.result === 'left' && isLeftCounted) return;
         printed += 1;
-        print({ time: call.clock.now(), ...result });
+        print({ time: requestContext.clock.now(), ...result });
       },
       onUnreadable: (path) => terminal.printError(`${describeUnreadable(path)}\n`),
       onScanFailed: (error) => terminal.printError(`${describeError(error)}\n`),
@@ -49,13 +49,13 @@ export async function sweepKeys(options: SweepOptions, context: CommandContext):
 function printEnd(
   { left, isIdle }: { left: number; isIdle: boolean },
   { json }: SweepOptions,
-  { terminal, call, project }: CommandContext,
+  { terminal, requestContext, project }: CommandContext,
 ): void {
   if (isIdle) terminal.printError('Nothing to do: no attempt is due.\n');
   if (left === 0) return;
   if (json === true) {
     const counted = { boq_list_id: null, document_id: null, result: 'left', reason: null, keys: left };
-    terminal.print(toJsonLine({ time: call.clock.now(), ...counted }));
+    terminal.print(toJsonLine({ time: requestContext.clock.now(), ...counted }));
     return;
   }
   terminal.print(

@@ -72,7 +72,7 @@ export type KeyOutcome =
   /** The sender's own attempt failed, for this reason. `retryAfterMs`: when the sweep may have resumed it, or null. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
   | { kind: 'payload_mismatch' }
-  /** Another attempt is in progress; `retryAfterMs`: its estimated rest. */
+  /** Another attempt is in progress; `retryAfterMs`: estimated time until it completes. */
   | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
   /** The key requires review. `retryAfterMs`: when the sweep may have resumed its attempt; null if an operator is needed. */
   | { kind: 'blocked'; by: 'review'; retryAfterMs: number | null }
@@ -127,7 +127,7 @@ function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: numbe
     case 'resumed':
     case 'released':
       if (record?.status !== 'requires_review' || record.document_id !== event.document_id) return record;
-      if (event.kind === 'payloadUnusable') return failForGood(record, event.reason);
+      if (event.kind === 'payloadUnusable') return failPermanently(record, event.reason);
       if (event.kind === 'released') return recordAction('release', { ...record, status: 'released' }, event, now);
       if (event.maxResumes !== null && getSweepObstacle(record, event.maxResumes) !== null) return record;
       return createResumedRecord(record, event, now);
@@ -139,13 +139,13 @@ export const isTransientCause = (cause: FailureCause | null): boolean => cause !
 
 /** Why a key that requires review is left to an operator; null if the sweep may resume it. */
 export function getSweepObstacle(record: KeyRecord, maxResumes: number): string | null {
-  if (!isTransientCause(record.failure_cause)) return describeLastingFailure(record.failure ?? 'unknown');
+  if (!isTransientCause(record.failure_cause)) return describePermanentFailure(record.failure ?? 'unknown');
   if (record.automatic_resumes < maxResumes) return null;
   return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
 }
 
-/** What the sweep tells of a failure that no resume mends. */
-export const describeLastingFailure = (failure: string): string => `the failure is not one that passes: ${failure}`;
+/** Why the sweep leaves an attempt whose failure no resume mends. */
+export const describePermanentFailure = (failure: string): string => `the failure is not transient: ${failure}`;
 
 /** When the sweep may have resumed an attempt that failed; null if an operator is needed. */
 export const getSweepDelayMs = (record: KeyRecord): number | null =>
@@ -161,8 +161,8 @@ const complete = (record: KeyRecord, response: string, completedAt: number): Key
   updated_at: completedAt,
 });
 
-/** The record whose failure does not pass, from now on: no sweep resumes it, and no client is asked to wait for one. */
-const failForGood = (record: KeyRecord, failure: string): KeyRecord =>
+/** Marks the failure as permanent: no sweep resumes the attempt, and no client is asked to wait for one. */
+const failPermanently = (record: KeyRecord, failure: string): KeyRecord =>
   record.failure_cause === 'error' ? record : { ...record, failure, failure_cause: 'error' };
 
 /** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
@@ -197,7 +197,7 @@ function createClaimedRecord(
 }
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
-  // A person's decision gives the sweep its tries back.
+  // A person's decision starts the sweep's count again.
   const automatic_resumes = event.maxResumes === null ? 0 : record.automatic_resumes + 1;
   const attempt = { ...event.attempt, lease_expires_at: now + LEASE_DURATION_MS, progress: null };
   const resumed = { ...record, ...attempt, status: 'processing', automatic_resumes } as const;

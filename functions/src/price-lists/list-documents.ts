@@ -14,6 +14,6 @@ export function createListDocuments(
   updated_at: number,
 ) {
   const new_date = { year: Number(date.slice(3)), month: Number(date.slice(0, 2)) };
-  const parent = { status, created_at: claimed_at, updated_at, currency, market_id, market_iso, name, new_date };
-  return { expected_forward_cost: parent, price_list: { ...parent, date } };
+  const shared = { status, created_at: claimed_at, updated_at, currency, market_id, market_iso, name, new_date };
+  return { expected_forward_cost: shared, price_list: { ...shared, date } };
 }

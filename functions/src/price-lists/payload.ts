@@ -21,21 +21,19 @@ export class Payload {
   }
 }
 
-/**
- * Canonical JSON: the one text of all equal submissions. Keys are in code-unit order, numbers as JSON writes them, and
- * nothing else is in it. So neither the order of keys, nor `1` or `1.0`, nor `usd` or `USD` makes a difference, while `a`
- * and `A` do.
- */
-
 /** Bytes of one stored chunk: a Firestore document holds at most 1 MiB, its name and field included. */
 export const MAX_CHUNK_BYTES = 1_000_000;
 
 /** Characters that are compressed at a time. */
 const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 
-/** The canonical JSON of a submission, in chunks. */
-export function* canonicalJsonChunks({ info, products }: PriceListSubmission): Generator<string, undefined> {
-  let chunk = `{"info":${canonicalInfo(info)},"products":{`;
+/**
+ * Yields the canonical JSON of a submission, the one text of all equal submissions, in chunks. Keys are in code-unit order,
+ * numbers as JSON writes them, and nothing else is in it. So neither the order of keys, nor `1` or `1.0`, nor `usd` or `USD`
+ * makes a difference, while `a` and `A` do.
+ */
+export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
+  let chunk = `{"info":${toCanonicalInfo(info)},"products":{`;
   let separator = '';
   const { ids, expectedForwardCostPrices, priceListPrices } = products;
   for (const [i, id] of ids.entries()) {
@@ -50,18 +48,18 @@ export function* canonicalJsonChunks({ info, products }: PriceListSubmission): G
   yield `${chunk}}}`;
 }
 
-const canonicalInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
+const toCanonicalInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
   JSON.stringify({ boq_list_id, currency_iso, date, market_id, name });
 
 const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
- * Computes what tells payloads apart: lowercase hex SHA-256 of the canonical info, then of the products in batches, ids as
- * JSON before prices, of each product first the cost, as the 64 bits of each number. Two numbers have the same bits exactly if their JSON is the same, and
- * hashing bits is a fifth of the work of hashing digits.
+ * Computes what tells payloads apart: lowercase hex SHA-256 of the canonical info, then of the products in batches, the ids as
+ * JSON before the prices, of each product first the cost. Prices are hashed as 64 bits each, which is a fifth of the work of
+ * hashing digits: two numbers have the same bits exactly if their JSON is the same.
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
-  const hash = createHash('sha256').update(canonicalInfo(info));
+  const hash = createHash('sha256').update(toCanonicalInfo(info));
   const { ids, expectedForwardCostPrices, priceListPrices } = products;
   for (let start = 0; start < ids.length; start += PRODUCTS_PER_HASH_UPDATE) {
     const batch = ids.slice(start, start + PRODUCTS_PER_HASH_UPDATE);
@@ -77,7 +75,7 @@ export function computeFingerprint({ info, products }: PriceListSubmission): str
 
 /** The payload as it is stored: canonical JSON, gzip, in chunks of at most {@link MAX_CHUNK_BYTES}. */
 export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
-  const text = Readable.from(canonicalJsonChunks(submission), { objectMode: false });
+  const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
   const gzip = text.compose(createGzip()) as Readable;
   const packed = Buffer.concat(await gzip.toArray());
   const starts = Array.from({ length: Math.ceil(packed.length / MAX_CHUNK_BYTES) }, (_, i) => i * MAX_CHUNK_BYTES);

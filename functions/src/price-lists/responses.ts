@@ -7,10 +7,11 @@ import { createListDocuments } from './list-documents';
 
 /** The responses of add price lists: the body of a success, and the error for every other outcome. */
 
-type AnsweredAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
+/** What the response tells of an attempt. */
+type ReportedAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
 
 /** Creates the success response of an attempt. Every identical request gets these bytes. */
-export function createSuccessResponse(attempt: AnsweredAttempt, info: PriceListInfo, completedAt: number): string {
+export function createSuccessResponse(attempt: ReportedAttempt, info: PriceListInfo, completedAt: number): string {
   const { creation, market_id, products_count, document_id } = attempt;
   const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
   const toText = (response: AddPriceListsResponse) => JSON.stringify(response);

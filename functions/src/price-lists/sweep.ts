@@ -5,7 +5,7 @@ import { readKeyRecords } from '../lib/repositories/stored-price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { applyEvent } from './apply-event';
-import { describeLastingFailure, expireLease, getSweepObstacle, type KeyEvent } from './key-state-machine';
+import { describePermanentFailure, expireLease, getSweepObstacle, type KeyEvent } from './key-state-machine';
 import { ResolutionError } from './resolution-error';
 import { resume } from './resume';
 
@@ -198,7 +198,7 @@ class Sweeper {
         return;
       }
       const event = { kind: 'payloadUnusable', document_id: record.document_id, reason } as const;
-      await this.#leave(record, describeLastingFailure(reason), event);
+      await this.#leave(record, describePermanentFailure(reason), event);
     }
   }
 

@@ -33,8 +33,17 @@ export interface CommandProgram {
 }
 
 /** Runs a command in this process, which has loaded all that it needs. */
-export async function runCommand(...args: string[]): Promise<CommandOutput> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+export const runCommand = (...args: string[]): Promise<CommandOutput> => runWithInput(new PassThrough(), args);
+
+/** Same, at a terminal where an operator types a line. */
+export function runCommandAtTerminal(line: string, ...args: string[]): Promise<CommandOutput> {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  stdin.write(`${line}\n`);
+  return runWithInput(stdin, args);
+}
+
+async function runWithInput(stdin: PassThrough, args: string[]): Promise<CommandOutput> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const output = Promise.all([text(stdout), text(stderr)]);
   const code = await runPriceLists(args, { stdin, stdout, stderr }, () => new AbortController().signal);
   stdout.end();

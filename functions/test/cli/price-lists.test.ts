@@ -6,7 +6,7 @@ import { readListEntries, type AddPriceListsBody } from '../support/price-lists'
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
-import { buildCommand, runCommand as run, type CommandProgram } from './command';
+import { buildCommand, runCommand as run, runCommandAtTerminal, type CommandProgram } from './command';
 
 /** The commands of an operator, over records that the service left behind. */
 
@@ -93,7 +93,12 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   const payload = JSON.parse((await run('show', KEY, '--payload', '-')).out) as object;
   expect(payload).toMatchObject({ products: BODY.products });
 
-  expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing('Pass --yes') });
+  const unconfirmed = await run('resume', KEY);
+  expect(unconfirmed).toMatchObject({ code: 1, err: containing('Pass --yes') });
+  expect(unconfirmed.err).not.toContain('Failed:');
+  const declined = await runCommandAtTerminal('n', 'resume', KEY);
+  expect(declined.code).toBe(1);
+  expect(declined.err).toMatch(/Go on\? \[y\/N\] Nothing was changed\.\n$/);
   expect((await submit()).status).toBe(409);
   const resumed = await run('resume', KEY, '--yes', '--reason', 'checked', '--by', 'ada', '--json');
   expect(resumed.code).toBe(0);

@@ -104,7 +104,7 @@ test('resumes what crashed or was stopped, and leaves the rest to an operator wi
     null,
     expect.stringContaining('resumed 3 times without an operator'),
     expect.stringContaining('0 of its 1 chunks'),
-    expect.stringContaining('not one that passes'),
+    expect.stringContaining('the failure is not transient'),
     null,
   ]);
   for (const key of ['crashed', 'stopped']) {

@@ -90,7 +90,7 @@ test('names what it leaves to an operator once, counts it each time, and reads n
     ['ERROR', 'price_list_left'],
     ['INFO', 'sweep_ended'],
   ]);
-  expect(service.log[0]).toMatchObject({ reason: expect.stringContaining('not one that passes') as string });
+  expect(service.log[0]).toMatchObject({ reason: expect.stringContaining('the failure is not transient') as string });
   service.log.length = 0;
   const calls = service.recordCalls();
   await deliver();

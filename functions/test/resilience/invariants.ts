@@ -12,7 +12,7 @@ import {
   type StoredList,
   type Violation,
 } from '../../src/price-lists/invariants';
-import { computeFingerprint, canonicalJsonChunks } from '../../src/price-lists/payload';
+import { computeFingerprint, streamCanonicalJson } from '../../src/price-lists/payload';
 import { parseStoredPayload } from '../../src/price-lists/stored-payload';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { readAllDocuments } from '../support/firestore';
@@ -80,7 +80,7 @@ export async function checkInvariants(
     const stored = await toStoredAttempt(documents, attempt);
     assertNone(checkAttempt(recorded, stored));
     if (stored.payload.kind === 'invalid') continue;
-    const canonical = [...canonicalJsonChunks(submission)].join('');
+    const canonical = [...streamCanonicalJson(submission)].join('');
     assert.equal(stored.payload.text.toString(), canonical, 'a payload is recoverable byte for byte');
   }
   return new Map(records.map((record) => [record.boq_list_id, record]));

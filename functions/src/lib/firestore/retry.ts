@@ -4,7 +4,7 @@ import { abortable } from '../clock';
 
 /**
  * Retries of calls to Firestore after transient errors. Only for calls that may be executed twice: reads, writes of fixed
- * values to fixed ids, and steps of a key, which begin by reading what an earlier try left.
+ * values to fixed ids, and events of a key, each try of which begins by reading the key record.
  */
 
 /** After these the same call may succeed, for reads and writes. */
@@ -19,7 +19,7 @@ const TRANSIENT_CODES = new Set<unknown>([
   status.UNAUTHENTICATED, // while a token is renewed
 ]);
 
-/** Of a step whose record has changed since it was read: it reads the record again. */
+/** The key record has changed since it was read: the next try reads it again. */
 const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
 const INITIAL_DELAY_MS = 250;
@@ -34,7 +34,7 @@ const MAX_ELAPSED_MS = 60_000;
  * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms to 5 s.
  *
  * Ends with the signal's reason as soon as it aborts, even during a try, whose effect is then unknown. A try of several calls
- * looks at the signal between them.
+ * checks the signal between them.
  *
  * @param maxElapsedMs no try starts later than this after the first, by default 60 s; Infinity: until the signal aborts
  * @throws the last error

@@ -5,7 +5,7 @@ import { createPriceListParser } from '../../../src/price-lists/submission-parse
 import {
   MAX_CHUNK_BYTES,
   computeFingerprint as fingerprint,
-  canonicalJsonChunks,
+  streamCanonicalJson,
   compressToChunks,
   decompressChunks,
 } from '../../../src/price-lists/payload';
@@ -157,7 +157,7 @@ describe('a packed payload', () => {
     const chunks = await compressToChunks(submission);
     expect(chunks.length).toBeGreaterThan(2);
     for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(MAX_CHUNK_BYTES);
-    expect((await decompressChunks(chunks)).toString()).toBe([...canonicalJsonChunks(submission)].join(''));
+    expect((await decompressChunks(chunks)).toString()).toBe([...streamCanonicalJson(submission)].join(''));
   });
 
   test('that is incomplete is rejected', async () => {
