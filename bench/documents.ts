@@ -2,11 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { BenchMetric } from './metrics';
 import { renderTable } from './report';
 
-/** `npm run bench -- --docs`: writes the two tables of docs/performance.md. */
+/** The tables of pages that a program writes. */
 
-const PAGE = 'docs/performance.md';
-
-/** The rows of the summary. */
+/** The rows of the summary of docs/performance.md. */
 const SUMMARY: readonly (readonly [scenario: string, metric: string])[] = [
   ['cold start of getMarkets', '÷ bare function, node_modules'],
   ['cold start of addPriceLists', '÷ bare function, node_modules'],
@@ -20,25 +18,34 @@ const SUMMARY: readonly (readonly [scenario: string, metric: string])[] = [
   ['4 lists of 32 MB at once', 'peak memory ÷ that of the function'],
 ];
 
+/** `npm run bench -- --docs`: writes the two tables of docs/performance.md. */
 export async function updateDocuments(metrics: readonly BenchMetric[], machine: string): Promise<void> {
   const summary = SUMMARY.flatMap(([scenario, metric]) =>
     metrics.filter((each) => each.scenario === scenario && each.metric === metric),
   );
-  const page = replaceSections(readFileSync(PAGE, 'utf8'), {
-    summary: renderTable(summary),
-    results: `Machine: ${machine}.\n\n${renderTable(metrics)}`,
-  });
+  const results = `Machine: ${machine}.\n\n${renderTable(metrics)}`;
+  await updatePage('docs/performance.md', { summary: renderTable(summary), results });
+}
+
+type Sections = Readonly<Record<string, string>>;
+
+/** Writes sections of a page. @returns whether the page was out of date */
+export async function updatePage(file: string, sections: Sections, isDryRun = false): Promise<boolean> {
   // Loaded here: a test of this file needs no formatter.
   const { format, resolveConfig } = await import('prettier');
-  writeFileSync(PAGE, await format(page, { ...(await resolveConfig(PAGE)), parser: 'markdown' }));
+  const before = readFileSync(file, 'utf8');
+  const page = replaceSections(before, sections);
+  const after = await format(page, { ...(await resolveConfig(file)), parser: 'markdown' });
+  if (!isDryRun) writeFileSync(file, after);
+  return after !== before;
 }
 
 /** Replaces what stands between `<!-- name -->` and `<!-- /name -->`. @throws when a section is missing */
-export function replaceSections(page: string, sections: Readonly<Record<string, string>>): string {
+export function replaceSections(page: string, sections: Sections): string {
   return Object.entries(sections).reduce((text, [name, content]) => {
     const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
     const [start, end] = [text.indexOf(open), text.indexOf(close)];
-    if (start === -1 || end < start) throw new Error(`${PAGE} has no section ${open}`);
+    if (start === -1 || end < start) throw new Error(`The page has no section ${open}`);
     return `${text.slice(0, start + open.length)}\n\n${content}\n\n${text.slice(end)}`;
   }, page);
 }

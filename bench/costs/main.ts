@@ -1,22 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { format, resolveConfig } from 'prettier';
-import { describeMachine } from '../machine';
-import { countCalls } from './count';
-import type { PriceTable } from './model';
-import { renderCosts } from './report';
+import { renderCapacityTable } from '../capacity/capacity';
+import { updatePage } from '../documents';
+import { renderCosts } from './costs';
 
-/** `npm run costs`: counts what calls use and writes docs/costs.md. */
-
-const PAGE = 'docs/costs.md';
-
-async function main(): Promise<void> {
-  const prices = JSON.parse(readFileSync('bench/costs/prices.json', 'utf8')) as PriceTable;
-  const calls = await countCalls([1_000, 10_000, 100_000], [10, 1_000, 10_000]);
-  const page = renderCosts(calls, prices, describeMachine());
-  writeFileSync(PAGE, await format(page, { ...(await resolveConfig(PAGE)), parser: 'markdown' }));
+/** `npm run costs`: writes the tables of docs/costs.md and docs/scale.md. With `--check` it only fails if they are out of date. */
+async function main(isCheck: boolean): Promise<void> {
+  const pages = { 'docs/costs.md': renderCosts(), 'docs/scale.md': { creations: renderCapacityTable() } };
+  for (const [file, sections] of Object.entries(pages)) {
+    if (!(await updatePage(file, sections, isCheck)) || !isCheck) continue;
+    console.error(`The tables of ${file} are out of date: npm run costs`);
+    process.exitCode = 1;
+  }
 }
 
-main().catch((error: unknown) => {
-  console.error(error);
-  process.exitCode = 1;
-});
+void main(process.argv.includes('--check'));

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 import { collections } from '../../functions/src/lib/firestore/collections';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync, startProgram } from '../support/programs';
 
-/** The documents keep what they promise: links lead somewhere, code is code, and calls get the answers that are shown. */
+/** The documents keep what they promise: code is code, and calls get the responses that are shown. Links: `npm run check`. */
 
 const documents = [
   'README.md',
@@ -19,7 +19,7 @@ const documents = [
 
 interface Block {
   document: string;
-  /** Where it begins, for whoever has to find it. */
+  /** At which it begins. */
   line: number;
   language: string;
   code: string;
@@ -27,14 +27,6 @@ interface Block {
 
 const blocks = documents.flatMap(readBlocks);
 const inLanguage = (...languages: string[]) => blocks.filter(({ language }) => languages.includes(language));
-
-test.each(documents)('the links of %s lead to files and headings that exist', (document) => {
-  const prose = readFileSync(document, 'utf8').replace(/^( *)```[^]*?^\1```$/gm, '');
-  const broken = [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = '']) => target)
-    .filter((target) => !/^[a-z]+:/.test(target) && !leadsSomewhere(document, target));
-  expect(broken).toEqual([]);
-});
 
 test('docs/data-model.md has a row for each collection of functions/src/lib/firestore/collections.ts', () => {
   const page = readFileSync('docs/data-model.md', 'utf8');
@@ -72,7 +64,7 @@ describe('TypeScript', () => {
 const GETTING_STARTED = join('docs', 'getting-started.md');
 
 describe('the calls of docs/getting-started.md', () => {
-  /** Each shell block that calls, with the answer that follows it. */
+  /** Each shell block that calls, with the response that follows it. */
   const calls = blocks.flatMap((block, i) => {
     const next = blocks[i + 1];
     const isCall = block.document === GETTING_STARTED && block.code.startsWith('curl ') && next?.language === 'json';
@@ -90,13 +82,13 @@ describe('the calls of docs/getting-started.md', () => {
     expect([...new Set(succeeds)].sort()).toEqual([false, true]);
   });
 
-  test.each(calls)('the one in line $line gets the answer that is shown', async ({ code, shown }) => {
+  test.each(calls)('the one in line $line gets the response that is shown', async ({ code, shown }) => {
     const origin = new URL(service.address('getTeams')).origin;
     const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
-    expect(lasting(JSON.parse(stdout))).toMatchObject(lasting(shown) as object);
+    expect(withoutNewValues(JSON.parse(stdout))).toMatchObject(withoutNewValues(shown) as object);
   });
 
-  test('the refusals have the statuses that are shown beside them', async () => {
+  test('the error responses have the statuses that are listed above them', async () => {
     const { code } = readmeBlock('base=');
     const origin = new URL(service.address('getTeams')).origin;
     const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
@@ -183,22 +175,6 @@ function readBlocks(document: string): Block[] {
   );
 }
 
-function leadsSomewhere(document: string, target: string): boolean {
-  const [path = '', heading] = target.split('#');
-  const file = path === '' ? document : join(dirname(document), path);
-  if (!existsSync(file)) return false;
-  return heading === undefined || anchors(file).includes(heading);
-}
-
-/** The headings of a document as links to them are written. */
-const anchors = (file: string) =>
-  [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-
 /** @returns what the compiler says of each program, by the path at which it would be a file */
 function compile(codeByFile: ReadonlyMap<string, string>): Map<string, string[]> {
   const { config } = ts.readConfigFile('tsconfig.json', (file) => ts.sys.readFile(file)) as { config: object };
@@ -222,16 +198,16 @@ function compile(codeByFile: ReadonlyMap<string, string>): Map<string, string[]>
   return new Map([...codeByFile.keys()].map((file) => [file, toErrors(file)]));
 }
 
-/** An answer without what is new each time: times, and the identifiers that the service makes. */
-function lasting(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(lasting);
+/** A response without what is new each time: times, and the identifiers that the service makes. */
+function withoutNewValues(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNewValues);
   if (typeof value !== 'object' || value === null) return value;
-  const fresh = ([key, text]: [string, unknown]) =>
+  const isNew = ([key, text]: [string, unknown]) =>
     ['document_id', 'created_at', 'updated_at'].includes(key) ||
     (key === 'id' && typeof text === 'string' && /^[A-Za-z0-9]{20}$/.test(text));
   return Object.fromEntries(
     Object.entries(value)
-      .filter((entry) => !fresh(entry))
-      .map(([key, inner]) => [key, lasting(inner)]),
+      .filter((entry) => !isNew(entry))
+      .map(([key, inner]) => [key, withoutNewValues(inner)]),
   );
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { addPriceLists } from '../../src/add-price-lists';
 import type { EndedCall, Requests } from '../../../packages/firestore-local/src';
+import { billCreation, countDocuments, REPLAY } from '../support/billed-documents';
 import type { ReceivedResponse } from '../support/received-response';
 import {
   countRecords,
@@ -179,6 +180,16 @@ describe('a new request for an existing market', () => {
       .filter(({ rpc }) => rpc === 'Commit')
       .map(({ request }) => (request as Requests['Commit']).writes.length);
     expect(Math.max(...commits)).toBe(500);
+  });
+
+  test.each([1, 1_203])('of %i products reads and writes the documents that docs/costs.md prices', async (products) => {
+    const body = createPriceListBody(products);
+    const calls = service.recordCalls();
+    await created(body);
+    expect(countDocuments(calls)).toEqual(billCreation(products));
+    calls.length = 0;
+    await created(body);
+    expect(countDocuments(calls)).toEqual(REPLAY);
   });
 
   test('stores the canonical payload with its request, byte for byte, and no unknown field anywhere', async () => {

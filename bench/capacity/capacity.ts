@@ -1,12 +1,16 @@
-import { lengthenPause, shortenPause } from '../../src/lib/firestore/adaptive-throttle';
-import { getBackoffMs } from '../../src/lib/firestore/retry';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../src/lib/runtime-options';
-import { SeededRandom } from './random';
+import { lengthenPause, shortenPause } from '../../functions/src/lib/firestore/adaptive-throttle';
+import { getBackoffMs } from '../../functions/src/lib/firestore/retry';
+import {
+  FAILURE_RESERVE_MS,
+  MAX_ENTRIES_PER_COMMIT,
+  RESPONSE_RESERVE_MS,
+  writeOptions,
+} from '../../functions/src/lib/runtime-options';
+import { SeededRandom } from '../../functions/test/simulation/random';
 
 /**
  * A model of creations against a production Firestore: only delays, limits and the service's own pauses, in virtual time. It
- * shows how long a list takes and what many lists at once do to each other (docs/scale.md). What a creation does to the
- * database is simulated in schedule.ts.
+ * shows how long a list takes and what many lists at once do to each other (docs/scale.md).
  */
 
 /** Delays and limits of Cloud Firestore. */
@@ -42,9 +46,8 @@ export const PRODUCTION: ProductionProfile = {
 /** Time for the work of a creation: the function's timeout without the reserves for failing the attempt and for the response. */
 export const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
-const BATCH_SIZE = 500;
 /** Read key and market, claim, read key, complete. */
-const FIXED_CALLS = 4;
+export const FIXED_CALLS = 4;
 
 export interface CreationLoad {
   products: number;
@@ -146,12 +149,12 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
   return outcome;
 
   function commit(writer: Writer, creation: Creation, at: number): void {
-    const count = Math.min(BATCH_SIZE, writer.pending);
+    const count = Math.min(MAX_ENTRIES_PER_COMMIT, writer.pending);
     if (writer.collection.take(count, at) && database.take(count, at)) {
       writer.pending -= count;
       writer.failures = 0;
       creation.pauseMs = shortenPause(creation.pauseMs);
-      events.add(at + (delay(profile.commitMs) * count) / BATCH_SIZE + creation.pauseMs, writer);
+      events.add(at + (delay(profile.commitMs) * count) / MAX_ENTRIES_PER_COMMIT + creation.pauseMs, writer);
       return;
     }
     outcome.retries += 1;
@@ -223,7 +226,7 @@ const LOADS: readonly Omit<CreationLoad, 'seed'>[] = [
 ];
 
 /** The table of docs/scale.md, as Markdown. */
-export function renderProductionTable(seed = 1): string {
+export function renderCapacityTable(seed = 1): string {
   const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
   const seconds = (ms: number | undefined) => (ms === undefined ? '–' : (ms / 1000).toFixed(ms < 10_000 ? 1 : 0));
   const rows = LOADS.map((load) => {

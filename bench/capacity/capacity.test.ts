@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { MAX_PRODUCTS, PRODUCTION, renderProductionTable, simulateCreations } from './production';
+import { MAX_PRODUCTS, PRODUCTION, simulateCreations } from './capacity';
 
 /** No chance and no limits, so that durations can be calculated. */
 const IDEAL = {
@@ -54,10 +53,4 @@ test('the largest list completes under the published delays and limits, whatever
   for (let seed = 1; seed <= 20; seed += 1) {
     expect(simulateCreations({ products: MAX_PRODUCTS, lists: 1, seed }).durations).toHaveLength(1);
   }
-});
-
-test('docs/scale.md shows the table of `npm run simulate -- --profile production`', () => {
-  expect(readFileSync('docs/scale.md', 'utf8').replaceAll(/ +/g, ' ').replaceAll(/-+:/g, '---:')).toContain(
-    renderProductionTable().replaceAll(/ +/g, ' '),
-  );
 });

@@ -1,0 +1,124 @@
+import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
+import { billCreation, billRead, getAuditReads, REPLAY } from '../../functions/test/support/billed-documents';
+import { FIXED_CALLS, PRODUCTION } from '../capacity/capacity';
+
+/** The tables of docs/costs.md: the documents that tests count, times prices. */
+
+/** In USD; docs/costs.md names their source. */
+const PRICES = {
+  reads: { unit: 'document reads', per: 100_000, price: 0.06 },
+  writes: { unit: 'document writes', per: 100_000, price: 0.18 },
+  storedGiB: { unit: 'GiB stored for a month', per: 1, price: 0.18 },
+  requests: { unit: 'requests', per: 1_000_000, price: 0.4 },
+  cpuSeconds: { unit: 'seconds of one CPU', per: 1, price: 0.000024 },
+  memoryGiBSeconds: { unit: 'GiB seconds of memory', per: 1, price: 0.0000025 },
+  sentGiB: { unit: 'GiB out to the internet', per: 1, price: 0.12 },
+  jobs: { unit: 'jobs of Cloud Scheduler for a month', per: 1, price: 0.1 },
+};
+
+type Usage = Partial<Record<keyof typeof PRICES, number>>;
+
+export const getCost = (usage: Usage): number =>
+  sum(Object.entries(PRICES).map(([name, { per, price }]) => (usage[name as keyof Usage] ?? 0) * (price / per)));
+
+/** Both entries of a product and its share of the payload, measured with the price lists of bench/data.ts. */
+const STORED_BYTES_PER_PRODUCT = 293;
+const GIB = 2 ** 30;
+
+interface Call {
+  name: string;
+  /** Records of the response, or products. */
+  size: number;
+  usage: Usage;
+  /** Times in the month that the page prices. */
+  times: number;
+}
+
+type Options = typeof listOptions | typeof rangeOptions | typeof writeOptions;
+
+/** @param waitingMs for Firestore; billed in steps of 100 ms */
+function createCall(
+  name: string,
+  size: number,
+  times: number,
+  { memory }: Options,
+  waitingMs: number,
+  usage: Usage,
+): Call {
+  const cpuSeconds = Math.ceil(waitingMs / 100) / 10;
+  const memoryGiBSeconds = cpuSeconds * (memory === '1GiB' ? 1 : 0.5);
+  return { name, size, times, usage: { ...usage, requests: 1, cpuSeconds, memoryGiBSeconds } };
+}
+
+/** @param recordBytes of a record in a response, with the data of bench/data.ts */
+function createRead(name: string, size: number, times: number, options: Options, recordBytes: number): Call {
+  // A query delivers 10,000 documents per second: docs/scale.md.
+  const waitingMs = PRODUCTION.smallCallMs + size / 10;
+  return createCall(name, size, times, options, waitingMs, { ...billRead(size), sentGiB: (size * recordBytes) / GIB });
+}
+
+function createCreation(size: number, times: number, payloadChunks = 1): Call {
+  const waitingMs = FIXED_CALLS * PRODUCTION.smallCallMs + (size / 500) * PRODUCTION.commitMs;
+  const usage = { ...billCreation(size, payloadChunks), storedGiB: (size * STORED_BYTES_PER_PRODUCT) / GIB };
+  return createCall('add price lists', size, times, writeOptions, waitingMs, usage);
+}
+
+const calls = [
+  createRead('get markets', 50, 100_000, listOptions, 82),
+  createRead('get warehouses', 50, 100_000, listOptions, 56),
+  createRead('get teams', 1_000, 30_000, listOptions, 56),
+  createRead('get orders by team', 1_000, 50_000, rangeOptions, 187),
+  createRead('get orders by team', 10_000, 0, rangeOptions, 187),
+  createRead('supply orders invoices', 0, 0, rangeOptions, 0),
+  createCall('add price lists, replay', 1_000, 0, writeOptions, PRODUCTION.smallCallMs, REPLAY),
+  createCreation(1_000, 1_000),
+  createCreation(10_000, 0),
+  createCreation(100_000, 10, 2),
+];
+
+/** A sweep that finds nothing, every minute of a month: billed as 100 ms of an instance. */
+const sweeps = 30 * 24 * 60;
+const seconds = { cpuSeconds: sweeps * 0.1, memoryGiBSeconds: sweeps * 0.1 };
+const idleSweep: Usage = { reads: sweeps * billRead(0).reads, requests: sweeps, ...seconds, jobs: 1 };
+const tasks: [string, Usage][] = [
+  ['the sweep, a month in which nothing is due', idleSweep],
+  ['a resume of 100,000 products, at most, beyond its creation', { reads: 200_000 }],
+  ['an audit of 1,000 keys of 1,000 products, without samples', { reads: getAuditReads(1_000, 0) }],
+  ['the same with samples of 10 entries', { reads: getAuditReads(1_000, 10) }],
+  ['the same with all entries', { reads: getAuditReads(1_000, 1_000) }],
+];
+
+/** The sections of docs/costs.md, by name. */
+export function renderCosts(): Record<string, string> {
+  const units = Object.values(PRICES).map(({ unit, per, price }) => [unit, count(per), String(price)]);
+  const each = calls.map(({ name, size, usage: { storedGiB = 0, ...once } }) => {
+    const documents = [count(once.reads), count(once.writes), String(once.cpuSeconds)];
+    return [name, count(size), ...documents, usd(1000 * getCost(once)), usd(1000 * getCost({ storedGiB }))];
+  });
+  const month = calls
+    .filter(({ times }) => times > 0)
+    .map((call) => ({ ...call, cost: call.times * getCost(call.usage) }));
+  const total = ['all', '', '', usd(sum(month.map(({ cost }) => cost)))];
+  return {
+    prices: renderTable('Unit|Per|USD', units),
+    calls: renderTable('Call|Size|Reads|Writes|Instance s|USD per 1,000 calls|USD per month, stored', each),
+    month: renderTable('Call|Size|Calls|USD', [
+      ...month.map((call) => [call.name, count(call.size), count(call.times), usd(call.cost)]),
+      total,
+    ]),
+    tasks: renderTable(
+      'Task|Reads|USD',
+      tasks.map(([name, usage]) => [name, count(usage.reads), usd(getCost(usage))]),
+    ),
+  };
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const count = (value = 0) => value.toLocaleString('en');
+const usd = (value: number) => value.toFixed(value < 1 ? 3 : 2);
+
+function renderTable(head: string, rows: readonly (readonly string[])[]): string {
+  const titles = head.split('|');
+  const lines = [titles, titles.map((_, i) => (i === 0 ? '---' : '---:')), ...rows];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
