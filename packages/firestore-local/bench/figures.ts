@@ -7,7 +7,7 @@ import { Firestore } from '@google-cloud/firestore';
 import { startFirestore } from '../src';
 
 /*
- * The embedded Firestore's figures, measured: npx tsx packages/firestore-local/test/figures.ts
+ * The embedded Firestore's figures, measured: npx tsx packages/firestore-local/bench/figures.ts
  * The server runs in a process of its own, with its data on disk, and the client is the real SDK. FIGURES_DOCS sets the
  * size of the large collection (200,000).
  */
