@@ -12,7 +12,7 @@ export const CREATION_CALLS = [
   'price entries, batch 1',
   'price entries, batch 2',
   'read the key',
-  'finish',
+  'complete',
 ] as const;
 
 export type CallName = (typeof CREATION_CALLS)[number];
@@ -53,7 +53,7 @@ export function identifyCall(label: string, call: Call): CallName | undefined {
   const names = documentsOf(call);
   const has = (part: string) => names.some((name) => name.includes(part));
   if (has(`/price_list_idempotency/${keyDocumentId(label)}`)) {
-    if (call.rpc === 'Commit') return has('/price_list_requests/') ? 'claim' : 'finish';
+    if (call.rpc === 'Commit') return has('/price_list_requests/') ? 'claim' : 'complete';
     return has('/markets/') ? 'read the key and the market' : 'read the key';
   }
   if (!has(`/products/${label}.`)) return undefined;

@@ -13,7 +13,7 @@ import { checkInvariants } from './invariants';
 
 /**
  * The fault matrix: every call of a creation meets every fault, before it takes effect and after. The creation must come
- * out as if nothing had happened, and so must its repetition. A fault that does not pass is shown beside it. The tables of
+ * out as if nothing had happened, and so must its repetition. Permanent faults are shown beside them. The tables of
  * docs/fault-matrix.md are what these tests found; `UPDATE_DOCS=1` writes them.
  *
  * Time is compressed: a call's deadline is a second, and pauses between tries, also the client library's own, by the
@@ -186,12 +186,13 @@ test(`${PAGE} says what these tests found`, () => {
   const lastingRows = CREATION_CALLS.map((call) => [call, ...(hopeless[call] ?? ['not tried'])]);
   const page = `# Fault matrix
 
-Made by \`functions/test/resilience/fault-matrix.test.ts\`, which fails when this page is not what it finds.
+What a client gets when one call of its creation fails, for every call and every fault. Made by
+\`functions/test/resilience/fault-matrix.test.ts\`, which fails when this page is not what it finds.
 
-## Faults that pass
+## Transient faults
 
 A creation with two batches a list makes the ${CREATION_CALLS.length} calls of the first column. Each fault occurs once at each call: before the call took
-effect, and after. A cell shows the two statuses of the request. Each time, the identical request was then answered 200 with the same bytes as a
+effect, and after. A cell shows the two statuses of the request. Each time, the identical request then got 200 with the same bytes as a
 replay, another payload 409, and the database held both lists, complete and \`ready\`, exactly once.
 
 ${markdown(['call', ...Object.keys(faults)], rows)}
@@ -199,7 +200,7 @@ ${markdown(['call', ...Object.keys(faults)], rows)}
 Silence is a call without a response, until its timeout. Time was compressed: a timeout was one second instead of 10 s for a read and 20 s for a
 commit, and pauses between tries were a fiftieth. Uncompressed, 60 s of silence of one call cost the client those 10 s or 20 s and a pause.
 
-## Faults that do not pass
+## Permanent faults
 
 An error that no retry helps against, and an outage that outlasts all retries. A cell shows the status of the request, and that of the identical
 request once the fault was gone and the lease had expired: 200 where nothing had been claimed, 409 where the key requires review

@@ -89,67 +89,70 @@ async function everything(): Promise<Map<string, string>> {
 
 const entriesBatch = 'price entries, batch 1';
 
-describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'finish'] as const)('frozen at: %s', (name) => {
-  test('and met by a later request, it changes nothing', async () => {
-    const staleAttempt = await frozenAt(name);
-    const met = await submit();
-    // The sweep will resume it.
-    expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNRESOLVED, '60']);
-    const before = await everything();
+describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'complete'] as const)(
+  'frozen at: %s',
+  (name) => {
+    test('and met by a later request, it changes nothing', async () => {
+      const staleAttempt = await frozenAt(name);
+      const met = await submit();
+      // The sweep will resume it.
+      expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNRESOLVED, '60']);
+      const before = await everything();
 
-    const response = await staleAttempt.wake();
-    expect([response.status, response.json, response.headers['retry-after']]).toEqual([409, UNRESOLVED, '60']);
-    const after = await everything();
-    // The batch that was under way is the one thing that lands; it is of a list that stays failed.
-    const landed = [...after].filter(([path, time]) => before.get(path) !== time).map(([path]) => path);
-    expect(landed.every((path) => /^price_lists\/\w+\/products\/stale\./.test(path))).toBe(true);
-    expect(landed).toHaveLength(name === entriesBatch ? TEST_BATCH : name === 'price entries, batch 2' ? 1 : 0);
-    expect((await check()).get(KEY)?.status).toBe('requires_review');
-  });
+      const response = await staleAttempt.wake();
+      expect([response.status, response.json, response.headers['retry-after']]).toEqual([409, UNRESOLVED, '60']);
+      const after = await everything();
+      // The batch that was under way is the one thing that lands; it is of a list that stays failed.
+      const landed = [...after].filter(([path, time]) => before.get(path) !== time).map(([path]) => path);
+      expect(landed.every((path) => /^price_lists\/\w+\/products\/stale\./.test(path))).toBe(true);
+      expect(landed).toHaveLength(name === entriesBatch ? TEST_BATCH : name === 'price entries, batch 2' ? 1 : 0);
+      expect((await check()).get(KEY)?.status).toBe('requires_review');
+    });
 
-  test('and released by an operator, then claimed with another payload, it returns 409', async () => {
-    const staleAttempt = await frozenAt(name);
-    await resolveAfterLease(service.db, 'release', KEY);
-    const created = await submit(otherBody);
-    expect(created.status).toBe(200);
+    test('and released by an operator, then claimed with another payload, it returns 409', async () => {
+      const staleAttempt = await frozenAt(name);
+      await resolveAfterLease(service.db, 'release', KEY);
+      const created = await submit(otherBody);
+      expect(created.status).toBe(200);
 
-    const response = await staleAttempt.wake();
-    expect([response.status, response.json]).toEqual([409, UNRESOLVED]);
-    expect((await submit(otherBody)).text).toBe(created.text);
-    expect((await submit()).json).toEqual(DIFFERS);
-    const record = (await check()).get(KEY);
-    expect([record?.status, record?.history.length]).toEqual(['completed', 1]);
-  });
+      const response = await staleAttempt.wake();
+      expect([response.status, response.json]).toEqual([409, UNRESOLVED]);
+      expect((await submit(otherBody)).text).toBe(created.text);
+      expect((await submit()).json).toEqual(DIFFERS);
+      const record = (await check()).get(KEY);
+      expect([record?.status, record?.history.length]).toEqual(['completed', 1]);
+    });
 
-  test('and released by an operator, then claimed again, it returns the response of the later attempt', async () => {
-    const staleAttempt = await frozenAt(name);
-    await resolveAfterLease(service.db, 'release', KEY);
-    const created = await submit();
-    const response = await staleAttempt.wake();
-    expect([response.status, response.text, response.headers['idempotent-replayed']]).toEqual([
-      200,
-      created.text,
-      'true',
-    ]);
-    await check();
-  });
+    test('and released by an operator, then claimed again, it returns the response of the later attempt', async () => {
+      const staleAttempt = await frozenAt(name);
+      await resolveAfterLease(service.db, 'release', KEY);
+      const created = await submit();
+      const response = await staleAttempt.wake();
+      expect([response.status, response.text, response.headers['idempotent-replayed']]).toEqual([
+        200,
+        created.text,
+        'true',
+      ]);
+      await check();
+    });
 
-  test('and resumed by an operator, it returns the stored response', async () => {
-    const staleAttempt = await frozenAt(name);
-    await resolveAfterLease(service.db, 'resume', KEY);
-    const stored = await submit();
-    expect([stored.status, stored.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    test('and resumed by an operator, it returns the stored response', async () => {
+      const staleAttempt = await frozenAt(name);
+      await resolveAfterLease(service.db, 'resume', KEY);
+      const stored = await submit();
+      expect([stored.status, stored.headers['idempotent-replayed']]).toEqual([200, 'true']);
 
-    const response = await staleAttempt.wake();
-    expect([response.status, response.text, response.headers['idempotent-replayed']]).toEqual([
-      200,
-      stored.text,
-      'true',
-    ]);
-    expect((await submit()).text).toBe(stored.text);
-    await check();
-  });
-});
+      const response = await staleAttempt.wake();
+      expect([response.status, response.text, response.headers['idempotent-replayed']]).toEqual([
+        200,
+        stored.text,
+        'true',
+      ]);
+      expect((await submit()).text).toBe(stored.text);
+      await check();
+    });
+  },
+);
 
 test('a claim that took effect, got an error, and is retried after a release claims nothing', async () => {
   const staleAttempt = await frozenAt('claim', true);
