@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 
 /*
  * One function of a bundle behind the Functions Framework's own HTTP layer: node bench/child.mjs BUNDLE FUNCTION
- * Tells its parent the port, and whatever figure of itself it is asked for.
+ * Sends its parent process the port, and on request a figure of its own.
  */
 const [bundle, name] = process.argv.slice(2);
 const require = createRequire(bundle);

@@ -118,7 +118,7 @@ export interface BenchDatabase {
 
 export async function startDatabase(): Promise<BenchDatabase> {
   const child = fork('bench/firestore.ts', { execArgv: ['--import', 'tsx', '--max-old-space-size=12000'] });
-  // Nobody would answer, and a process that waits for nothing ends with 0.
+  // Nothing would respond any more, and a process that waits for nothing exits with 0.
   child.once('exit', (code) => (process.exitCode ??= code ?? 1));
   const [{ address }] = (await once(child, 'message')) as [{ address: string }];
   const ask = async (message: FillRequest | 'counts'): Promise<number> => {

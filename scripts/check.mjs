@@ -55,7 +55,7 @@ const checks = [
   ],
 ];
 
-// Source that does not build has one message; each of the others would say the same in its own words.
+// If the source does not build, the other checks would only repeat that error.
 await check(['build', ['scripts/build.mjs']]);
 const waiting = process.exitCode === 1 ? [] : [...checks];
 await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));

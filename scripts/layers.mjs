@@ -11,10 +11,10 @@ import { cruise, format } from 'dependency-cruiser';
 
 const FOLDERS = ['functions/src', 'functions/cli', 'functions/test', 'local', 'packages', 'bench', 'test'];
 const PAGE = 'docs/architecture.md';
-const PICTURE = /(?<=<!-- rooms -->\n\n```mermaid\n).*?(?=```)/s;
+const PICTURE = /(?<=<!-- layers -->\n\n```mermaid\n).*?(?=```)/s;
 
-/** The rooms of the service, and which files are in each. */
-const ROOMS = [
+/** The boxes of the picture, and which files are in each. */
+const BOXES = [
   ['cli', /^functions\/cli\//],
   ['http', /^functions\/src\/lib\/http\//],
   ['schemas', /^functions\/src\/lib\/schemas\//],
@@ -38,25 +38,25 @@ else await checkPicture();
 
 async function checkPicture() {
   const page = await readFile(PAGE, 'utf8');
-  const drawn = page.replace(PICTURE, drawRooms(cruised[0].output.modules));
+  const drawn = page.replace(PICTURE, drawLayers(cruised[0].output.modules));
   if (drawn === page) return;
   if (process.argv.includes('--write')) return writeFile(PAGE, drawn);
   console.error(`The picture in ${PAGE} is out of date: npm run layers -- --write`);
   process.exitCode = 1;
 }
 
-/** The imports between rooms; those of `lib` are left out, since every room has them. */
-function drawRooms(modules) {
+/** The imports between boxes; those of `lib` are left out, since every box has them. */
+function drawLayers(modules) {
   const arrows = new Set();
   for (const { source, dependencies } of modules) {
     for (const { resolved } of dependencies) {
-      const [from, to] = [roomOf(source), roomOf(resolved)];
+      const [from, to] = [getBox(source), getBox(resolved)];
       if (from !== undefined && to !== undefined && from !== to && to !== 'lib') arrows.add(`  ${from} --> ${to}\n`);
     }
   }
   return `flowchart LR\n${[...arrows].sort().join('')}`;
 }
 
-function roomOf(file) {
-  return ROOMS.find(([, files]) => files.test(file))?.[0];
+function getBox(file) {
+  return BOXES.find(([, files]) => files.test(file))?.[0];
 }

@@ -50,7 +50,7 @@ function createCall(
   return { name, size, times, usage: { ...usage, requests: 1, cpuSeconds, memoryGiBSeconds } };
 }
 
-/** @param recordBytes of a record in a response, with the data of bench/data.ts */
+/** @param recordBytes of a record in a response, measured with records like those of bench/data.ts */
 function createRead(name: string, size: number, times: number, options: Options, recordBytes: number): Call {
   // A query delivers 10,000 documents per second: docs/scale.md.
   const waitingMs = PRODUCTION.smallCallMs + size / 10;

@@ -1,7 +1,7 @@
 import type { Firestore } from '@google-cloud/firestore';
 import type { CreatedList } from './traffic';
 
-/** What the soak stores before the traffic, and what must be stored after it. */
+/** The records that the soak stores before the traffic, and the checks of those after it. */
 
 const ORDERS = 3_000;
 

@@ -11,7 +11,7 @@ export function percentile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
 }
 
-/** A table of latencies by kind, and what else there is to say. */
+/** A table of latencies by kind of request, and a list of the other results. */
 export function renderSoakText({
   options,
   trafficMs,

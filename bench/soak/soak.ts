@@ -57,7 +57,7 @@ export interface SoakOptions {
   seed: number;
   /** How long Firestore hangs, and how long it is dead. */
   outageSeconds: number;
-  /** Between two looks of the sweep, as its option has it; null: no sweep. */
+  /** Pause between the sweep's scans, in the form of its option `--watch`; null: no sweep. */
   watch: string | null;
   /** Seconds between two calls of the scheduled sweep, which then takes the place of the command; null: the command. */
   scheduleSeconds: number | null;
@@ -74,7 +74,7 @@ export interface SoakResponse {
   status: number;
 }
 
-/** What became of the process of add price lists that was stopped. */
+/** How the process of add price lists that was stopped ended. */
 export interface SoakStop {
   /** null: it did not end within 10 s, and was killed as by the platform. */
   exitCode: number | null;
@@ -104,10 +104,10 @@ export interface SoakReport {
   log: RecordedLine[];
 }
 
-/** A lease, three looks of the sweep and the resumes. */
+/** A lease, three scans of the sweep and the resumes. */
 const COMPLETION_TIMEOUT_MS = 180_000;
 
-/** What a process may hold more after the traffic than before it, once it has been idle for so long. */
+/** The memory that a process may hold more after the traffic than before it, after an idle time. */
 const MAX_HEAP_GROWTH_MB = 15;
 const IDLE_MS = 30_000;
 
@@ -314,7 +314,7 @@ class SoakRun {
     return stop;
   }
 
-  /** Goes on until a read and a creation that began after the outages succeeded: clients pause between their tries. */
+  /** Continues the traffic until a read and a creation that began after the outages succeed: clients pause between tries. */
   async #awaitService(since: number): Promise<void> {
     const isServed = (kind: RequestKind) =>
       this.#responses.some((response) => response.kind === kind && response.status === 200 && response.at > since);

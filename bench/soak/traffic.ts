@@ -43,7 +43,7 @@ export interface HttpResponse {
   isReusedConnection: boolean;
 }
 
-/** Something that is done to Firestore or to the service, in milliseconds since the start. */
+/** A disturbance of Firestore or of the service, in milliseconds since the start. */
 export interface SoakDisturbance {
   kind: 'firestore_hangs' | 'firestore_dead' | 'service_stopped';
   from: number;

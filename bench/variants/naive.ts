@@ -82,9 +82,9 @@ export const addPriceLists = onRequest(async (request, response) => {
   await key.create({ status: 'processing', fingerprint });
   const market = await firestore.collection('markets').doc(info.market_id).get();
   const requestRecord = await firestore.collection('price_list_requests').add({ info, fingerprint });
-  const parent = { status: 'processing', market_id: market.id, name: info.name, date: info.date };
+  const document = { status: 'processing', market_id: market.id, name: info.name, date: info.date };
   const write = async (list: DocumentReference, price: 'price_list_price' | 'expected_forward_cost_price') => {
-    await list.set(parent);
+    await list.set(document);
     const entries = Object.entries(products);
     for (let start = 0; start < entries.length; start += 500) {
       const batch = firestore.batch();

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 /**
  * The reference of the interface: docs/openapi.json in Swagger UI, where each operation can be tried. Everything comes from
- * this machine, and the page's own policy keeps it so.
+ * this machine; the page's content security policy allows nothing else.
  */
 
 const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:";

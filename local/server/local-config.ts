@@ -6,19 +6,7 @@ export const PROJECT = 'demo-price-lists';
 /** Loopback only: nothing outside this machine can call the functions. */
 export const HOST = '127.0.0.1';
 
-/**
- * What `npm start` can be told, one environment variable each; scripts may rely on them.
- *
- * | Variable                  | Default                   | Meaning                                                        |
- * | ------------------------- | ------------------------- | -------------------------------------------------------------- |
- * | `FUNCTIONS_PORT`          | 5001                      | port of the functions; 0 is any free one                       |
- * | `FIRESTORE_PORT`          | 8080                      | port of the embedded Firestore; 0 likewise                     |
- * | `FIRESTORE_EMULATOR_HOST` | unset                     | when set, this Firestore is used and none is embedded          |
- * | `DATA_DIR`                | `.local-data`             | where the embedded Firestore keeps its data; `:memory:`: nowhere |
- * | `SAMPLE_DATA`             | `true`                    | `false`: an empty database is not filled with the sample data  |
- * | `API_KEY`                 | `local-dev-key`           | the key setting of the service; empty: not configured          |
- * | `CORS_ALLOWED_ORIGINS`    | `http://localhost:3000`   | origins that may call warehouses, comma-separated; empty: none |
- */
+/** The settings of `npm start`: environment variables, which docs/configuration.md#local-environment-variables lists. */
 export interface LocalConfig {
   functionsPort: number;
   /** The address of a Firestore that runs already, or how to embed one. */
@@ -31,7 +19,7 @@ export interface LocalConfig {
 /** The key to try the service with, empty for none: a setting may hold several, one a line. */
 export const getFirstApiKey = (apiKey: string): string => apiKey.trim().split('\n')[0]?.trim() ?? '';
 
-/** Why `npm start` cannot go on, in one line for the terminal. */
+/** An error that ends `npm start`, with one line for the terminal. */
 export class StartupError extends Error {}
 
 /**

@@ -7,7 +7,7 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function every minute, the only schedule that there is here, as Cloud Scheduler does; a call may begin before
+ * Calls each function every minute, the only schedule that is known here, as Cloud Scheduler does; a call may begin before
  * the last one has ended. Ctrl-C stops the process in the middle: the attempts that a sweep holds are due again with their leases.
  *
  * @param intervalMs in place of a minute, for tests

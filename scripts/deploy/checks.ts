@@ -76,17 +76,17 @@ export async function runChecks(deployment: Deployment, call: CallGoogle): Promi
   return Promise.all(checks.flatMap((check) => check(deployment, call)));
 }
 
-/** @param judge gets undefined when Google does not know the resource */
-async function find<T>(subject: string, call: Promise<ApiResult<T>>, judge: (body?: T) => State): Promise<Finding> {
+/** @param toState gets undefined when Google does not know the resource */
+async function find<T>(subject: string, call: Promise<ApiResult<T>>, toState: (body?: T) => State): Promise<Finding> {
   const result = await call;
   if (result.kind === 'unreachable') return { subject, kind: 'unknown', detail: result.reason };
-  return { subject, ...judge(result.kind === 'found' ? result.body : undefined) };
+  return { subject, ...toState(result.kind === 'found' ? result.body : undefined) };
 }
 
 /** Without a terminal firebase-tools stops at a parameter that has no value, even at one with a default. */
 function checkParameters({ projectId, manifest, parameters }: Deployment): Promise<Finding>[] {
   const file = `functions/.env.${projectId}`;
-  const judge = (param: ManifestParam): State => {
+  const toState = (param: ManifestParam): State => {
     const value = parameters?.[param.name];
     const fix = `echo '${param.name}=${String(param.default ?? '')}' >> ${file}`;
     if (value === undefined) return missing(`not in ${file}`, fix);
@@ -94,7 +94,7 @@ function checkParameters({ projectId, manifest, parameters }: Deployment): Promi
     return problem === undefined ? ok(value === '' ? 'empty' : value) : missing(problem, `edit ${file}`);
   };
   const settings = manifest.params.filter(({ type }) => type !== 'secret');
-  return settings.map((param) => Promise.resolve({ subject: `parameter ${param.name}`, ...judge(param) }));
+  return settings.map((param) => Promise.resolve({ subject: `parameter ${param.name}`, ...toState(param) }));
 }
 
 function findParameterProblem({ name, type }: ManifestParam, value: string): string | undefined {

@@ -10,7 +10,7 @@ import { cleanUp, post, startLocalServer, type LocalServer } from '../support/lo
 import { launchChromium } from './chromium';
 
 /**
- * The service as a real browser meets it: a dashboard's page that calls warehouses across origins with CORS,
+ * The service in a real browser: a dashboard's page that calls warehouses across origins with CORS,
  * and the reference page that `npm start` serves. Set SCREENSHOTS to a folder for pictures of both.
  */
 

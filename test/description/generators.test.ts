@@ -6,7 +6,7 @@ import { operationNames, type OperationName } from '../../functions/test/support
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 import { runProgram } from '../support/programs';
 
-/** docs/openapi.json in the hands of others: a linter, and code generators whose clients call the service. */
+/** docs/openapi.json by other tools: a linter, and code generators whose clients call the service. */
 
 const DOCUMENT = resolve('docs/openapi.json');
 const tools = resolve('node_modules');
@@ -60,7 +60,7 @@ const CALLS: Partial<Record<OperationName, { body?: object; value: string }>> = 
   },
 };
 
-/** As much of a JSON schema as the service's responses have. */
+/** The part of JSON Schema that the service's responses use. */
 interface Schema {
   $ref?: string;
   anyOf?: Schema[];

@@ -247,7 +247,7 @@ describe('against a stub', () => {
     expect(error).toMatchObject({ name: 'RetriesExhaustedError', tries: 3, cause: 'HttpError' });
   });
 
-  test('sends again what is not responded to in time', async () => {
+  test('sends a request again that gets no response in time', async () => {
     const stub = await startStub([() => undefined, respond(200, TEAMS)]);
     const { value, retries } = await runInFolder({
       url: stub.url,

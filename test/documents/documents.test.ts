@@ -89,7 +89,7 @@ describe('the calls of docs/getting-started.md', () => {
   });
 
   test('the error responses have the statuses that are listed above them', async () => {
-    const { code } = readmeBlock('base=');
+    const { code } = findBlock('base=');
     const origin = new URL(service.address('getTeams')).origin;
     const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
     const statuses = [...stdout.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
@@ -99,12 +99,12 @@ describe('the calls of docs/getting-started.md', () => {
   });
 
   test('what was stored is shown', async () => {
-    const { code } = readmeBlock('FIRESTORE_EMULATOR_HOST=');
+    const { code } = findBlock('FIRESTORE_EMULATOR_HOST=');
     const { stdout } = await runProgram('bash', ['-c', code.replace('127.0.0.1:8080', service.firestoreAddress)]);
     expect(stdout).toMatch(/^\w{20} Kenya building materials, June 2026 ready 1203 products\n$/);
   });
 
-  function readmeBlock(start: string): Block {
+  function findBlock(start: string): Block {
     const block = blocks.find(({ document, code }) => document === GETTING_STARTED && code.startsWith(start));
     if (block === undefined) throw new Error(`${GETTING_STARTED} has no block that begins with ${start}`);
     return block;

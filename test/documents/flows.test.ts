@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { cleanUp, startLocalServer } from '../support/local-server';
 import { runProgram } from '../support/programs';
 
-/** The flows of docs/flows.arazzo.yaml against `npm start`, judged by Redocly's runner of Arazzo descriptions. */
+/** The flows of docs/flows.arazzo.yaml against `npm start`, by Redocly's runner of Arazzo descriptions. */
 
 afterAll(cleanUp);
 
@@ -24,7 +24,7 @@ test('every step of every flow responds as it is described', async () => {
   expect(report).toMatch(/Steps: 12 passed, 12 total/);
 });
 
-/** @returns what the runner printed @throws if a check of a step fails, with what the runner printed */
+/** @returns the output of the runner @throws if a check of a step fails, with that output */
 async function runFlows(file: string, server: string, inputs: Record<string, string>): Promise<string> {
   const values = Object.entries(inputs).flatMap(([name, value]) => ['--input', `${name}=${value}`]);
   const args = [RUNNER, 'respect', file, '--server', `service=${server}`, ...values];

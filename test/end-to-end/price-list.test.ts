@@ -28,7 +28,7 @@ interface Created {
   expected_forward_cost: { id: string };
 }
 
-/** Everything that is stored under a list: its entries by product, as they are. */
+/** The entries of a list as they are stored, by product. */
 async function entriesOf(db: Firestore, list: string): Promise<Record<string, unknown>> {
   const { docs } = await db.collection(`${list}/products`).get();
   return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
@@ -46,12 +46,12 @@ async function expectStored(
   ]);
   expect(await entriesOf(db, `price_lists/${price_list.id}`)).toEqual(Object.fromEntries(prices));
   expect(await entriesOf(db, `expected_forward_costs/${expected_forward_cost.id}`)).toEqual(Object.fromEntries(costs));
-  for (const [collection, { id, ...parent }] of [
+  for (const [collection, { id, ...fields }] of [
     ['price_lists', price_list],
     ['expected_forward_costs', expected_forward_cost],
   ] as const) {
-    expect((await db.collection(collection).get()).docs.map((list) => [list.id, list.data()])).toEqual([[id, parent]]);
-    expect(parent).toMatchObject({ status: 'ready', name: info.name, market_id: info.market_id });
+    expect((await db.collection(collection).get()).docs.map((list) => [list.id, list.data()])).toEqual([[id, fields]]);
+    expect(fields).toMatchObject({ status: 'ready', name: info.name, market_id: info.market_id });
   }
   const requests = (await db.collection('price_list_requests').get()).docs;
   expect(requests.map(({ id }) => id)).toEqual([document_id]);

@@ -17,7 +17,7 @@ import {
 import { runProgram } from '../support/programs';
 
 /**
- * `npm start` by its interface: each row of the table in local/server/local-config.ts, and how it starts and stops. Starts that
+ * `npm start` by its interface: each variable of docs/configuration.md#local-environment-variables, and how it starts and stops. Starts that
  * fail run side by side, before all else.
  */
 
@@ -33,7 +33,7 @@ interface Body {
 
 const count = (text: string) => (JSON.parse(text) as Body).count;
 
-describe('with free ports and all else as it comes', () => {
+describe('with free ports and otherwise defaults', () => {
   const dataDir = temporaryFolder();
   let local: LocalServer;
   beforeAll(async () => {
@@ -68,15 +68,15 @@ describe('with free ports and all else as it comes', () => {
     expect((await preflight('http://localhost:3001')).status).toBe(403);
   });
 
-  test('bodies reach the service as they are: malformed JSON is judged after the key, and in its own words', async () => {
-    const refused = await post(local.address('addPriceLists'), '{"info":', 'wrong');
-    expect(refused.status).toBe(401);
+  test('bodies reach the service unchanged: malformed JSON is rejected after the API key, by an error of the service', async () => {
+    const rejected = await post(local.address('addPriceLists'), '{"info":', 'wrong');
+    expect(rejected.status).toBe(401);
     const malformed = await post(local.address('addPriceLists'), '{"info":');
     expect(malformed.status).toBe(400);
     expect(JSON.parse(malformed.text)).toMatchObject({ success: false, errors: [{ path: 'body' }] });
   });
 
-  test('a second one on the same data is refused in one line', async () => {
+  test('a second server on the same data ends with one line', async () => {
     const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: dataDir });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^Firestore cannot start \(.*DATA_DIR.*\): DATA_DIR .* is in use by another server: .*\n$/);
@@ -117,7 +117,7 @@ describe('with no sample data, no key and no origins', () => {
   });
   afterAll(() => local.stop());
 
-  test('every operation answers that the key is not configured', async () => {
+  test('every operation responds that the API key is not configured', async () => {
     expect(local.printed).toContain('not configured');
     for (const operation of operationNames) {
       const { method } = operations[operation];
@@ -159,7 +159,7 @@ test.concurrent.each([
   ['FUNCTIONS_PORT', '70000'],
   ['FIRESTORE_PORT', 'none'],
   ['SAMPLE_DATA', 'no'],
-])('%s=%s is refused in one line', async (name, value) => {
+])('%s=%s ends the start with one line', async (name, value) => {
   const { code, stdout, stderr } = await startExpectingFailure({ [name]: value });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(new RegExp(`^${name} .*"${value}".*\\n$`));
@@ -208,7 +208,7 @@ test.concurrent('a start that fails leaves no process behind', async () => {
   while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 
-test.concurrent('a damaged data folder is refused in one line that says what to do', async () => {
+test.concurrent('a damaged data folder ends the start with one line that says what to do', async () => {
   const dataDir = join(temporaryFolder(), 'data');
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'firestore.sqlite'), 'no database '.repeat(1_000));
@@ -230,12 +230,12 @@ async function beginRequest(local: LocalServer, body: string) {
     'Content-Type: application/json',
     `Content-Length: ${body.length}`,
   ];
-  let answer = '';
-  socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+  let received = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (received += text));
   socket.on('error', () => undefined);
-  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(answer)));
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)));
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  // Until the service has met the request: it answers others in between.
+  // Once this one has its response, the request above has reached the service.
   await call(local.address('getTeams'), { headers: key });
   return { send: () => socket.write(body), closed };
 }
@@ -267,7 +267,7 @@ describe('with the settings of a shell for other projects and for a proxy', () =
     await db.terminate();
   });
 
-  test('SIGTERM lets a request under way finish', async () => {
+  test('SIGTERM waits for a request in progress', async () => {
     const request = await beginRequest(local, orders);
     local.kill('SIGTERM');
     await new Promise((resolve) => setTimeout(resolve, 300));

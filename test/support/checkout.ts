@@ -10,7 +10,6 @@ const COPIED = [
   'firestore.indexes.json',
   'docs/openapi.json',
   'functions/package.json',
-  'functions/package-lock.json',
   'package-lock.json',
   'functions/src',
   'local',
@@ -23,7 +22,6 @@ const LINKED = ['node_modules', 'functions/node_modules'];
 /** Copies this checkout to a temporary folder, so that a test can change its files. */
 export function createCheckout(): string {
   const folder = temporaryFolder();
-  // The packages below scripts/ are those of its tools: thousands of files, none of which these commands read.
   const filter = (path: string) => basename(path) !== 'node_modules';
   for (const path of COPIED) if (existsSync(path)) cpSync(path, join(folder, path), { recursive: true, filter });
   for (const path of LINKED) if (existsSync(path)) symlinkSync(resolve(path), join(folder, path));

@@ -1,4 +1,4 @@
-/** Takes a line that goes to the console. @returns whether it is dealt with; if not, it is printed. */
+/** Takes a line of the console. @returns false to have it printed */
 type LineTaker = (values: unknown[]) => boolean;
 
 let take: LineTaker = () => false;

@@ -3,10 +3,9 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { RULES } from '../../src/price-lists/invariants';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { submitAndFail, type AddPriceListsBody } from '../support/price-lists';
+import { submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { getAuditReads } from '../support/billed-documents';
 import { useTestService } from '../support/service';
-import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { runCommand } from './command';
 
@@ -18,9 +17,7 @@ const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
 beforeEach(async () => {
   service.reset();
-  await writeRecords(service.db, 'markets', {
-    'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
-  });
+  await writeMarket(service.db);
 });
 
 const PRODUCTS = TEST_BATCH + 1;

@@ -5,7 +5,7 @@ import { resolveTarget, type Target } from '../../cli/target';
 import { useTestService } from '../support/service';
 import { buildCommand, runCommand, type CommandProgram } from './command';
 
-/** What an operator is told who cannot reach the database, and how soon. */
+/** The message for an operator whose command cannot reach the database, and how soon it comes. */
 
 jest.setTimeout(120_000);
 
@@ -23,7 +23,7 @@ afterAll(async () => {
 const NOWHERE = '127.0.0.1:1';
 const PRODUCTION: Target = { project: 'production', address: undefined, isAddressGiven: false };
 
-/** How gRPC says it. */
+/** An error as gRPC words it. */
 const RAW = /UNAVAILABLE:|ECONNREFUSED|\d+ [A-Z]+_?[A-Z]+:|    at /;
 
 test('a local database that is not started is one sentence with the command that starts it', async () => {
@@ -71,7 +71,7 @@ test.each([
   [7, 'PERMISSION_DENIED', 'Check --project, and the role roles/datastore.user.'],
   [5, 'NOT_FOUND', 'This project has no Firestore database. Check --project.'],
   [11, 'OUT_OF_RANGE', 'Firestore refused: because.'],
-] as const)('production that answers %s %s is one sentence with what to check', async (code, name, sentence) => {
+] as const)('an error %s %s of production is one sentence with what to check', async (code, name, sentence) => {
   const error = await getReadError(PRODUCTION, () =>
     Promise.reject(Object.assign(new Error(`${code} ${name}: because.`), { code })),
   );
@@ -79,7 +79,7 @@ test.each([
   expect(error).not.toMatch(RAW);
 });
 
-test('a database that does not answer is one sentence within 15 s, in production and locally', async () => {
+test('a database that does not respond is one sentence within 15 s, in production and locally', async () => {
   const startedAt = performance.now();
   const hang = () => new Promise<never>(() => undefined);
   const local = { ...PRODUCTION, address: NOWHERE };

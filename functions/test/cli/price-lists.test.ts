@@ -2,7 +2,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { readListEntries, type AddPriceListsBody } from '../support/price-lists';
+import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
@@ -31,9 +31,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   service.reset();
-  await writeRecords(service.db, 'markets', {
-    'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
-  });
+  await writeMarket(service.db);
 });
 afterAll(async () => {
   await command.remove();
@@ -44,18 +42,7 @@ const submit = (json: object = BODY) => service.call('addPriceLists', { json });
 /** Runs a command in a process of its own. */
 const runProcess = (...args: string[]) => command.start(...args).output;
 
-/** Submits a price list that fails after `batches` commits of entries. */
-async function submitAndFail(batches: number): Promise<void> {
-  service.firestore.faults.inject({
-    rpc: 'Commit',
-    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
-    nth: batches + 1,
-    times: Number.MAX_SAFE_INTEGER,
-    action: { kind: 'error', code: 'PERMISSION_DENIED' },
-  });
-  expect((await submit()).status).toBe(500);
-  service.firestore.faults.clear();
-}
+const failAfter = (commits: number) => submitAndFail(service, BODY, { commits });
 
 /** Expires the lease of the key, as time would. */
 const expireLease = () =>
@@ -81,7 +68,7 @@ async function expectReady(): Promise<AddPriceListsBody> {
 }
 
 test('list, show and resume take a failed attempt to ready lists', async () => {
-  await submitAndFail(2);
+  await failAfter(2);
   expect(await run('list')).toMatchObject({ code: 0, out: containing('requires_review since') });
   const { out } = await run('list', '--json');
   expect(JSON.parse(out)).toMatchObject([
@@ -112,14 +99,14 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
 });
 
 test('two resumes at the same time make the lists ready once', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   const both = await Promise.all([runProcess('resume', KEY, '--yes'), runProcess('resume', KEY, '--yes')]);
   expect(both.map(({ code }) => code)).toContain(0);
   await expectReady();
 });
 
 test('an attempt is listed and resumed once its lease expired, and rejected before', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   await expireLease();
   expect((await run('list')).out).toContain('lease expired');
   expect((await run('list', '--older-than', '1d')).out).toBe(NOTHING);
@@ -134,7 +121,7 @@ test('an attempt is listed and resumed once its lease expired, and rejected befo
 });
 
 test('release leaves the lists failed, another payload claims the key, and the history keeps the first attempt', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
   const other = createPriceListBody(2, { boq_list_id: KEY, name: 'corrected' });
@@ -151,7 +138,7 @@ test('release leaves the lists failed, another payload claims the key, and the h
 });
 
 test('an attempt with an incomplete or damaged payload can only be released', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
   const [chunk] = (await request?.ref.collection('payload').get())?.docs ?? [];
   await chunk?.ref.update({ data: Buffer.from('damaged') });
@@ -178,7 +165,7 @@ test('show finds a key by each id of its response and its log lines', async () =
 });
 
 test('several keys that are resumed are told apart line by line', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   const other = createPriceListBody(3, { boq_list_id: 'other' });
   expect((await submit(other)).status).toBe(200);
   const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes');
@@ -190,7 +177,7 @@ test('several keys that are resumed are told apart line by line', async () => {
 });
 
 test('list and show name the next command to type, which a shell understands', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   expect((await run('list')).out).toMatch(/\nNext: npm run price-lists -- show 'BOQ "7"'\n$/);
   expect((await run('show', KEY)).out).toMatch(/\nNext: npm run price-lists -- resume 'BOQ "7"'\n$/);
   const { out } = await run('list', '--project', 'demo-price-lists');
@@ -198,7 +185,7 @@ test('list and show name the next command to type, which a shell understands', a
 });
 
 test('a completed key shows an earlier failure as history, and names no next command', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   expect((await run('show', KEY)).out).toMatch(/^ +failure +\S/m);
   await run('resume', KEY, '--yes');
   const { out } = await run('show', KEY);
@@ -209,7 +196,7 @@ test('a completed key shows an earlier failure as history, and names no next com
 });
 
 test('a thousand keys are listed with two counts each, their list documents a hundred keys at a time', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   const record = (await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get()).data() ?? {};
   const keys = Array.from({ length: 999 }, (_, i) => `many ${i}`);
   const records = keys.map((key) => [keyDocumentId(key), { ...record, boq_list_id: key }] as const);
@@ -218,7 +205,7 @@ test('a thousand keys are listed with two counts each, their list documents a hu
   const { out } = await run('list', '--json');
   expect(JSON.parse(out)).toHaveLength(1_000);
   const getCount = (rpc: string) => calls.filter((call) => call.rpc === rpc).length;
-  // One read finds out whether the database answers.
+  // One read shows whether the database responds.
   expect(getCount('BatchGetDocuments')).toBe(1 + 10);
   expect(getCount('RunAggregationQuery')).toBe(2_000);
 });
@@ -229,7 +216,7 @@ test('show says of a list that no key refers to that it exists', async () => {
 });
 
 test('resume takes several keys, and one that cannot be resumed does not stop the others', async () => {
-  await submitAndFail(1);
+  await failAfter(1);
   const other = createPriceListBody(3, { boq_list_id: 'other' });
   expect((await submit(other)).status).toBe(200);
   const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes', '--json');
@@ -270,7 +257,7 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('a resume that gets %s',
     ['before its first entry', 'RunQuery', 'entries'],
     ['while it writes entries', 'Commit', 'products'],
   ] as const)('%s gives the key back and ends at once', async (_, rpc, what) => {
-    await submitAndFail(1);
+    await failAfter(1);
     const isEntries = (request: object) =>
       JSON.stringify(request).includes('"products"') || JSON.stringify(request).includes('/products/');
     const hung = service.firestore.faults.inject({

@@ -5,13 +5,12 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
-import { submitAndFail } from '../support/price-lists';
+import { submitAndFail, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
-import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { buildCommand, runCommand, type CommandOutput, type CommandProgram, type RunningCommand } from './command';
 
-/** The sweep, where it counts in processes of its own, over attempts that crashed or failed. */
+/** The sweep over attempts that crashed or failed, in processes of its own where that matters. */
 
 jest.setTimeout(120_000);
 
@@ -23,9 +22,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   service.reset();
-  await writeRecords(service.db, 'markets', {
-    'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
-  });
+  await writeMarket(service.db);
 });
 afterAll(async () => {
   await command.remove();
@@ -36,7 +33,7 @@ const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { bo
 
 const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
-/** Submits a price list whose second commit of entries fails for good; then the record is made what a test needs. */
+/** Submits a price list whose second commit of entries fails with a permanent error, then updates its key record. */
 async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
   await submitAndFail(service, createBody(key));
   if (Object.keys(update).length > 0) await getKey(key).update(update);
@@ -144,7 +141,7 @@ test('with --watch it resumes an attempt as soon as its lease expires, and ends 
   expect([code, out]).toEqual([0, expect.stringContaining('"result":"resumed"')]);
 });
 
-test('with --watch one look resumes every key that is due, behind keys that are left to an operator too', async () => {
+test('with --watch one scan resumes every key that is due, behind keys that are left to an operator too', async () => {
   const rejected = ['a', 'b', 'c', 'd'];
   for (const key of rejected) await failAttempt(key, {});
   const due = ['e', 'f', 'g', 'h', 'i', 'j'];

@@ -480,7 +480,7 @@ describe('a request that fails', () => {
     }
   });
 
-  test('before its payload was stored completely is not promised to be resumed', async () => {
+  test('before its payload was stored completely has no Retry-After', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       match: ({ request }) => request.writes.every(({ name }) => name.includes('/payload/')),

@@ -50,7 +50,7 @@ describe('a request whose body the host has already read and inflated, of any ty
     return response;
   };
 
-  test('is served from what it kept', async () => {
+  test('is served from the kept bytes', async () => {
     expect((await call(JSON.stringify(body))).json).toEqual({ count: 0, orders: {} });
     const packed = gzipSync(JSON.stringify(body));
     expect((await call(packed, { 'content-encoding': 'gzip' })).status).toBe(200);

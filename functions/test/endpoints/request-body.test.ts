@@ -53,7 +53,7 @@ function padBody(name: PostOperationName, bytes: number): Buffer {
 
 const MEMBER_BYTES = 30_000;
 
-/** The most memory outside the heap, in bytes, that the process held more than at the start while something ran. */
+/** The peak of memory outside the heap while something runs, in bytes above the start. */
 async function growthDuring(run: () => Promise<unknown>): Promise<number> {
   const before = process.memoryUsage().arrayBuffers;
   let most = 0;
@@ -190,7 +190,7 @@ describe.each(postOperationNames)('%s', (name) => {
     });
   });
 
-  describe('tells the byte at which JSON breaks', () => {
+  describe('names the byte at which the JSON is malformed', () => {
     const text = valid(name);
     const broken = (index: number) => `${text.slice(0, index)}\u0001${text.slice(index)}`;
     const errorAt = (byte: number, what = 'other text at byte') => ({
@@ -352,7 +352,7 @@ describe('add price lists', () => {
 });
 
 describe('with a wrong key', () => {
-  test('30 MB of body are let go as they come', async () => {
+  test('30 MB of body are discarded as they arrive', async () => {
     const piece = Buffer.alloc(1_000_000, 'x');
     const body = function* () {
       for (let i = 0; i < 30; i += 1) yield piece;
@@ -364,7 +364,7 @@ describe('with a wrong key', () => {
     expect(growth).toBeLessThan(10_000_000);
   });
 
-  test('a gzip bomb stays packed', async () => {
+  test('a gzip bomb is not inflated', async () => {
     const bomb = gzipRepeated(' ', 300_000_000);
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
     const rejected = await growthDuring(async () => {

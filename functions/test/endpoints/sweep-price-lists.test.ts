@@ -3,9 +3,8 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
-import { submitAndFail } from '../support/price-lists';
+import { submitAndFail, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
-import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 
 /** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: functions/test/cli/sweep.test.ts. */
@@ -16,16 +15,14 @@ const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
 beforeEach(async () => {
   service.reset();
-  await writeRecords(service.db, 'markets', {
-    'market-1': { name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' },
-  });
+  await writeMarket(service.db);
 });
 
 const createBody = (key: string) => createPriceListBody(2 * TEST_BATCH + 3, { boq_list_id: key });
 
 const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 
-/** Submits a price list whose second commit of entries fails for good; then the record is made what a test needs. */
+/** Submits a price list whose second commit of entries fails with a permanent error, then updates its key record. */
 async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
   await submitAndFail(service, createBody(key));
   await getKey(key).update({ update_of_test: true, ...update });
@@ -99,7 +96,7 @@ test('names what it leaves to an operator once, counts it each time, and reads n
   expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
 });
 
-test('an attempt without its whole payload is an operator’s from then on, for its client and for every sweep', async () => {
+test('an attempt without its whole payload is left to an operator, by its client’s response and by every sweep', async () => {
   await failAttempt('incomplete', CRASHED);
   const document_id = (await getKey('incomplete').get()).get('document_id') as string;
   const { docs } = await service.db.collection(`price_list_requests/${document_id}/payload`).get();
@@ -131,7 +128,7 @@ test('an attempt without its whole payload is an operator’s from then on, for 
 test('the line of a resume leads to the request that began the attempt', async () => {
   const trace_id = '0af7651916cd43dd8448eb211c80319c';
   const headers = { traceparent: `00-${trace_id}-b7ad6b7169203331-01` };
-  await submitAndFail(service, createBody('traced'), headers);
+  await submitAndFail(service, createBody('traced'), { headers });
   await getKey('traced').update(CRASHED);
   service.log.length = 0;
   await deliver();

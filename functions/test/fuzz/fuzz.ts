@@ -4,7 +4,7 @@ import { createRandom } from '../../../local/sample/random';
 import { checkResponses } from './responses';
 import { hostileRequest, type HostileRequest } from './requests';
 
-/** No request may keep its connection longer, all its own pauses included. */
+/** The longest time that a request may keep its connection open, its own pauses included. */
 export const MAX_CONNECTION_MS = 10_000;
 
 const CONNECTIONS = 16;
@@ -12,13 +12,13 @@ const CONNECTIONS = 16;
 /** How long to wait for a response before half-closing the connection: a partial request gets none. */
 const RESPONSE_TIMEOUT_MS = 1_000;
 
-/** What a run of hostile requests came to. */
+/** The result of a run of hostile requests. */
 export interface FuzzReport {
   requests: number;
   /** Number of responses by kind; `none` if the connection was closed without one. */
   responses: Map<string, number>;
   maxMs: number;
-  /** What must not be, each with the seed that repeats it. */
+  /** Violations, each with the seed that repeats it. */
   violations: string[];
 }
 

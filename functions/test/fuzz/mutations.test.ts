@@ -152,8 +152,8 @@ const mutated = fc.record({
 
 /** Accepted submissions are stored completely. Ends with a database of only the market. */
 async function expectStoredCompletely(): Promise<void> {
-  const parents = (await service.db.collection('price_lists').get()).docs.map((each) => each.get('status') as string);
-  expect(parents.every((each) => each === 'ready')).toBe(true);
+  const statuses = (await service.db.collection('price_lists').get()).docs.map((each) => each.get('status') as string);
+  expect(statuses.every((status) => status === 'ready')).toBe(true);
   await prepare();
 }
 

@@ -6,7 +6,7 @@ import { operationNames, operations, type OperationName } from '../support/opera
 /** One hostile request: the bytes, in the pieces and at the pace in which they are sent. */
 export interface HostileRequest {
   operation: OperationName;
-  /** What was done to a good request. */
+  /** The mutations of a valid request. */
   kind: string;
   pieces: Buffer[];
   /** Milliseconds between pieces. */
@@ -21,7 +21,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 type Headers = [name: string, value: string][];
 
-/** A request that the service might well accept, before anything is done to it. */
+/** A request that the service may accept, before it is mutated. */
 interface Draft {
   method: string;
   path: string;
@@ -31,7 +31,7 @@ interface Draft {
 
 type Mutation = (draft: Draft, random: Random) => void;
 
-/** A request out of a good one, by one to three mutations, then perhaps broken as bytes. */
+/** Makes a request from a valid one by one to three mutations; some are then broken as bytes. */
 export function hostileRequest(random: Random): HostileRequest {
   const operation = random.pick(operationNames as [OperationName, ...OperationName[]]);
   const draft = goodRequest(operation);
@@ -196,7 +196,7 @@ const mutations = {
   },
 } satisfies Record<string, Mutation>;
 
-/** Forty megabytes in forty kilobytes. */
+/** 40 KB of gzip that inflate to 40 MB. */
 const BOMB = gzipRepeated(' ', 40 * 1024 * 1024);
 
 const SPACES = Buffer.alloc(MAX_BODY_BYTES + 2, ' ');
@@ -250,7 +250,7 @@ function serializeRequest({ method, path, headers, body }: Draft): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-/** Now and then the bytes themselves are broken; most requests stay HTTP, so that the service is what they reach. */
+/** Breaks the bytes of a few requests. Most stay valid HTTP, so that they reach the service. */
 function corruptBytes(bytes: Buffer, random: Random): [kind: string, bytes: Buffer] {
   const chance = random.next();
   if (chance > 0.12) return ['', bytes];

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
-/** What came back over one connection. */
+/** The responses that were received over one connection. */
 export interface ConnectionResult {
   /** Status and kind of each response, such as `200 JSON` or `400 bare`. */
   responses: string[];

@@ -147,7 +147,7 @@ describe('the line of a request', () => {
     expect(line).not.toHaveProperty('@type');
   });
 
-  test('is an ERROR with where it came from, and no text of Firestore that names a document, for a failure of ours', async () => {
+  test('is an ERROR with its stack, without a text of Firestore that names a document, for a failure of the service', async () => {
     const message = 'no entity to update: projects/p/databases/(default)/documents/price_lists/x/products/secret "id"';
     service.firestore.faults.inject({
       rpc: 'RunQuery',
@@ -188,7 +188,7 @@ describe('the trace of a request', () => {
 describe('the life of a price list', () => {
   const life = () => service.log.filter(({ event }) => String(event).startsWith('price_list_'));
 
-  test('claimed and finished, under the request’s id and the ids of its records', async () => {
+  test('claimed and completed, under the request’s id and the ids of its records', async () => {
     const { json, headers } = await service.call('addPriceLists', { json: createPriceListBody(3) });
     const { document_id, price_list } = json as { document_id: string; price_list: { id: string } };
     const ids = { request_id: headers['x-request-id'], document_id, price_list_id: price_list.id, products_count: 3 };
@@ -290,7 +290,7 @@ describe('nothing confidential', () => {
     for (const secret of [...Object.values(planted), TEST_API_KEY, 'Kenya']) expect(all).not.toContain(String(secret));
   }, 300_000);
 
-  test('would escape the watch that every suite is under', () => {
+  test('would escape the leak check that every suite runs', () => {
     const watch = () => {
       const leaks = createLogLeakDetector();
       leaks.sent(

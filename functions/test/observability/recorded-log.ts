@@ -19,7 +19,7 @@ export const KEPT_FIELDS = [
 /** One event of the service. `at`: when it was written, in milliseconds since the start of the traffic. */
 export type RecordedLine = { at: number } & Partial<Record<(typeof KEPT_FIELDS)[number], string | number | boolean>>;
 
-/** What was done to Firestore or to the service, in milliseconds since the start of the traffic. */
+/** A disturbance of Firestore or of the service, in milliseconds since the start of the traffic. */
 interface RecordedDisturbance {
   kind: 'firestore_hangs' | 'firestore_dead' | 'service_stopped';
   from: number;

@@ -281,7 +281,7 @@ describe('exactly these alerts fire', () => {
     expect(findAlertsFor(captureBlocked(null))).toEqual(['price-list-blocked']);
   });
 
-  test('an attempt fails for a cause that persists', () => {
+  test('an attempt fails for a permanent cause', () => {
     const [failed] = STOPPED.filter(({ jsonPayload }) => jsonPayload?.['event'] === 'price_list_failed');
     if (failed === undefined) throw new Error('no attempt failed');
     expect(findAlertsFor(change(failed, { needs_operator: true }))).toEqual(['price-list-requires-review']);
@@ -318,10 +318,10 @@ describe('exactly these alerts fire', () => {
   });
 
   test('51 requests in 5 minutes have a wrong API key, not 50', () => {
-    const refused = captureRequest('getTeams', new ApiError('invalid_api_key', 'no such key'), 401);
+    const rejected = captureRequest('getTeams', new ApiError('invalid_api_key', 'no such key'), 401);
     const times = (count: number): Stretch =>
       repeat(
-        Array.from({ length: count }, () => refused),
+        Array.from({ length: count }, () => rejected),
         1,
       );
     const sweeps = repeat(QUIET.filter(isSweep), 10);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/lib/clock';
 
-/** A clock that stands still until it is moved; sleeping moves it, and is over at once. */
+/** A clock that only moves when a test moves it or a sleep is requested; a sleep ends at once. */
 export class ManualClock implements Clock {
   /** How long each sleep was, in milliseconds. */
   readonly slept: number[] = [];

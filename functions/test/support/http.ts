@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { ReceivedResponse } from './received-response';
 
-/** What is sent. A header whose value is an array is sent once for each of its elements. */
+/** A request to be sent. A header whose value is an array is sent once for each of its elements. */
 export interface RequestSpec {
   method: string;
   headers: OutgoingHttpHeaders;

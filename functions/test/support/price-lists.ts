@@ -51,20 +51,25 @@ export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string
   return { path: docs[0]?.ref.path ?? '', data: docs[0]?.data() ?? {} };
 }
 
+/** Stores the market that the price lists of tests are for. */
+export async function writeMarket(db: Firestore): Promise<void> {
+  await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' });
+}
+
 /**
- * Submits a price list whose second commit of entries fails for good, so that its key requires an operator.
+ * Submits a price list that fails with a permanent error after some commits of entries, so that its key requires an operator.
  *
- * @param body of more products than one commit of entries takes
+ * @param body of more products than these commits take
  */
 export async function submitAndFail(
   { firestore, call }: TestService,
   body: unknown,
-  headers: Record<string, string> = {},
+  { headers = {}, commits = 1 }: { headers?: Record<string, string>; commits?: number } = {},
 ): Promise<void> {
   const fault = firestore.faults.inject({
     rpc: 'Commit',
     match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
-    nth: 2,
+    nth: commits + 1,
     times: Number.MAX_SAFE_INTEGER,
     action: { kind: 'error', code: 'PERMISSION_DENIED' },
   });

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationName } from './operations';
 
-/** What a request came back with. */
+/** A response as it was received. */
 export interface ReceivedResponse {
   status: number;
   /** Names in lower case; a header that came several times is joined, as Node does it. */

@@ -27,7 +27,7 @@ export const arbitraryStoredValue = (db: Firestore): fc.Arbitrary<unknown> =>
     ),
   })).value;
 
-/** What a field of ours may hold. */
+/** A stored value of a field that the service reads. */
 const plausible = fc.constantFrom('usa', ' deu ', 'EGY', 'Cairo', 'ß', 'https://example.com/1.pdf');
 
 const fieldName = fc.oneof(

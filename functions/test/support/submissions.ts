@@ -14,7 +14,7 @@ export interface PriceListBody {
   products: Record<string, { price_list_price: number; expected_forward_cost_price: number }>;
 }
 
-/** What the service makes of a body. @throws InvalidPayload */
+/** Parses a body as the service does. @throws InvalidPayload */
 export const parseSubmission = (body: unknown): PriceListSubmission =>
   parseText(createPriceListParser(), JSON.stringify(body));
 

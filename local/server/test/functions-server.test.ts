@@ -96,7 +96,7 @@ test('a taken port is the error of listen', async () => {
   await expect(host({ port: Number(new URL(origin).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
-test('closing lets a request under way finish, and takes no more', async () => {
+test('waits for a request in progress when it closes, and accepts no more', async () => {
   const functions = await host();
   const slow = call(addressOf(functions, 'slow'));
   await new Promise((resolve) => setTimeout(resolve, 100));
@@ -107,10 +107,10 @@ test('closing lets a request under way finish, and takes no more', async () => {
   await expect(call(functions.origin)).rejects.toThrow();
 });
 
-test('closing breaks off a request that does not finish in time', async () => {
+test('breaks off a request that takes too long when it closes', async () => {
   const functions = await host();
   const never = call(addressOf(functions, 'never')).then(
-    () => 'answered',
+    () => 'complete',
     () => 'broken off',
   );
   await new Promise((resolve) => setTimeout(resolve, 100));

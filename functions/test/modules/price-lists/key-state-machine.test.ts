@@ -94,7 +94,7 @@ const histories: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 30, size: 'max' },
 );
 
-/** Applies events one after another; a step cannot change the record before it, which is frozen. */
+/** Applies events one after another. Each record is frozen, so that no event can change the one before it. */
 function* walk(steps: readonly Step[]) {
   let record: KeyRecord | undefined;
   let now = 1_000;
@@ -115,7 +115,7 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** Runs a check at every step of many histories. */
+/** Runs a check after every event of many histories. */
 const always = (check: (step: Walked) => void) =>
   fc.assert(
     fc.property(histories, (steps) => {
@@ -127,7 +127,7 @@ const always = (check: (step: Walked) => void) =>
 const isExpired = (record: KeyRecord | undefined, now: number) =>
   record?.status === 'processing' && now >= record.lease_expires_at;
 
-/** What is known of the sender's attempt; a release has none. */
+/** The attempt of an event's sender; a release has none. */
 function getCaller(event: KeyEvent): CallerIdentity {
   if (event.kind === 'leaseChecked') return event.caller ?? {};
   return 'attempt' in event ? event.attempt : {};
@@ -136,7 +136,7 @@ function getCaller(event: KeyEvent): CallerIdentity {
 const isBySender = (record: KeyRecord | undefined, event: KeyEvent) =>
   record?.status === 'processing' && record.owner === getCaller(event).owner;
 
-/** The renewal is the one step that an owner may take after its lease expired. */
+/** A renewal is the one event that an owner may send after its lease expired. */
 const takesEffect = (record: KeyRecord | undefined, event: KeyEvent, now: number) =>
   isBySender(record, event) && (event.kind === 'renewed' || !isExpired(record, now));
 
@@ -178,7 +178,7 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
 const OUTCOMES = ['owned', 'completed', 'failed', 'payload_mismatch', 'blocked', 'available'];
 
 describe('a key', () => {
-  test('takes the steps of the drawing, and no others', () =>
+  test('has the transitions of the drawing, and no others', () =>
     always(({ before, after, event, now }) => {
       expect(after?.status ?? 'none').toBe(getDrawnStatus(before, event, now));
     }));

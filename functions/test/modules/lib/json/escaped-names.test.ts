@@ -83,8 +83,8 @@ const arbitraryBodies = fc.record({
   writers: fc.array(fc.constantFrom(...nameWriters), { minLength: 2, maxLength: 6 }),
 });
 
-/** What a client is told: the parsed body, or its field errors. */
-function getAnswer(parser: BodyParser<unknown>, text: string): unknown {
+/** @returns the parsed body, or its field errors */
+function getResult(parser: BodyParser<unknown>, text: string): unknown {
   try {
     return parseText(parser, text);
   } catch (error) {
@@ -96,19 +96,19 @@ function getAnswer(parser: BodyParser<unknown>, text: string): unknown {
 /** Every run has a name of its own before the others, so that its places in an object are new to V8. */
 let runCount = 0;
 
-test('every body gets the answer that it gets alone, after any bodies of others with escaped names', () =>
+test('every body is parsed as it is alone, after any bodies of others with escaped names', () =>
   fc.assert(
     fc.property(arbitraryBodies, ({ operation: { createParser, members, write }, member, place, writers }) => {
       const name = members[member % members.length] ?? '';
       const prefix = `run_${(runCount += 1)}`;
       const writeWith = (replacement: string) =>
         write((each) => (each === name ? `"${replacement}"` : `"${each}"`), prefix);
-      const answers = writers.map((writer) => getAnswer(createParser(), writeWith(writer(name, place % name.length))));
-      // Unknown members are ignored: a body without an escape tells what the same name, or any other, is answered.
+      const results = writers.map((writer) => getResult(createParser(), writeWith(writer(name, place % name.length))));
+      // Unknown members are ignored: a body without an escape gives the result of the same name, or of any other.
       const expected = writers.map((writer) =>
-        getAnswer(createParser(), writeWith(writer === escapeAt ? name : 'other')),
+        getResult(createParser(), writeWith(writer === escapeAt ? name : 'other')),
       );
-      expect(answers).toEqual(expected);
+      expect(results).toEqual(expected);
     }),
     { numRuns: 500 },
   ));
