@@ -25,11 +25,9 @@ const SUPPLY_ORDERS = 56;
 const DAY_MS = 86_400_000;
 
 /**
- * A supplier of building materials in Africa: its organisation, and two years of its orders and supply orders. Beside what
- * is well-formed stand records that are malformed in each way a stored record can be: a field that is missing, empty, blank,
- * of the wrong type, or a code in lower case.
- *
- * The same for the same seed, and few enough to be written in one commit.
+ * Creates the records of a supplier of building materials in Africa: its organisation, and two years of orders and supply
+ * orders. Some are malformed, in each way that a stored record can be: a field that is missing, empty, blank, of the wrong type,
+ * or a code in lower case. Equal seeds give equal records, few enough for one commit.
  */
 export function createSampleRecords(seed: number): SampleRecord[] {
   const random = createRandom(seed);

@@ -7,8 +7,8 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function every minute, the only schedule that is known here, as Cloud Scheduler does; a call may begin before
- * the last one has ended. Ctrl-C stops the process in the middle: the attempts that a sweep holds are due again with their leases.
+ * Calls each function every minute, as Cloud Scheduler does; a call may begin before the last one has ended. After Ctrl-C in
+ * the middle of a sweep, its attempts are due again when their leases expire.
  *
  * @param intervalMs in place of a minute, for tests
  * @returns stops the calls
