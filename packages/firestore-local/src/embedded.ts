@@ -1,6 +1,8 @@
 import { IN_MEMORY } from './data-folder';
 import { SqliteStorage } from './sqlite-storage';
 import { observeCalls } from './calls';
+import { decodeFields } from './codec';
+import type { DocumentChange, StoredDoc } from './collections';
 import type { EndedCall, Fault, Faults } from './faults';
 import { Indexes, type IndexDefinitions } from './indexes';
 import { Locks } from './locks';
@@ -8,7 +10,7 @@ import { encodeResponse, type Rpc, type Write } from './schema';
 import { Service, type RpcContext, type SendMessage } from './service';
 import { Store } from './store';
 import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
-import { toFields } from './values';
+import { toFields, type MapValue } from './values';
 import { startGrpcServer, type ConnectionHandlers, type GrpcServer } from './grpc-server';
 
 /** How to start an embedded Firestore. */
@@ -41,6 +43,11 @@ export interface EmbeddedFirestore {
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /** Calls a listener with every call that has ended. Returns the function that removes it. */
   observe(listener: (call: EndedCall) => void): () => void;
+  /**
+   * Calls a listener with every commit as it takes effect, in this order, whether or not its client gets to know. The
+   * listener must not throw. Returns the function that removes it.
+   */
+  observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
   /** How many calls of each operation have arrived. */
   counts(): Record<Rpc, number>;
   /**
@@ -53,6 +60,16 @@ export interface EmbeddedFirestore {
   clear(): void;
   /** Stops the server, closes the connections and the data folder. */
   close(): Promise<void>;
+}
+
+/** What a commit made of one document. The fields are decoded when they are asked for. */
+export interface CommittedChange {
+  /** The full resource name. */
+  readonly name: string;
+  /** Undefined: there was no document. */
+  readonly before: MapValue | undefined;
+  /** Undefined: it was deleted. */
+  readonly after: MapValue | undefined;
 }
 
 /** A document of plain JSON values. */
@@ -99,6 +116,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
     handlers,
     faults: calls.faults,
     observe: calls.observe,
+    observeCommits: (listener) => store.observe((changes) => listener(changes.map(toCommittedChange))),
     counts: calls.counts,
     addIfEmpty: (project, documents) => addIfEmpty(service, project, documents),
     clear: () => {
@@ -109,6 +127,19 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<Em
       transactions.close();
       await server.close();
       store.close();
+    },
+  };
+}
+
+function toCommittedChange({ collection, id, old, doc }: DocumentChange): CommittedChange {
+  const decode = (version: StoredDoc | undefined) => version && decodeFields(version.fields);
+  return {
+    name: `${collection}/${id}`,
+    get before() {
+      return decode(old);
+    },
+    get after() {
+      return decode(doc);
     },
   };
 }

@@ -6,7 +6,7 @@ import { startGrpcServer } from './grpc-server';
 import type { Rpc } from './schema';
 
 /** Another Firestore, with the faults and the record of calls that tests of a client need. */
-export type FirestoreFront = Omit<EmbeddedFirestore, 'addIfEmpty' | 'handlers'>;
+export type FirestoreFront = Omit<EmbeddedFirestore, 'addIfEmpty' | 'handlers' | 'observeCommits'>;
 
 /**
  * Starts a server that passes every call on to another Firestore, such as Google's emulator at `host:port`, and injects faults

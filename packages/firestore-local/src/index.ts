@@ -17,7 +17,13 @@
  *   faults.ts           injected errors, closed connections and hanging calls
  */
 export { assertDataFolder } from './data-folder';
-export { startFirestore, type EmbeddedFirestore, type FirestoreOptions, type PlainDocument } from './embedded';
+export {
+  startFirestore,
+  type CommittedChange,
+  type EmbeddedFirestore,
+  type FirestoreOptions,
+  type PlainDocument,
+} from './embedded';
 export type { Code } from './errors';
 export { startFirestoreFront, type FirestoreFront } from './front';
 export type { Call, EndedCall, Fault, FaultAction, InjectedFault } from './faults';

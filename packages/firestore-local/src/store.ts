@@ -18,6 +18,9 @@ interface RetainedCommit {
   bytes: number;
 }
 
+/** Called with the changes of a commit. */
+type CommitListener = (changes: readonly DocumentChange[]) => void;
+
 /**
  * The documents of every database, in memory. A collection is loaded from disk when it is first used. All methods are
  * synchronous, so code between two awaits sees one state. Times are microseconds since 1970.
@@ -26,6 +29,7 @@ export class Store {
   private readonly collections = new Map<string, Collection>();
   private readonly unloaded: Set<string>;
   private readonly retained = new Set<RetainedCommit>();
+  private readonly listeners = new Set<CommitListener>();
   private retainedBytes = 0;
   /** The last time that was assigned to a commit or returned as a read time. */
   private lastTime: number;
@@ -113,6 +117,13 @@ export class Store {
       this.retainedBytes += commit.bytes;
     }
     this.dropExpired();
+    for (const listener of this.listeners) listener(changes);
+  }
+
+  /** Calls a listener with each commit, once it is applied. Returns the function that removes it. */
+  observe(listener: CommitListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
   /** Deletes every document of every database. */

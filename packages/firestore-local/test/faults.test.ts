@@ -1,4 +1,4 @@
-import type { EndedCall } from '../src';
+import type { CommittedChange, EndedCall } from '../src';
 import {
   databaseName,
   deferred,
@@ -164,6 +164,29 @@ describe('observation', () => {
       ],
     });
     expect(bench.server.counts().Commit - counted).toBe(3);
+  });
+
+  it('reports every commit as it takes effect, also one of which the client does not get to know', async () => {
+    const db = bench.client('committed');
+    const commits: (readonly CommittedChange[])[] = [];
+    const stop = bench.server.observeCommits((changes) => commits.push(changes));
+    await db.doc('a/1').set({ n: 1, kept: true });
+    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'INTERNAL' } });
+    await rejection(db.batch().update(db.doc('a/1'), { n: 2 }).create(db.doc('a/2'), {}).commit());
+    await rejection(db.batch().delete(db.doc('a/1')).create(db.doc('a/2'), {}).commit());
+    await db.doc('a/1').delete();
+    stop();
+    await db.doc('a/1').set({});
+    const [first, second] = ['1', '2'].map((id) => `projects/committed/databases/(default)/documents/a/${id}`);
+    const versions = [1n, 2n].map((n) => new Map<string, unknown>(Object.entries({ kept: true, n })));
+    expect(commits.map((changes) => changes.map(({ name, before, after }) => [name, before, after]))).toEqual([
+      [[first, undefined, versions[0]]],
+      [
+        [first, ...versions],
+        [second, undefined, new Map()],
+      ],
+      [[first, versions[1], undefined]],
+    ]);
   });
 
   it('shows UNIMPLEMENTED for an operation that is not served', async () => {
