@@ -1,6 +1,5 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
@@ -27,7 +26,7 @@ const service = useTestService({ addPriceLists });
 let command: CommandProgram;
 beforeAll(async () => {
   useTestBatches();
-  command = await buildCommand(replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
+  command = await buildCommand({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
 });
 beforeEach(async () => {
   service.reset();

@@ -2,7 +2,6 @@ import { on } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { replaceOptions } from '../resilience/bundle';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { submitAndFail, writeMarket } from '../support/price-lists';
@@ -18,7 +17,7 @@ const service = useTestService({ addPriceLists });
 let command: CommandProgram;
 beforeAll(async () => {
   useTestBatches();
-  command = await buildCommand(replaceOptions({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH }));
+  command = await buildCommand({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
 });
 beforeEach(async () => {
   service.reset();

@@ -3,8 +3,8 @@ import { isTransientCause } from '../../src/price-lists/key-state-machine';
 
 /**
  * Trace validation: what one commit may make of a key, without ids and times. The explorer finds all of these moves and no
- * other one (explorer.test.ts), and every commit of every simulated schedule is one of them (../simulation/monitor.ts). So
- * neither the explored protocol nor the running service can change without the other.
+ * other one (explorer.test.ts), and every commit of the schedules and of the matrices is one of them (../resilience/monitor.ts).
+ * So neither the explored protocol nor the running service can change without the other.
  */
 
 /** Statuses of both lists of the attempt that a record shows; undefined for a list that does not exist. */

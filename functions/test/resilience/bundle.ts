@@ -1,38 +1,29 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import type { Variables } from '../../../test/support/programs';
+import type * as runtimeOptions from '../../src/lib/runtime-options';
 
-/** A source file with other contents than it has. */
-export interface SourceReplacement {
-  file: string;
-  contents: string;
-}
+type Options = typeof runtimeOptions;
 
-const OPTIONS = 'functions/src/lib/runtime-options.ts';
+/** Numbers that a bundled service has in place of those in runtime-options.ts. */
+export type ReplacedNumbers = {
+  readonly [Name in keyof Options as Options[Name] extends number ? Name : never]?: number;
+};
 
-/** The service's options with other numbers, by the names of their constants. */
-export function replaceOptions(numbers: Readonly<Record<string, number>>): SourceReplacement {
-  let contents = readFileSync(OPTIONS, 'utf8');
-  for (const [name, number] of Object.entries(numbers)) {
-    const parts = contents.split(new RegExp(`^export const ${name} = [0-9_]+;$`, 'm'));
-    if (parts.length !== 2) throw new Error(`${OPTIONS} has no constant ${name}`);
-    contents = parts.join(`export const ${name} = ${number};`);
-  }
-  return { file: OPTIONS, contents };
-}
+/** Has the program import a module that exports the options with other numbers, in place of runtime-options.ts. */
+const replaceNumbers = (numbers: ReplacedNumbers): Plugin => ({
+  name: 'replaced numbers',
+  setup: (bundler) => {
+    const original = JSON.stringify(resolve('functions/src/lib/runtime-options.ts'));
+    const constants = Object.entries(numbers).map(([name, number]) => `export const ${name} = ${number};`);
+    const contents = [`export * from ${original};`, ...constants].join('\n');
+    bundler.onResolve({ filter: /\/runtime-options$/ }, () => ({ path: 'runtime-options', namespace: 'replaced' }));
+    bundler.onLoad({ filter: /.*/, namespace: 'replaced' }, () => ({ contents, resolveDir: process.cwd() }));
+  },
+});
 
-/** Bundles a program of the tests, as the deployed bundle is made, so that it starts as fast; perhaps with one file replaced. */
-export async function bundleProgram(entryPoint: string, outfile: string, replaced?: SourceReplacement): Promise<void> {
-  const replacing: Plugin = {
-    name: 'replaced',
-    setup: (bundler) =>
-      bundler.onLoad({ filter: /\.ts$/ }, ({ path }) =>
-        replaced !== undefined && path === resolve(replaced.file)
-          ? { contents: replaced.contents, loader: 'ts' }
-          : undefined,
-      ),
-  };
+/** Bundles a program of the tests, as the deployed bundle is made, so that it starts as fast; perhaps with other numbers. */
+export async function bundleProgram(entryPoint: string, outfile: string, numbers: ReplacedNumbers = {}): Promise<void> {
   await build({
     entryPoints: [entryPoint],
     outfile,
@@ -40,7 +31,7 @@ export async function bundleProgram(entryPoint: string, outfile: string, replace
     platform: 'node',
     format: 'cjs',
     packages: 'external',
-    plugins: [replacing],
+    plugins: [replaceNumbers(numbers)],
     logLevel: 'error',
   });
 }

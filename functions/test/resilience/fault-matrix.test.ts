@@ -6,10 +6,12 @@ import type { Call, Code, Fault, FaultAction } from '../../../packages/firestore
 import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
+import { requireEmbedded } from '../support/firestore';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, useTestBatches, type CallName } from './calls';
 import { checkInvariants } from './invariants';
+import { monitorKeys } from './monitor';
 
 /**
  * The fault matrix: every call of a creation meets every fault, before it takes effect and after. The creation must come
@@ -54,9 +56,20 @@ beforeAll(() => {
   replacePauses((ms, signal) => setTimeout(ms / COMPRESSION, undefined, { signal }));
 });
 
+let endMonitor: ReturnType<typeof monitorKeys>;
+/** Only a slow machine takes so long that a lease is renewed. */
+const RENEWAL = 'processing → processing, owner same';
+/** What all other commits of the matrix made of a key. */
+const moves = new Set<string>();
+
 beforeEach(async () => {
   service.reset();
+  endMonitor = monitorKeys(requireEmbedded(service.firestore), () => systemClock.now());
   await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+
+afterEach(() => {
+  for (const move of endMonitor()) if (!move.startsWith(RENEWAL)) moves.add(move);
 });
 
 /** The responses of one cell: to the first request, to the same again, and to another payload for the key. */
@@ -207,6 +220,15 @@ request once the fault was gone and the lease had expired: 200 where nothing had
 (see [runbook.md](runbook.md)).
 
 ${markdown(['call', ...Object.keys(lasting)], lastingRows)}
+
+## Moves of the keys
+
+Every commit of these requests was one of the moves that the explorer has ([reliability](reliability.md#exploration)); these occurred:
+
+${[...moves]
+  .sort()
+  .map((move) => `- ${move}`)
+  .join('\n')}
 `;
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(PAGE, page);
   expect(readFileSync(PAGE, 'utf8')).toBe(page);

@@ -1,31 +1,63 @@
 import assert from 'node:assert/strict';
-import type { DocumentSnapshot, Firestore } from 'firebase-admin/firestore';
+import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../src/price-lists/invariants';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { describeKeyMove, KEY_MOVES } from '../explorer/key-moves';
 
-/** Checks how key records change from one commit to the next, and keeps their states for the model. */
+/**
+ * Checks every commit that an embedded Firestore carries out, of whichever process: how key records and lists change, and
+ * that each change is a move that the explorer has. The schedules and the matrices run under it.
+ */
 
 /** A key record between two commits. */
 export type KeyState = KeyRecord | undefined;
 
-export class KeyHistory {
-  readonly #keys: readonly string[];
-  readonly #moments: Map<string, KeyState[]>;
-  /** Every document as it was when last read, by path. */
-  #seen = new Map<string, DocumentSnapshot>();
+export interface KeyMonitorOptions {
+  /** The true time. */
+  getNow: () => number;
+  /** Called with the error of a change that no commit may make. */
+  onViolation: (error: unknown) => void;
+  /** Called when an owner renewed its lease. */
+  onRenewal?: () => void;
+}
+
+type Fields = Record<string, unknown>;
+
+/** A changed document of a top-level collection. */
+interface Change {
+  collection: string;
+  id: string;
+  before: Fields | undefined;
+  after: Fields | undefined;
+}
+
+const KEYS = 'price_list_idempotency';
+const COST_LISTS = 'expected_forward_costs';
+const PRICE_LISTS = 'price_lists';
+
+export class KeyMonitor {
+  /** The moves of keys that were seen. */
+  readonly moves = new Set<string>();
+  /** Ends the observation. */
+  readonly stop: () => void;
+  /** The states of each key, from the first. */
+  readonly #moments = new Map<string, [undefined, ...KeyState[]]>();
+  /** Every list as it is, by path. */
+  readonly #lists = new Map<string, Fields>();
 
   constructor(
-    private readonly db: Firestore,
-    keys: readonly string[],
-    /** The true time. */
-    private readonly getNow: () => number,
-    private readonly onRenewal: () => void,
+    firestore: Pick<EmbeddedFirestore, 'observeCommits'>,
+    private readonly options: KeyMonitorOptions,
   ) {
-    this.#keys = keys;
-    this.#moments = new Map(keys.map((key) => [key, [undefined]]));
+    this.stop = firestore.observeCommits((changes) => {
+      try {
+        this.#checkCommit(changes.flatMap(toChange));
+      } catch (error) {
+        options.onViolation(error);
+      }
+    });
   }
 
   /** Marks the present moment of a key. */
@@ -44,32 +76,40 @@ export class KeyHistory {
   }
 
   /** @throws AssertionError if a key or a list has changed in a way in which none may */
-  async checkCommit(): Promise<void> {
-    const keys = this.#keys.map((key) => this.db.collection('price_list_idempotency').doc(keyDocumentId(key)));
-    const known = [...this.#seen.values()].filter(({ ref }) => ref.parent.id !== 'price_list_idempotency');
-    const found = await this.db.getAll(...keys, ...known.map(({ ref }) => ref));
-    const before = this.#keys.map((key) => this.now(key));
-    const records = this.#keys.map((key, i) => this.#lookAtKey(key, found[i]));
-    for (const parent of found.slice(keys.length)) {
-      const seen = this.#seen.get(parent.ref.path);
-      if (seen !== undefined && !seen.isEqual(parent)) assertListTransition(seen, parent, records);
+  #checkCommit(changes: readonly Change[]): void {
+    const lists = changes.filter(({ collection }) => [COST_LISTS, PRICE_LISTS].includes(collection));
+    for (const { collection, id, after } of lists) {
+      assert(after, 'a list is never deleted');
+      this.#lists.set(`${collection}/${id}`, after);
     }
-    for (const document of found) this.#seen.set(document.ref.path, document);
-    await this.#readNewLists(records);
-    for (const record of records) if (record !== undefined) this.#checkInvariants(record);
-    for (const [i, record] of records.entries()) {
-      if (record !== undefined && record !== before[i]) this.#checkKeyMove(before[i], record);
+    const moved = changes.filter(({ collection }) => collection === KEYS).map((change) => this.#applyKeyChange(change));
+    const records = [...this.#moments.keys()].flatMap((key) => this.now(key) ?? []);
+    for (const list of lists) assertListTransition(list, records);
+    if (lists.length + moved.length > 0) for (const record of records) this.#checkInvariants(record);
+    for (const { before, record } of moved) this.#checkKeyMove(before, record);
+  }
+
+  #applyKeyChange(change: Change): { before: KeyState; record: KeyRecord } {
+    assert(change.after, 'a key record is never deleted');
+    const before = change.before && keyRecordSchema.parse(change.before);
+    const record = keyRecordSchema.parse(change.after);
+    this.#momentsOf(record.boq_list_id).push(record);
+    assertKeyTransition(before, record, this.options.getNow());
+    if (before?.status === 'processing' && record.status === 'processing' && before.owner === record.owner) {
+      this.options.onRenewal?.();
     }
+    return { before, record };
   }
 
   /** What a commit makes of a key is one of the moves that the explorer has. */
   #checkKeyMove(before: KeyState, after: KeyRecord): void {
-    const getStatus = (path: string) => this.#seen.get(path)?.get('status') as string | undefined;
+    const getStatus = (path: string) => this.#lists.get(path)?.['status'] as string | undefined;
     const move = describeKeyMove(before, after, [
-      getStatus(`expected_forward_costs/${after.creation?.expected_forward_cost_id}`),
-      getStatus(`price_lists/${after.creation?.price_list_id}`),
+      getStatus(`${COST_LISTS}/${after.creation?.expected_forward_cost_id}`),
+      getStatus(`${PRICE_LISTS}/${after.creation?.price_list_id}`),
     ]);
     assert(KEY_MOVES.has(move), `the explorer has no such move: ${move}`);
+    this.moves.add(move);
   }
 
   /** What the audit checks of a key record and the statuses of its lists holds after every commit. */
@@ -80,51 +120,52 @@ export class KeyHistory {
       if (creation === null) continue;
       const [cost, price] = [creation.expected_forward_cost_id, creation.price_list_id];
       violations.push(
-        ...checkListStatus(recorded, 'expected_forward_cost', this.#seen.get(`expected_forward_costs/${cost}`)?.data()),
-        ...checkListStatus(recorded, 'price_list', this.#seen.get(`price_lists/${price}`)?.data()),
+        ...checkListStatus(recorded, 'expected_forward_cost', this.#lists.get(`${COST_LISTS}/${cost}`)),
+        ...checkListStatus(recorded, 'price_list', this.#lists.get(`${PRICE_LISTS}/${price}`)),
       );
     }
     const [violation] = violations;
     if (violation !== undefined) assert.fail(`${violation.path} ${violation.message}`);
   }
 
-  #lookAtKey(key: string, document: DocumentSnapshot | undefined): KeyState {
-    const before = this.now(key);
-    const seen = document && this.#seen.get(document.ref.path);
-    if (
-      document === undefined ||
-      (seen ?? { updateTime: undefined }).updateTime?.valueOf() === document.updateTime?.valueOf()
-    )
-      return before;
-    const record = document.exists ? keyRecordSchema.parse(document.data()) : undefined;
-    assertKeyTransition(before, record, this.getNow());
-    if (before?.status === 'processing' && record?.status === 'processing' && before.owner === record.owner) {
-      this.onRenewal();
-    }
-    this.#momentsOf(key).push(record);
-    return record;
-  }
-
-  async #readNewLists(records: readonly KeyState[]): Promise<void> {
-    const parents = records
-      .flatMap((record) => record?.creation ?? [])
-      .flatMap(({ expected_forward_cost_id, price_list_id }) => [
-        this.db.collection('expected_forward_costs').doc(expected_forward_cost_id),
-        this.db.collection('price_lists').doc(price_list_id),
-      ])
-      .filter(({ path }) => !this.#seen.has(path));
-    if (parents.length === 0) return;
-    for (const parent of await this.db.getAll(...parents)) this.#seen.set(parent.ref.path, parent);
-  }
-
   #momentsOf(key: string): KeyState[] {
-    const moments = this.#moments.get(key);
-    assert(moments, 'a key that the schedule knows');
+    const moments = this.#moments.get(key) ?? [undefined];
+    this.#moments.set(key, moments);
     return moments;
   }
 }
 
-/** By how much a clock may be ahead of the true time (see world.ts). */
+/** Checks every commit from now on. @returns ends that: throws the first violation, or else returns the moves of the keys */
+export function monitorKeys(
+  firestore: Pick<EmbeddedFirestore, 'observeCommits'>,
+  getNow: () => number,
+): () => ReadonlySet<string> {
+  const violations: unknown[] = [];
+  const monitor = new KeyMonitor(firestore, { getNow, onViolation: (error) => violations.push(error) });
+  return () => {
+    monitor.stop();
+    if (violations.length > 0) throw violations[0] as Error;
+    return monitor.moves;
+  };
+}
+
+/** None for a document that is neither a key record nor a list. */
+function toChange(change: CommittedChange): Change[] {
+  const [, path = ''] = change.name.split('/documents/');
+  const [collection = '', id = '', ...below] = path.split('/');
+  if (below.length > 0 || ![KEYS, COST_LISTS, PRICE_LISTS].includes(collection)) return [];
+  const toFields = (version: MapValue | undefined) => version && (toPlain(version) as Fields);
+  return [{ collection, id, before: toFields(change.before), after: toFields(change.after) }];
+}
+
+/** What the SDK reads of a value, which in these documents is plain. */
+function toPlain(value: Value): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(toPlain);
+  return value instanceof Map ? Object.fromEntries(Array.from(value, ([name, each]) => [name, toPlain(each)])) : value;
+}
+
+/** By how much a clock may be ahead of the true time (see ../simulation/world.ts). */
 const MAX_CLOCK_SKEW_MS = 10_000;
 
 function assertKeyTransition(before: KeyState, after: KeyState, now: number): void {
@@ -166,6 +207,7 @@ function assertKeyTransition(before: KeyState, after: KeyState, now: number): vo
 function assertRenewal(before: KeyRecord, after: KeyRecord): void {
   assert.equal(before.status, 'processing', 'only a resume starts an attempt again');
   assert.equal(after.owner, before.owner, 'only the owner renews its lease');
+  assert.equal(after.automatic_resumes, before.automatic_resumes, 'a renewal is no resume');
 }
 
 function assertResume(before: KeyRecord, after: KeyRecord, { action, by }: OperatorAction): void {
@@ -176,20 +218,16 @@ function assertResume(before: KeyRecord, after: KeyRecord, { action, by }: Opera
   assert.equal(after.automatic_resumes, before.automatic_resumes + 1, 'each resume by the sweep is counted');
 }
 
-function assertListTransition(before: DocumentSnapshot, after: DocumentSnapshot, records: readonly KeyState[]): void {
-  const record = records.find((each) =>
-    [each?.creation?.expected_forward_cost_id, each?.creation?.price_list_id].includes(after.id),
-  );
-  const [from, to] = [before.get('status') as string, after.get('status') as string];
-  if (from === 'ready') {
-    assert(
-      after.updateTime && before.updateTime?.isEqual(after.updateTime),
-      `a ready list is never written again (now ${to})`,
-    );
-  } else if (from === 'failed' && to !== 'failed') {
+function assertListTransition({ id, before, after }: Change, records: readonly KeyRecord[]): void {
+  if (before === undefined) return;
+  const [from, to] = [before['status'], after?.['status']].map(String);
+  assert.notEqual(from, 'ready', `a ready list is never written again (now ${to})`);
+  if (from === 'failed' && to !== 'failed') {
+    const isOf = ({ creation }: KeyRecord) =>
+      [creation?.expected_forward_cost_id, creation?.price_list_id].includes(id);
     assert.equal(to, 'ready', 'a failed list changes to ready only');
-    assert.equal(record?.actions.at(-1)?.action, 'resume', 'only a resume makes a failed list ready');
+    assert.equal(records.find(isOf)?.actions.at(-1)?.action, 'resume', 'only a resume makes a failed list ready');
   } else {
-    assert(['processing', 'ready', 'failed'].includes(to), `a list is processing, ready or failed, not ${to}`);
+    assert(['processing', 'ready', 'failed'].includes(to ?? ''), `a list is processing, ready or failed, not ${to}`);
   }
 }

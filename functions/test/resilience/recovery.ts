@@ -13,7 +13,7 @@ import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { forkProgram } from '../../../test/support/programs';
 import { sendRequest } from '../support/http';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
-import { getBundleVariables, bundleProgram, replaceOptions } from './bundle';
+import { getBundleVariables, bundleProgram } from './bundle';
 
 /**
  * Recovery from a crash: a process of the service is killed with SIGKILL in the middle of a creation, while the
@@ -67,9 +67,9 @@ export async function measureRecovery(
 ): Promise<RecoveryRun[]> {
   const folder = mkdtempSync(join(tmpdir(), 'recovery-'));
   const { leaseMs = LEASE_DURATION_MS, batch = MAX_ENTRIES_PER_COMMIT } = options;
-  const replaced = replaceOptions({ LEASE_DURATION_MS: leaseMs, MAX_ENTRIES_PER_COMMIT: batch });
-  await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'), replaced);
-  await bundleProgram('functions/test/resilience/sweep-host.ts', join(folder, 'sweep-host.cjs'), replaced);
+  const numbers = { LEASE_DURATION_MS: leaseMs, MAX_ENTRIES_PER_COMMIT: batch };
+  await bundleProgram('functions/test/resilience/host.ts', join(folder, 'host.cjs'), numbers);
+  await bundleProgram('functions/test/resilience/sweep-host.ts', join(folder, 'sweep-host.cjs'), numbers);
   const firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['METADATA_SERVER_DETECTION'] = 'none';

@@ -31,6 +31,9 @@ function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; cont
   return { db: createDatabase(db, context), context };
 }
 
+/** By how much the clock of {@link resolveAfterLease} is ahead. */
+export const RESOLVED_AFTER_MS = LEASE_DURATION_MS + 60_000;
+
 const decision = { by: 'an operator', reason: 'a test' };
 
 /** Resumes, releases or sweeps a key, after the lease of its owner expired. */
@@ -39,7 +42,7 @@ export async function resolveAfterLease(
   how: 'resume' | 'release' | 'sweep',
   key: string,
 ): Promise<void> {
-  const { db, context } = createOperatorContext(firestore, LEASE_DURATION_MS + 60_000);
+  const { db, context } = createOperatorContext(firestore, RESOLVED_AFTER_MS);
   const record = await requireKeyRecord(key, db, context);
   if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
   else if (how === 'release') await release(record, decision, db, context);

@@ -7,7 +7,7 @@ import type { CreationResult } from '../../src/price-lists/responses';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { checkInvariants } from '../resilience/invariants';
-import type { KeyHistory, KeyState } from './monitor';
+import type { KeyMonitor, KeyState } from '../resilience/monitor';
 import { ProcessCrashed, type Process } from './world';
 
 /** The model: which response a client may get, given every state of the key record while it waited. */
@@ -53,7 +53,7 @@ export class ResponseModel {
 
   constructor(
     private readonly db: Firestore,
-    private readonly history: KeyHistory,
+    private readonly history: KeyMonitor,
     private readonly submissions: readonly PriceListSubmission[],
     private readonly getNow: () => number,
   ) {}

@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import { forkProgram } from '../../../test/support/programs';
-import { getBundleVariables, bundleProgram, type SourceReplacement } from '../resilience/bundle';
+import { getBundleVariables, bundleProgram } from '../resilience/bundle';
 
-/** Bundles the simulation into one file, perhaps with a file of the service replaced. */
-export const bundleSimulation = (outfile: string, replaced?: SourceReplacement): Promise<void> =>
-  bundleProgram('functions/test/simulation/simulate.ts', outfile, replaced);
+/** Bundles the simulation into one file. */
+export const bundleSimulation = (outfile: string): Promise<void> =>
+  bundleProgram('functions/test/simulation/simulate.ts', outfile);
 
 /** Schedules to run, by a bundle of the simulation. */
 export interface SimulationRun {
   program: string;
   seed: number;
   schedules: number;
+  /** What of the service is broken, by its name in breaks.ts. */
+  breakName?: string;
 }
 
 /** What a run printed, and its exit code. */

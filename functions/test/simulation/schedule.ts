@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { createDatabase } from '../../src/lib/firestore/database';
+import type { RequestContext } from '../../src/lib/request-context';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create-price-lists';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
@@ -11,12 +12,13 @@ import { ResolutionError } from '../../src/price-lists/resolution-error';
 import { requireKeyRecord, resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/stored-payload';
 import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
+import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
+import { KeyMonitor } from '../resilience/monitor';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
-import { KeyHistory } from './monitor';
 import { SeededRandom } from './random';
-import { NO_FAULTS, ProcessCrashed, Simulator, type FaultRates, type Process } from './world';
+import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates, type Process } from './world';
 
 /**
  * One schedule: clients that send requests again and again, operators who resume and release, sweeps, and faults of all
@@ -54,12 +56,19 @@ const SWEEP = { concurrency: 1, mode: 'until_idle', scanIntervalMs: Infinity } a
 const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
 /** Runs the schedule of a seed against an empty database. @throws InvariantViolation */
-export async function runSchedule(seed: number, db: Firestore): Promise<ScheduleResult> {
-  const schedule = new Schedule(seed, db);
+export async function runSchedule(
+  seed: number,
+  db: Firestore,
+  embedded: EmbeddedFirestore,
+  broken?: BrokenParts,
+): Promise<ScheduleResult> {
+  const schedule = new Schedule(seed, db, embedded, broken);
   try {
     await schedule.run();
   } catch (cause) {
     throw new InvariantViolation(seed, schedule.trace ?? schedule.world.trace, cause);
+  } finally {
+    schedule.stop();
   }
   const { calls, trace } = schedule.world;
   return { calls, trace, answers: schedule.answers };
@@ -71,7 +80,7 @@ class Schedule {
   readonly #random: SeededRandom;
   readonly #db: Firestore;
   readonly #submissions: PriceListSubmission[];
-  readonly #history: KeyHistory;
+  readonly #history: KeyMonitor;
   readonly #model: ResponseModel;
   readonly #keys: readonly string[];
   #failure: unknown;
@@ -79,16 +88,20 @@ class Schedule {
   trace: string[] | undefined;
   #processes = 0;
 
-  constructor(seed: number, db: Firestore) {
+  constructor(seed: number, db: Firestore, embedded: EmbeddedFirestore, broken?: BrokenParts) {
     this.#random = new SeededRandom(seed);
     this.#db = db;
     this.#keys = this.#random.chance(0.3) ? ['boq-1', 'boq-2'] : ['boq-1'];
     this.#submissions = this.#keys.flatMap((key) => this.#createPayloads(key));
     const getNow = () => this.world.now;
-    this.#history = new KeyHistory(db, this.#keys, getNow, () => this.#count('lease renewed'));
+    const onRenewal = () => this.#count('lease renewed');
+    this.#history = new KeyMonitor(embedded, { getNow, onViolation: this.#fail, onRenewal });
     this.#model = new ResponseModel(db, this.#history, this.#submissions, getNow);
-    const checkCommit = () => this.#history.checkCommit().catch(this.#fail);
-    this.world = new Simulator(this.#random, db, checkCommit, this.#fail, (process) => this.#checkLease(process));
+    this.world = new Simulator(this.#random, db, this.#fail, (process) => this.#checkLease(process), broken);
+  }
+
+  stop(): void {
+    this.#history.stop();
   }
 
   async run(): Promise<void> {
@@ -171,8 +184,8 @@ class Schedule {
     this.world.note(process, `submits ${submission.info.name} for ${boq_list_id}`);
     let result: ClientResult;
     try {
-      const create = (signal: AbortSignal) =>
-        createPriceLists(submission, createRequest(process), process.db, { ...process.context, signal });
+      const create = (context: RequestContext) =>
+        createPriceLists(submission, createRequest(process), process.db, context);
       result = { kind: 'stored', ...(await this.world.run(process, BUDGET_MS, create)) };
     } catch (error) {
       result = toClientResult(error);
@@ -215,9 +228,8 @@ class Schedule {
     const process = this.world.process(name);
     const decision = { by: name, reason: null };
     try {
-      await this.world.run(process, BUDGET_MS, async (signal) => {
+      await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
-        const context = { ...process.context, signal };
         const record = await requireKeyRecord(key, db, context);
         if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
         else await release(record, decision, db, context);
@@ -246,13 +258,13 @@ class Schedule {
   async #sweep(name: string, options: Pick<SweepOptions, 'maxResumes' | 'dryRun'>): Promise<void> {
     const process = this.world.process(name);
     try {
-      await this.world.run(process, BUDGET_MS, async (signal) => {
+      await this.world.run(process, BUDGET_MS, async (context) => {
         const note = (text: string) => {
           this.world.note(process, text);
         };
         await sweep(
           process.db,
-          { ...process.context, signal },
+          context,
           { ...SWEEP, ...options },
           {
             onResult: ({ boq_list_id, result, reason }) => {

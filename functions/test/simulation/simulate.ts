@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../packages/firestore-local/src';
 import { skipSdkTimers, useFirestoreEmulator } from '../support/firestore';
+import { BREAKS } from './breaks';
 import { createMemoryChannel } from './memory-channel';
 import { InvariantViolation, runSchedule } from './schedule';
+import type { BrokenParts } from './world';
 
 const PROJECT = 'simulation';
 
@@ -25,6 +27,7 @@ export async function simulate(
   first: number,
   schedules: number,
   progress: (done: number) => void = () => undefined,
+  broken?: BrokenParts,
 ): Promise<SimulationSummary> {
   const embedded = await startFirestore();
   useFirestoreEmulator(embedded.address, PROJECT);
@@ -37,7 +40,7 @@ export async function simulate(
   try {
     for (let done = 0; done < schedules; done += 1) {
       progress(done);
-      const { calls, answers, trace } = await runSchedule(first + done, db);
+      const { calls, answers, trace } = await runSchedule(first + done, db, embedded, broken);
       embedded.clear();
       total += calls;
       for (const line of trace) hash.update(line);
@@ -53,23 +56,32 @@ export async function simulate(
 /**
  * Runs schedules and prints, with progress, what they came to, or the first violation and how to repeat it.
  *
+ * @param breakName what of the service is broken, by its name in breaks.ts
  * @returns the exit code
  */
 export async function reportSimulation(
   first: number,
   schedules: number,
   print: (text: string) => void,
+  breakName?: string,
 ): Promise<number> {
+  const broken = breakName === undefined ? undefined : BREAKS[breakName];
+  if (breakName !== undefined && broken === undefined) throw new Error(`There is no break ${breakName}.`);
   const startedAt = performance.now();
   const getSeconds = () => Math.round((performance.now() - startedAt) / 1000);
   print(`${schedules} schedules from seed ${first}`);
   let printedAt = 0;
   try {
-    const { calls, answers, digest } = await simulate(first, schedules, (done) => {
-      if (getSeconds() < printedAt + 5) return;
-      printedAt = getSeconds();
-      print(`${done} of ${schedules} in ${printedAt} s`);
-    });
+    const { calls, answers, digest } = await simulate(
+      first,
+      schedules,
+      (done) => {
+        if (getSeconds() < printedAt + 5) return;
+        printedAt = getSeconds();
+        print(`${done} of ${schedules} in ${printedAt} s`);
+      },
+      broken,
+    );
     const counted = [...answers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([answer, count]) => `${answer} ${count}`);
     print(
       `${schedules} schedules, ${calls} calls, in ${getSeconds()} s; answers: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
@@ -78,7 +90,8 @@ export async function reportSimulation(
   } catch (error) {
     if (!(error instanceof InvariantViolation)) throw error;
     print(error.trace.join('\n'));
-    print(`\n${error.message}\nnpm run simulate -- --schedules 1 --seed ${error.seed}`);
+    const which = breakName === undefined ? '' : ` --break '${breakName}'`;
+    print(`\n${error.message}\nnpm run simulate -- --schedules 1 --seed ${error.seed}${which}`);
     return 1;
   }
 }

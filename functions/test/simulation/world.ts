@@ -59,6 +59,12 @@ export interface Process {
   readonly db: Database;
 }
 
+/** Replaces a part of what the service runs with by one that is broken, for tests of the simulation. */
+export interface BrokenParts {
+  db?: (db: Database) => Database;
+  context?: (context: RequestContext) => RequestContext;
+}
+
 interface Waiting {
   process: Process;
   /** When it may go on. */
@@ -93,12 +99,11 @@ export class Simulator {
   constructor(
     readonly random: SeededRandom,
     readonly firestore: Firestore,
-    /** Called after each commit that took effect. */
-    readonly changed: () => Promise<void>,
     /** Called with what no process may do. */
     readonly violated: (error: Error) => void,
     /** Called before a process writes entries. */
     readonly beforeEntries: (process: Process) => void,
+    private readonly broken: BrokenParts = {},
   ) {}
 
   /** A process whose calls and sleeps are the world's; its clock is off by up to a few seconds. */
@@ -108,6 +113,16 @@ export class Simulator {
     const real = createDatabase(this.firestore, context);
     const { promise: died, reject } = Promise.withResolvers<never>();
     died.catch(() => undefined);
+    const gated: Database = {
+      ...real,
+      getAll: (...documents) =>
+        this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
+      commit: (fill) => this.#gate(process, 'commit', () => real.commit(fill)),
+      commitPriceEntries: (batch) => {
+        if (process.state === 'running') this.beforeEntries(process);
+        return this.#gate(process, `${batch.field} of entries`, () => real.commitPriceEntries(batch));
+      },
+    };
     const process: Process = {
       name,
       state: 'running',
@@ -145,29 +160,13 @@ export class Simulator {
           },
         },
       },
-      db: {
-        ...real,
-        getAll: (...documents) =>
-          this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
-        commit: (fill) =>
-          this.#gate(process, 'commit', async () => {
-            await real.commit(fill);
-            await this.changed();
-          }),
-        commitPriceEntries: (batch) => {
-          if (process.state === 'running') this.beforeEntries(process);
-          return this.#gate(process, `${batch.field} of entries`, async () => {
-            await real.commitPriceEntries(batch);
-            await this.changed();
-          });
-        },
-      },
+      db: this.broken.db?.(gated) ?? gated,
     };
     return process;
   }
 
   /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link ProcessCrashed} when it dies. */
-  async run<T>(process: Process, budgetMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(process: Process, budgetMs: number, work: (context: RequestContext) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const endBudget = () => {
       controller.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
@@ -190,7 +189,8 @@ export class Simulator {
     };
     this.#running.add(process);
     try {
-      return await Promise.race([work(controller.signal), process.died]);
+      const context = { ...process.context, signal: controller.signal };
+      return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
       if (process.state === 'running') process.state = 'answered';

@@ -5,6 +5,7 @@ import { ResourcePath } from '@google-cloud/firestore/build/src/path';
 import {
   startFirestore,
   startFirestoreFront,
+  type EmbeddedFirestore,
   type FirestoreFront,
   type IndexDefinitions,
 } from '../../../packages/firestore-local/src';
@@ -26,6 +27,12 @@ export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` :
  * @param reason - what the other one lacks
  */
 export const testOfEmbedded = (reason: string): typeof test => (TEST_FIRESTORE && reason ? test.skip : test);
+
+/** The Firestore of the tests, for what only the embedded one can do. @throws Error over another one */
+export function requireEmbedded(firestore: FirestoreFront): EmbeddedFirestore {
+  if (TEST_FIRESTORE) throw new Error('This suite needs the embedded Firestore: run it without TEST_FIRESTORE.');
+  return firestore as EmbeddedFirestore;
+}
 
 /** Has the service's code and Google's libraries, in this process, use a Firestore that asks for no credentials. */
 export function useFirestoreEmulator(address: string, project: string): void {

@@ -1,0 +1,129 @@
+import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
+import { collections, subcollections } from '../../src/lib/firestore/collections';
+import type { CommitWrites, Database } from '../../src/lib/firestore/database';
+import { isTransient } from '../../src/lib/firestore/retry';
+import type { BrokenParts } from './world';
+
+/**
+ * Services that are broken on purpose, by what they run with: database, clock, signal or tokens. They break what surrounds
+ * `transition()`; its own conditions are broken in ../explorer/breaks.ts.
+ */
+
+export interface Break extends BrokenParts {
+  /** What the simulation says of it. */
+  caught: RegExp;
+}
+
+/** One write of a commit, as the service adds it. */
+interface Write {
+  kind: keyof CommitWrites;
+  reference: DocumentReference;
+  data: object;
+  /** A precondition, or that the fields are merged. */
+  options: object | undefined;
+}
+
+/** Replaces the writes of every commit; null leaves one out. */
+const withWrites =
+  (replace: (write: Write) => Write | null) =>
+  (db: Database): Database => ({
+    ...db,
+    commit: (addWrites) =>
+      db.commit((writes) => {
+        const add = (kind: Write['kind']) => (reference: DocumentReference, data: object, options?: object) => {
+          const write = replace({ kind, reference, data, options });
+          if (write === null) return;
+          const args = write.options === undefined ? [write.data] : [write.data, write.options];
+          Reflect.apply(writes[write.kind], writes, [write.reference, ...args]);
+        };
+        const broken = { create: add('create'), set: add('set'), update: add('update') };
+        addWrites(broken as unknown as CommitWrites);
+      }),
+  });
+
+const isIn = ({ reference }: Write, collection: string): boolean => reference.parent.id === collection;
+
+/** Replaces how batches of entries are written. */
+const withBatches =
+  (write: (db: Database, ...batch: Parameters<Database['commitPriceEntries']>) => Promise<void>) =>
+  (db: Database): Database => ({ ...db, commitPriceEntries: (batch) => write(db, batch) });
+
+export const BREAKS: Record<string, Break> = {
+  'a claim without its condition': {
+    db: withWrites((write) => (write.kind === 'create' ? { ...write, kind: 'set' } : write)),
+    caught: /only a released key is claimed again|completed is final/,
+  },
+  'events without their condition': {
+    db: withWrites((write) =>
+      isIn(write, collections.priceListIdempotency) && write.kind === 'update'
+        ? { ...write, kind: 'set', options: undefined }
+        : write,
+    ),
+    caught: /only (an attempt in progress|a resume|the owner)|completed is final|keeps its owner/,
+  },
+  'lists that become ready one by one': {
+    db: withWrites((write) =>
+      isIn(write, collections.expectedForwardCosts) && write.kind === 'update' ? null : write,
+    ),
+    caught: /is processing, but its attempt is completed/,
+  },
+  'a payload that is not stored': {
+    db: withWrites((write) => (isIn(write, subcollections.payload) ? null : write)),
+    caught: /payload: .* cannot be used/,
+  },
+  'entries that are created': {
+    db: withBatches((db, { collection, field, ids, prices }) =>
+      db.commit((writes) => {
+        const entries = db.firestore.collection(collection);
+        for (const [i, id] of ids.entries()) writes.create(entries.doc(id), { [field]: prices[i] });
+      }),
+    ),
+    caught: /a precondition fails only where another step was taken/,
+  },
+  'entries that are taken for written after an error': {
+    db: withBatches(async (db, batch) => {
+      await db.commitPriceEntries(batch).catch((error: unknown) => {
+        if (!isTransient(error)) throw error;
+      });
+    }),
+    caught: /entry_count/,
+  },
+  'entries that are not waited for': {
+    db: withBatches((db, batch) => {
+      db.commitPriceEntries(batch).catch(() => undefined);
+      return Promise.resolve();
+    }),
+    caught: /entry_count|goes on after its response/,
+  },
+  'a repeated try that does not read the key again': {
+    db: (db) => {
+      const known = new Map<string, Promise<DocumentSnapshot[]>>();
+      const getAll = (...documents: DocumentReference[]) => {
+        const paths = documents.map(({ path }) => path).join();
+        const found = known.get(paths) ?? db.getAll(...documents);
+        known.set(paths, found);
+        return found;
+      };
+      return { ...db, getAll: getAll as Database['getAll'] };
+    },
+    caught: /a precondition fails only where another step was taken/,
+  },
+  'a clock that stands still': {
+    context: (context) => {
+      const startedAt = context.clock.now();
+      return { ...context, clock: { ...context.clock, now: () => startedAt } };
+    },
+    caught: /writes entries after its lease expired/,
+  },
+  'a try that goes on after it was given up': {
+    context: (context) => ({
+      ...context,
+      signal: Object.assign(context.signal, { throwIfAborted: () => undefined }),
+    }),
+    caught: /goes on after its response/,
+  },
+  'no owner token': {
+    context: (context) => ({ ...context, newToken: () => 'anybody' }),
+    caught: /only a claimed attempt fails|gets the first response/,
+  },
+};
