@@ -27,16 +27,7 @@ export default tseslint.config(
     },
   },
   {
-    files: [
-      'local/**',
-      'packages/**',
-      'test/**',
-      'bench/**',
-      'scripts/**',
-      'docs/**',
-      'functions/test/simulation/run-simulation.ts',
-      'functions/test/resilience/run-recovery.ts',
-    ],
+    files: ['local/**', 'packages/**', 'test/**', 'bench/**', 'scripts/**', 'docs/**', 'functions/test/*/run-*.ts'],
     rules: { 'no-console': 'off' },
   },
   {

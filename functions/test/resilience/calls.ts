@@ -1,4 +1,4 @@
-import type { Call, Rpc } from '../../../packages/firestore-local/src';
+import type { Call, EmbeddedFirestore, InjectedFault, Rpc } from '../../../packages/firestore-local/src';
 import * as runtimeOptions from '../../src/lib/runtime-options';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
@@ -36,8 +36,12 @@ export function useTestBatches(): void {
 const PRODUCTS = TEST_BATCH + 1;
 
 /** A body of two batches a list, whose key and products are not those of any other label, also where one label begins with another. */
-export function createLabelledBody(label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody {
-  const { info: rest, products } = createPriceListBody(PRODUCTS, { boq_list_id: label, ...info });
+export function createLabelledBody(
+  label: string,
+  info: Partial<PriceListBody['info']> = {},
+  count = PRODUCTS,
+): PriceListBody {
+  const { info: rest, products } = createPriceListBody(count, { boq_list_id: label, ...info });
   const labelled = Object.entries(products).map(([, prices], i) => [`${label}.${String(i).padStart(4, '0')}`, prices]);
   return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
 }
@@ -59,4 +63,36 @@ export function identifyCall(label: string, call: Call): CallName | undefined {
   if (!has(`/products/${label}.`)) return undefined;
   const batch = names.length > 1 ? 1 : 2;
   return `${has('/price_lists/') ? 'price' : 'cost'} entries, batch ${batch}`;
+}
+
+/** A moment of a creation: before or after a call takes effect. */
+export interface Moment {
+  label: string;
+  name: CallName;
+  when: 'before' | 'after';
+}
+
+/** Holds a creation at a moment until its process has died: a call of a process that is gone goes no further than it has come. */
+export function holdUntilDeath(
+  { faults }: Pick<EmbeddedFirestore, 'faults'>,
+  { label, name, when }: Moment,
+  died: Promise<unknown>,
+): InjectedFault {
+  let isHeld = false;
+  const rpc = getRpc(name);
+  const match = (call: Call) => identifyCall(label, call) === name;
+  const hold = async () => {
+    isHeld = true;
+    await died;
+  };
+  const held = faults.inject({ rpc, match, when, action: { kind: 'call', run: hold } });
+  if (when === 'before') faults.inject({ rpc, match, action: { kind: 'drop' } });
+  // Nor does the list beside it.
+  const isLater = (call: Call) => {
+    const called = identifyCall(label, call);
+    return isHeld && called !== undefined && called !== name;
+  };
+  for (const each of ['BatchGetDocuments', 'Commit'] as const)
+    faults.inject({ rpc: each, match: isLater, times: Infinity, action: { kind: 'hang' } });
+  return held;
 }

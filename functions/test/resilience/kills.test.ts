@@ -4,27 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
-import {
-  startFirestore,
-  type Call,
-  type EmbeddedFirestore,
-  type InjectedFault,
-} from '../../../packages/firestore-local/src';
+import { startFirestore, type EmbeddedFirestore, type InjectedFault } from '../../../packages/firestore-local/src';
 import { forkProgram } from '../../../test/support/programs';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { sendRequest } from '../support/http';
 import type { ReceivedResponse } from '../support/received-response';
 import { parseSubmission } from '../support/submissions';
 import { bundleProgram, getBundleVariables } from './bundle';
-import {
-  CREATION_CALLS,
-  TEST_BATCH,
-  createLabelledBody,
-  identifyCall,
-  getRpc,
-  useTestBatches,
-  type CallName,
-} from './calls';
+import { CREATION_CALLS, TEST_BATCH, createLabelledBody, holdUntilDeath, useTestBatches, type CallName } from './calls';
 import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 import { RESOLVED_AFTER_MS, resolveAfterLease } from './resolving';
@@ -63,7 +50,6 @@ const cells = CREATION_CALLS.flatMap((name) => [
   // Each way out of a claim, for a third of the cells.
   return { ...cell, label, body: createLabelledBody(label), wayOut: WAYS_OUT[i % WAYS_OUT.length] ?? 'resume' };
 });
-type Cell = (typeof cells)[number];
 
 let folder: string;
 let firestore: EmbeddedFirestore;
@@ -122,33 +108,12 @@ const check = () =>
 /** Kills the process of all creations once each has come to the call of its cell. */
 async function kill(): Promise<void> {
   const died = once(victim.process, 'exit');
-  for (const cell of cells) struck.set(cell.label, holdAt(cell, died));
+  for (const cell of cells) struck.set(cell.label, holdUntilDeath(firestore, cell, died));
   const lost = cells.map(({ body }) => expect(victim.addPriceLists(body)).rejects.toThrow());
   await Promise.all([...struck.values()].map(({ fired }) => fired));
   victim.process.kill('SIGKILL');
   await Promise.all([died, ...lost]);
   firestore.faults.clear();
-}
-
-/** Holds a creation at the call of its cell: a call of a process that is gone goes no further than it has come. */
-function holdAt({ name, when, label }: Cell, died: Promise<unknown>): InjectedFault {
-  let isHeld = false;
-  const rpc = getRpc(name);
-  const match = (call: Call) => identifyCall(label, call) === name;
-  const hold = async () => {
-    isHeld = true;
-    await died;
-  };
-  const held = firestore.faults.inject({ rpc, match, when, action: { kind: 'call', run: hold } });
-  if (when === 'before') firestore.faults.inject({ rpc, match, action: { kind: 'drop' } });
-  // Nor does the list beside it.
-  const isLater = (call: Call) => {
-    const called = identifyCall(label, call);
-    return isHeld && called !== undefined && called !== name;
-  };
-  for (const each of ['BatchGetDocuments', 'Commit'] as const)
-    firestore.faults.inject({ rpc: each, match: isLater, times: Infinity, action: { kind: 'hang' } });
-  return held;
 }
 
 test('the process was killed once in the middle of every creation', () => {

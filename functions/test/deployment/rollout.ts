@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
+import { runProgram, startProgram } from '../../../test/support/programs';
+import { createLabelledBody, getRpc, holdUntilDeath, identifyCall, type Moment } from '../resilience/calls';
+import { checkInvariants } from '../resilience/invariants';
+import { monitorKeys } from '../resilience/monitor';
+import { sendRequest } from '../support/http';
+import type { ReceivedResponse } from '../support/received-response';
+import { parseSubmission, type PriceListBody } from '../support/submissions';
+import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
+
+/**
+ * Two versions of the service over one database, as in a rollout and in a rollback: what one began, the other replays, resumes,
+ * sweeps or releases. Each is as it is deployed, and its command is its own; leases last as long as they do.
+ */
+
+/** A version of the service: a checkout that is built. */
+export interface Version {
+  name: string;
+  folder: string;
+}
+
+const API_KEY = 'rollout-key';
+/** Two batches a list, as {@link identifyCall} expects. */
+const PRODUCTS = 501;
+
+/** Where an attempt is when its process is killed, and what is done about it. */
+const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'handed back' | 'none' })[] = [
+  { label: 'claimed', name: 'claim', when: 'after', wayOut: 'sweep' },
+  { label: 'half-written', name: 'price entries, batch 1', when: 'after', wayOut: 'resume' },
+  { label: 'written', name: 'finish', when: 'before', wayOut: 'sweep' },
+  { label: 'given-up', name: 'cost entries, batch 2', when: 'before', wayOut: 'release' },
+  { label: 'handed-back', name: 'claim', when: 'after', wayOut: 'handed back' },
+  { label: 'unseen', name: 'finish', when: 'after', wayOut: 'none' },
+];
+
+/** Has one version take over what the other began. @throws Error that names the versions and what went wrong */
+export async function checkHandover(from: Version, to: Version, print: (line: string) => void): Promise<void> {
+  const firestore = await startFirestore();
+  process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
+  process.env['METADATA_SERVER_DETECTION'] = 'none';
+  const handover = new Handover(firestore, from, to, (text) => print(`${from.name} → ${to.name}: ${text}`));
+  try {
+    await handover.run();
+  } catch (error) {
+    throw new Error(`${from.name} → ${to.name}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  } finally {
+    await handover.end();
+    await firestore.close();
+  }
+}
+
+class Handover {
+  readonly #db = new Firestore({ projectId: PROJECT });
+  readonly #processes: DeployedFunction[] = [];
+  readonly #bodies: PriceListBody[] = [];
+  readonly #endMonitor: ReturnType<typeof monitorKeys>;
+
+  constructor(
+    private readonly firestore: EmbeddedFirestore,
+    private readonly from: Version,
+    private readonly to: Version,
+    private readonly print: (text: string) => void,
+  ) {
+    this.#endMonitor = monitorKeys(firestore, Date.now);
+  }
+
+  async run(): Promise<void> {
+    await this.#db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+    const [elder, victim, heir] = await Promise.all([
+      this.#start(this.from),
+      this.#start(this.from),
+      this.#start(this.to),
+    ]);
+    await this.#completeAndReplay(elder, heir);
+    await this.#shareKeyInProgress(elder, heir);
+    await this.#resumeRefused(elder, heir);
+    await this.#sweepStopped(heir);
+    await this.#kill(victim);
+    await this.#recoverKilled(elder, heir);
+    const moves = this.#endMonitor();
+    await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
+    this.print(`all records are valid; keys moved in ${moves.size} ways, each of which the explorer has`);
+  }
+
+  async end(): Promise<void> {
+    for (const { pid, alive } of this.#processes) if (alive()) process.kill(pid, 'SIGKILL');
+    await this.#db.terminate();
+  }
+
+  async #completeAndReplay(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
+    for (const market_id of ['market-1', 'nowhere']) {
+      const body = this.#createBody(`completed-${market_id}`, { market_id });
+      const first = await send(elder, body);
+      assert.equal(first.status, 200, describe(first));
+      await this.#expectReplays(body, [heir], first);
+    }
+    this.print('completed keys are replayed');
+  }
+
+  /** In the middle of a rollout both versions serve requests, and the sweep of one finds what the other works at. */
+  async #shareKeyInProgress(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
+    const body = this.#createBody('shared');
+    const { promise: isOver, resolve: goOn } = Promise.withResolvers<undefined>();
+    const held = this.#injectAtEntries('shared', () => isOver);
+    const response = send(elder, body);
+    await Promise.race([held.fired, response]);
+    const [again, other] = [await send(heir, body), await send(heir, withAnotherName(body))];
+    assert.deepEqual([again.status, other.status], [409, 409], describe(again));
+    assert(Number(again.headers['retry-after']) > 0, 'a key in progress is worth coming back for');
+    await this.#command(this.to, 'sweep');
+    goOn(undefined);
+    const first = await response;
+    assert.equal(first.status, 200, describe(first));
+    await this.#expectReplays(body, [heir], first);
+    this.print('a key that the other version works at is left alone, then replayed');
+  }
+
+  async #resumeRefused(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
+    const body = this.#createBody('refused');
+    const fault = this.firestore.faults.inject({
+      rpc: 'Commit',
+      match: (call) => identifyCall('refused', call) === 'price entries, batch 1',
+      action: { kind: 'error', code: 'PERMISSION_DENIED' },
+    });
+    assert.equal((await send(elder, body)).status, 500);
+    assert.equal(fault.count, 1);
+    assert.equal((await send(heir, body)).status, 409);
+    await this.#command(this.to, 'resume', 'refused', '--yes', '--reason', 'rollout');
+    await this.#expectReplays(body, [heir, elder]);
+    this.print('a key that requires review is resumed by an operator');
+  }
+
+  /** An instance that is replaced fails its attempt as stopped: no lease has to expire. */
+  async #sweepStopped(heir: DeployedFunction): Promise<void> {
+    const body = this.#createBody('stopped');
+    const stopping = await this.#start(this.from);
+    this.#injectAtEntries('stopped', async () => {
+      process.kill(stopping.pid, 'SIGTERM');
+      await delay(500);
+    });
+    const response = await send(stopping, body);
+    assert.equal(response.status, 500, describe(response));
+    await this.#command(this.to, 'sweep');
+    await this.#expectReplays(body, [heir]);
+    this.print('an attempt that a rollout stopped is swept at once');
+  }
+
+  async #kill(victim: DeployedFunction): Promise<void> {
+    const { promise: died, resolve } = Promise.withResolvers<undefined>();
+    const held = KILLED.map((moment) => holdUntilDeath(this.firestore, moment, died));
+    const lost = KILLED.map(({ label }) => send(victim, this.#createBody(label)).then(describe, () => null));
+    const early = Promise.race(lost).then((response) =>
+      assert.fail(`the process was to be killed, not to return ${response}`),
+    );
+    await Promise.race([Promise.all(held.map(({ fired }) => fired)), early]);
+    early.catch(() => undefined);
+    process.kill(victim.pid, 'SIGKILL');
+    await Promise.all(lost);
+    resolve(undefined);
+    this.firestore.faults.clear();
+  }
+
+  async #recoverKilled(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
+    for (const { label, wayOut } of KILLED) {
+      const { status } = await send(heir, this.#bodyOf(label));
+      assert.equal(status, wayOut === 'none' ? 200 : 409, `${label} gets ${status}`);
+    }
+    await this.#waitForLeases();
+    const back = KILLED.filter(({ wayOut }) => wayOut === 'handed back');
+    for (const { label } of back) await this.#killResume(label);
+    for (const { label, wayOut } of KILLED) {
+      const decision = [label, '--yes', '--reason', 'rollout'];
+      if (wayOut === 'resume' || wayOut === 'release') await this.#command(this.to, wayOut, ...decision);
+    }
+    await this.#command(this.to, 'sweep');
+    for (const { label, wayOut } of KILLED) {
+      const body = this.#bodyOf(label);
+      if (wayOut === 'handed back') continue;
+      if (wayOut === 'release') await this.#claimAgain(label, elder, heir);
+      else await this.#expectReplays(body, [heir, elder]);
+    }
+    this.print('attempts that were killed are resumed, swept and released after their lease');
+    await this.#waitForLeases();
+    await this.#command(this.from, 'sweep');
+    for (const { label } of back) await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
+    this.print('an attempt that both versions were killed at is handed back and completed');
+  }
+
+  /** A released key is claimed by another payload; its first one is not accepted any more, by either version. */
+  async #claimAgain(label: string, elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
+    const given = this.#bodyOf(label);
+    const another = this.#createBody(label, { name: 'another' });
+    const first = await send(heir, another);
+    assert.equal(first.status, 200, describe(first));
+    assert.equal(first.headers['idempotent-replayed'], undefined);
+    await this.#expectReplays(another, [elder], first);
+    for (const each of [elder, heir]) assert.equal((await send(each, given)).status, 409, `${label} was given up`);
+  }
+
+  /** Has the other version's operator resume a key, and kills the command in the middle. */
+  async #killResume(label: string): Promise<void> {
+    const { promise: died, resolve } = Promise.withResolvers<undefined>();
+    const held = holdUntilDeath(this.firestore, { label, name: 'price entries, batch 2', when: 'before' }, died);
+    const args = ['run', '--silent', 'price-lists', '--', 'resume', label, '--yes', '--reason', 'rollout'];
+    const command = startProgram('npm', args, { cwd: this.to.folder, env: this.#getVariables(), detached: true });
+    const ended = once(command, 'exit');
+    await Promise.race([held.fired, ended.then(() => assert.fail(`the resume of ${label} was to be killed`))]);
+    // The command runs below npm.
+    process.kill(-(command.pid ?? assert.fail('the command has not started')), 'SIGKILL');
+    await ended;
+    resolve(undefined);
+    this.firestore.faults.clear();
+  }
+
+  /** Has each process replay the response to a body, byte for byte, and reject another payload. */
+  async #expectReplays(
+    body: PriceListBody,
+    processes: readonly DeployedFunction[],
+    first?: ReceivedResponse,
+  ): Promise<void> {
+    let text = first?.text;
+    for (const each of processes) {
+      const replay = await send(each, body);
+      const label = body.info.boq_list_id;
+      assert.deepEqual(
+        [replay.status, replay.headers['idempotent-replayed']],
+        [200, 'true'],
+        `${label}: ${describe(replay)}`,
+      );
+      text ??= replay.text;
+      assert.equal(replay.text, text, `${label} gets the same bytes from both versions`);
+      assert.equal((await send(each, withAnotherName(body))).status, 409, `${label} keeps its payload`);
+    }
+  }
+
+  #injectAtEntries(label: string, run: () => Promise<void>) {
+    const match = (call: Parameters<typeof identifyCall>[1]) => identifyCall(label, call) === 'price entries, batch 1';
+    return this.firestore.faults.inject({
+      rpc: getRpc('price entries, batch 1'),
+      match,
+      action: { kind: 'call', run },
+    });
+  }
+
+  /** Waits until no lease of an attempt in progress is left. */
+  async #waitForLeases(): Promise<void> {
+    const keys = await this.#db.collection('price_list_idempotency').where('status', '==', 'processing').get();
+    const expiry = Math.max(...keys.docs.map((key) => Number(key.get('lease_expires_at'))));
+    await delay(Math.max(0, expiry + 1_000 - Date.now()));
+  }
+
+  #createBody(label: string, info: Partial<PriceListBody['info']> = {}): PriceListBody {
+    const body = createLabelledBody(label, info, PRODUCTS);
+    this.#bodies.push(body);
+    return body;
+  }
+
+  #bodyOf(label: string): PriceListBody {
+    return this.#bodies.find(({ info }) => info.boq_list_id === label) ?? assert.fail(`${label} was not sent`);
+  }
+
+  async #start({ folder }: Version): Promise<DeployedFunction> {
+    const env = { ...this.#getVariables(), API_KEY };
+    const started = await startDeployedFunction(join(folder, DEPLOY_PACKAGE), 'addPriceLists', env);
+    this.#processes.push(started);
+    return started;
+  }
+
+  /** Runs the command of a version. @throws Error unless it succeeds */
+  async #command({ folder }: Version, ...args: string[]): Promise<void> {
+    const env = this.#getVariables();
+    await runProgram('npm', ['run', '--silent', 'price-lists', '--', ...args], { cwd: folder, env });
+  }
+
+  #getVariables() {
+    const { address } = this.firestore;
+    return { FIRESTORE_EMULATOR_HOST: address, GCLOUD_PROJECT: PROJECT, METADATA_SERVER_DETECTION: 'none' };
+  }
+}
+
+const send = ({ port }: DeployedFunction, body: PriceListBody): Promise<ReceivedResponse> =>
+  sendRequest(port, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+const withAnotherName = ({ info, products }: PriceListBody): PriceListBody => ({
+  info: { ...info, name: `not ${info.name}` },
+  products,
+});
+
+const describe = ({ status, text }: ReceivedResponse): string => `${status} ${text}`;
