@@ -29,12 +29,12 @@ const API_KEY = 'rollout-key';
 const PRODUCTS = 501;
 
 /** Where an attempt is when its process is killed, and what is done about it. */
-const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'handed back' | 'none' })[] = [
+const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'hand back' | 'none' })[] = [
   { label: 'claimed', name: 'claim', when: 'after', wayOut: 'sweep' },
   { label: 'half-written', name: 'price entries, batch 1', when: 'after', wayOut: 'resume' },
   { label: 'written', name: 'finish', when: 'before', wayOut: 'sweep' },
   { label: 'given-up', name: 'cost entries, batch 2', when: 'before', wayOut: 'release' },
-  { label: 'handed-back', name: 'claim', when: 'after', wayOut: 'handed back' },
+  { label: 'handed-back', name: 'claim', when: 'after', wayOut: 'hand back' },
   { label: 'unseen', name: 'finish', when: 'after', wayOut: 'none' },
 ];
 
@@ -84,6 +84,7 @@ class Handover {
     await this.#sweepStopped(heir);
     await this.#kill(victim);
     await this.#recoverKilled(elder, heir);
+    await this.#handBack(elder, heir);
     const moves = this.#endMonitor();
     await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
     this.print(`all records are valid; keys moved in ${moves.size} ways, each of which the explorer has`);
@@ -160,7 +161,6 @@ class Handover {
       assert.fail(`the process was to be killed, not to return ${response}`),
     );
     await Promise.race([Promise.all(held.map(({ fired }) => fired)), early]);
-    early.catch(() => undefined);
     process.kill(victim.pid, 'SIGKILL');
     await Promise.all(lost);
     resolve(undefined);
@@ -173,23 +173,27 @@ class Handover {
       assert.equal(status, wayOut === 'none' ? 200 : 409, `${label} gets ${status}`);
     }
     await this.#waitForLeases();
-    const back = KILLED.filter(({ wayOut }) => wayOut === 'handed back');
-    for (const { label } of back) await this.#killResume(label);
     for (const { label, wayOut } of KILLED) {
       const decision = [label, '--yes', '--reason', 'rollout'];
       if (wayOut === 'resume' || wayOut === 'release') await this.#command(this.to, wayOut, ...decision);
+      if (wayOut === 'hand back') await this.#killResume(label);
     }
     await this.#command(this.to, 'sweep');
     for (const { label, wayOut } of KILLED) {
-      const body = this.#bodyOf(label);
-      if (wayOut === 'handed back') continue;
+      if (wayOut === 'hand back') continue;
       if (wayOut === 'release') await this.#claimAgain(label, elder, heir);
-      else await this.#expectReplays(body, [heir, elder]);
+      else await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
     }
     this.print('attempts that were killed are resumed, swept and released after their lease');
+  }
+
+  /** The version that began the attempt ends it, after the other one was killed at it too. */
+  async #handBack(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     await this.#waitForLeases();
     await this.#command(this.from, 'sweep');
-    for (const { label } of back) await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
+    for (const { label, wayOut } of KILLED) {
+      if (wayOut === 'hand back') await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
+    }
     this.print('an attempt that both versions were killed at is handed back and completed');
   }
 

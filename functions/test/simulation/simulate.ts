@@ -8,6 +8,8 @@ import { InvariantViolation, runSchedule } from './schedule';
 import type { BrokenParts } from './world';
 
 const PROJECT = 'simulation';
+/** Unix milliseconds: the first version of a document. */
+const STARTED_AT = Date.UTC(2026, 0, 1);
 
 /** What many schedules came to. */
 export interface SimulationSummary {
@@ -29,7 +31,8 @@ export async function simulate(
   progress: (done: number) => void = () => undefined,
   broken?: BrokenParts,
 ): Promise<SimulationSummary> {
-  const embedded = await startFirestore();
+  // Errors name the versions of documents, which are times.
+  const embedded = await startFirestore({ clock: () => STARTED_AT });
   useFirestoreEmulator(embedded.address, PROJECT);
   skipSdkTimers();
   const channel = { 'grpc.channelFactoryOverride': () => createMemoryChannel(embedded) };
