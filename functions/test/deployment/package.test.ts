@@ -32,7 +32,7 @@ describe('the deploy package', () => {
     const uploaded = await listUploadedFiles();
     expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
       [
-        ...Object.keys(functions).map((name) => `${name}.cjs`),
+        ...Object.keys(functions).map(getFileName),
         'compile-cache.cjs',
         'index.cjs',
         'package-lock.json',
@@ -44,7 +44,7 @@ describe('the deploy package', () => {
   test.each(operationNames.filter((name) => name !== 'addPriceLists'))(
     '%s loads neither the Firestore SDK nor the parts of firebase-admin beside it',
     async (name) => {
-      for (const file of await listStaticImports(`${name}.cjs`)) {
+      for (const file of await listStaticImports(getFileName(name))) {
         const code = await readFile(join(DEPLOY_PACKAGE, file), 'utf8');
         expect(code).not.toMatch(/node_modules\/(@google-cloud\/firestore|google-auth-library|firebase-admin)\//);
       }
@@ -167,7 +167,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     });
 
     test('takes every module that it loads from the compile cache that gcp-build makes', async () => {
-      const imported = await listStaticImports(`${name}.cjs`);
+      const imported = await listStaticImports(getFileName(name));
       expect(listCachedModules(started)).toEqual(expect.arrayContaining(imported));
     });
   });
@@ -189,7 +189,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
       const [made = ''] = await readdir(join(folder, '.compile-cache'));
       const elsewhere = `${process.version}-${process.arch}-00000000-65534`;
       await rename(join(folder, '.compile-cache', made), join(folder, '.compile-cache', elsewhere));
-      expect(await readCachedModules()).toContain('getTeams.cjs');
+      expect(await readCachedModules()).toContain(getFileName('getTeams'));
     });
 
     test.each([
@@ -228,6 +228,11 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     expect(google.requests.some((asked) => asked.includes('/service-accounts/default/token'))).toBe(true);
   });
 });
+
+/** Returns the file of the deploy package that holds a function, which is named like its source. */
+function getFileName(name: string): string {
+  return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.cjs`;
+}
 
 /** The files of the deploy package that are loaded with one of them. */
 async function listStaticImports(file: string): Promise<string[]> {
