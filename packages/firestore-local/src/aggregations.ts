@@ -1,6 +1,6 @@
 import type { StoredDoc } from './collections';
 import { createValueReader } from './query';
-import type { Aggregation } from './schema';
+import type { Aggregation } from './requests';
 import { isNumber, type Value } from './values';
 
 /** Computes one aggregation over the documents of a query. */

@@ -1,8 +1,9 @@
+import { RPCS, decodeRequest } from './decode-request';
 import { RpcError, invalid } from './errors';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
 import type { CallHandler, ResponseStream } from './grpc-server';
-import { RPCS, decodeRequest, type Requests, type Rpc } from './schema';
-import type { RpcContext } from './service';
+import type { Requests, Rpc } from './requests';
+import type { RpcContext } from './rpc-context';
 
 /** Sends one encoded message of a response; a promise while the client has to catch up. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;

@@ -1,5 +1,5 @@
 import { RpcError, type Code } from './errors';
-import type { Requests, Rpc } from './schema';
+import type { Requests, Rpc } from './requests';
 
 /** A call as tests see it. */
 export interface Call<K extends Rpc = Rpc> {

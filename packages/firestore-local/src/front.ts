@@ -3,7 +3,7 @@ import { observeCalls, type SendBytes } from './calls';
 import type { EmbeddedFirestore } from './embedded';
 import { RpcError, type Code } from './errors';
 import { startGrpcServer } from './grpc-server';
-import type { Rpc } from './schema';
+import type { Rpc } from './requests';
 
 /** Another Firestore, with the faults and the record of calls that tests of a client need. */
 export type FirestoreFront = Omit<EmbeddedFirestore, 'addIfEmpty' | 'handlers' | 'observeCommits'>;

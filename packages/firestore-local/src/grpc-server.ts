@@ -1,8 +1,9 @@
 import { createServer, type AddressInfo, type Server as SocketServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { Metadata, Server, ServerCredentials, type ServerWritableStream, type ServiceDefinition } from '@grpc/grpc-js';
+import { RPCS } from './decode-request';
 import type { RpcError } from './errors';
-import { RPCS, type Rpc } from './schema';
+import type { Rpc } from './requests';
 
 /** A response: messages at the client's pace, then a status. */
 export interface ResponseStream {

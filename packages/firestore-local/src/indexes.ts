@@ -1,6 +1,6 @@
 import { RpcError } from './errors';
 import { formatFieldPath, isName, parseFieldPath, type FieldPath } from './paths';
-import type { Filter, Order } from './schema';
+import type { Filter, Order } from './requests';
 import { compareValues, getPath, type MapValue, type Value } from './values';
 
 type Scope = 'COLLECTION' | 'COLLECTION_GROUP';

@@ -1,7 +1,7 @@
 import { getResourceName, type StoredDoc } from './collections';
 import { RpcError, invalid } from './errors';
 import { parseCollectionPath, parseParentPath } from './paths';
-import type { Requests } from './schema';
+import type { Requests } from './requests';
 import type { Store } from './store';
 import { compareNames, compareStrings } from './values';
 

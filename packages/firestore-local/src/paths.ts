@@ -86,6 +86,11 @@ export function getDatabaseName(name: string): string {
   return name.split('/', 4).join('/');
 }
 
+/** @throws RpcError INVALID_ARGUMENT for a document of another database */
+export function assertInDatabase(name: string, database: string): void {
+  if (getDatabaseName(name) !== database) throw invalid(`Document "${name}" is not in the database ${database}.`);
+}
+
 /** The last id of a collection's resource name: its collection group. */
 export const getCollectionGroup = (collection: string): string => collection.slice(collection.lastIndexOf('/') + 1);
 

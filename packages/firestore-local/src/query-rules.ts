@@ -1,15 +1,7 @@
 import { RpcError, invalid } from './errors';
 import { isEquality, type Indexes, type Term } from './indexes';
-import {
-  assertCollectionId,
-  compareFieldPaths,
-  formatFieldPath,
-  getDatabaseName,
-  isName,
-  parseDocumentPath,
-  type FieldPath,
-} from './paths';
-import type { Cursor, Filter, Order, StructuredQuery } from './schema';
+import { assertCollectionId, formatFieldPath, getDatabaseName, isName, parseDocumentPath } from './paths';
+import type { Cursor, Filter, Order, StructuredQuery } from './requests';
 import { assertValue } from './value-rules';
 import { Reference, getQueriedSize, type Value } from './values';
 
@@ -41,7 +33,8 @@ const NEGATIONS: ReadonlySet<string> = new Set(['!=', 'not-in', 'isNotNaN', 'isN
 const LISTS: ReadonlySet<string> = new Set(['in', 'not-in', 'array-contains-any']);
 const ARRAY_OPERATORS: ReadonlySet<string> = new Set(['array-contains', 'array-contains-any']);
 
-const GROUP_BELOW_DOCUMENT = 'collection group queries are only allowed at the root parent';
+/** A refusal that queries and aggregations share. */
+export const GROUP_BELOW_DOCUMENT = 'collection group queries are only allowed at the root parent';
 
 /** The rules, in the order in which they are checked. */
 const RULES: readonly Rule[] = [
@@ -112,10 +105,8 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
   const terms = source.filter ? getTerms(source.filter) : [];
   if (source.collectionId !== undefined) assertCollectionId(source.collectionId);
   for (const value of getOperands(source, terms)) assertValue(value);
-  for (const rule of RULES) {
-    const problem = rule({ source, terms, orders });
-    if (problem !== undefined) throw invalid(problem);
-  }
+  const problem = firstProblem(RULES, (rule) => rule({ source, terms, orders }));
+  if (problem !== undefined) throw invalid(problem);
   assertDatabaseOfNames(source, terms);
 }
 
@@ -135,7 +126,8 @@ export function assertNameOrder(source: StructuredQuery, indexes: Indexes): void
   throw new RpcError('FAILED_PRECONDITION', 'The query requires an index of __name__ in descending order.');
 }
 
-function firstProblem<T>(items: readonly T[], describe: (item: T) => string | undefined): string | undefined {
+/** The first problem that one of several descriptions finds. */
+export function firstProblem<T>(items: readonly T[], describe: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
     const problem = describe(item);
     if (problem !== undefined) return problem;
@@ -203,7 +195,8 @@ export function getTerms(filter: Filter): readonly Term[] {
   return filter.kind === 'field' || filter.kind === 'unary' ? [filter] : filter.filters.flatMap(getTerms);
 }
 
-const isBelowDocument = ({ parent }: StructuredQuery): boolean => parent.split('/').length > 5;
+/** Whether a query is of collections below a document. */
+export const isBelowDocument = ({ parent }: StructuredQuery): boolean => parent.split('/').length > 5;
 
 /** The largest number of comparisons with elements of arrays that a disjunction has. */
 function countArrayTerms(filter: Filter): number {
@@ -230,25 +223,5 @@ function countDisjunctions(filter: Filter): number {
       return filter.filters.reduce((sum, part) => sum + countDisjunctions(part), 0);
     case 'and':
       return filter.filters.reduce((product, part) => product * countDisjunctions(part), 1);
-  }
-}
-
-const isAmong =
-  (paths: readonly FieldPath[]) =>
-  (path: FieldPath): boolean =>
-    paths.some((each) => compareFieldPaths(each, path) === 0);
-
-/** @throws RpcError INVALID_ARGUMENT for an order by name that leaves no place for the aggregated fields, or a projection without them */
-export function assertAggregated(source: StructuredQuery, aggregated: readonly FieldPath[]): void {
-  const { orderBy, filter, select, allDescendants } = source;
-  if (aggregated.some(isName)) throw invalid('Aggregations are not supported for the property: __name__');
-  if (select !== undefined && !aggregated.every(isAmong(select)))
-    throw invalid('An aggregated field is not in the projection of the query.');
-  const terms = filter ? getTerms(filter) : [];
-  const ordered = [...orderBy, ...terms.filter((term) => !isEquality(term))].map(({ path }) => path);
-  if (allDescendants && isBelowDocument(source) && aggregated.length > 0) throw invalid(GROUP_BELOW_DOCUMENT);
-  const isByName = [...orderBy, ...terms].some(({ path }) => isName(path));
-  if (isByName && !aggregated.every(isAmong(ordered))) {
-    throw invalid('The query is ordered by __name__ before the aggregated fields. Order it by those fields, too.');
   }
 }

@@ -2,7 +2,7 @@ import { createFieldReader } from './codec';
 import { getResourceName, type Snapshot, type StoredDoc } from './collections';
 import { isEquality } from './indexes';
 import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from './paths';
-import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from './schema';
+import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from './requests';
 import { assertQuery, getTerms } from './query-rules';
 import type { Store } from './store';
 import {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { invalid } from './errors';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
-import type { TransactionOptions } from './schema';
+import type { TransactionOptions } from './requests';
 import type { Store } from './store';
 
 /** An open transaction. */

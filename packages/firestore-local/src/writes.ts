@@ -2,28 +2,10 @@ import { decodeFields, encodeFields, NO_FIELDS } from './codec';
 import type { StoredDoc } from './collections';
 import { RpcError, invalid } from './errors';
 import type { Indexes } from './indexes';
-import { getCollectionGroup, type DocumentPath, type FieldPath } from './paths';
-import type { Transform, Write } from './schema';
-import { assertValue } from './value-rules';
-import {
-  Timestamp,
-  cloneMap,
-  equalValues,
-  getFieldsSize,
-  getPath,
-  isNumber,
-  getNameSize,
-  setPath,
-  type MapValue,
-  type Value,
-} from './values';
-
-/** https://firebase.google.com/docs/firestore/quotas#limits */
-const MAX_DOCUMENT_BYTES = 1024 * 1024;
-const MAX_INDEX_ENTRIES = 40_000;
-const MAX_DEPTH = 20;
-const MAX_FIELD_NAME_BYTES = 1500;
-const MAX_PROPERTY_BYTES = 1_048_487;
+import type { DocumentPath } from './paths';
+import type { Transform, Write } from './requests';
+import { assertDocumentLimits } from './write-rules';
+import { Timestamp, cloneMap, equalValues, getPath, isNumber, setPath, type MapValue, type Value } from './values';
 
 /** The document after a write, and what the client gets. */
 export interface WriteResult {
@@ -55,7 +37,7 @@ export function applyWrite(
       const bytes = encodeFields(fields);
       // A write that changes nothing keeps the update time.
       const unchanged = current && bytes.equals(current.fields);
-      if (!unchanged) assertLimits(path, fields, bytes, indexes);
+      if (!unchanged) assertDocumentLimits(path, fields, bytes, indexes);
       const doc = unchanged
         ? current
         : {
@@ -69,30 +51,6 @@ export function applyWrite(
       return { doc, updateTime: doc.updateTime, transformResults };
     }
   }
-}
-
-/**
- * Checks what a client sent, also where a mask leaves it out, before anything that is stored matters.
- *
- * @throws RpcError INVALID_ARGUMENT for a field or a value that no document can have
- */
-export function assertWrite(write: Write): void {
-  if (write.kind === 'delete') return;
-  const { fields, mask, transforms } = write;
-  assertMap(fields, 1, 0);
-  for (const value of mask ? mask.map((path) => getPath(fields, path)) : [fields]) assertNamed(value);
-  for (const transform of transforms) {
-    transform.path.forEach(assertFieldName);
-    if ('elements' in transform) assertNesting([...transform.elements], 1, 0);
-  }
-}
-
-/** A field has a name, unless a mask leaves it out. */
-function assertNamed(value: Value | undefined): void {
-  if (Array.isArray(value)) value.forEach(assertNamed);
-  if (!(value instanceof Map)) return;
-  if (value.has('')) throw invalid('Document fields must not be empty.');
-  value.forEach(assertNamed);
 }
 
 function assertPrecondition({ precondition, name }: Write, current: StoredDoc | undefined): void {
@@ -167,78 +125,4 @@ function addNumbers(a: bigint | number, b: bigint | number): bigint | number {
   if (typeof a !== 'bigint' || typeof b !== 'bigint') return Number(a) + Number(b);
   const sum = a + b;
   return sum > MAX_INT64 ? MAX_INT64 : sum < MIN_INT64 ? MIN_INT64 : sum;
-}
-
-function assertLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
-  const size = getNameSize(path.name) + getFieldsSize(fields) + 32;
-  if (size > MAX_DOCUMENT_BYTES) {
-    const format = (value: number): string => value.toLocaleString('en-US');
-    throw invalid(
-      `Document "${path.name}" cannot be written because its size (${format(size)} bytes) exceeds the maximum allowed ` +
-        `size of ${format(MAX_DOCUMENT_BYTES)} bytes.`,
-    );
-  }
-  // A field takes at least nine bytes and an element four, so small documents need no count.
-  if (
-    bytes.length > MAX_INDEX_ENTRIES / 4 &&
-    indexes.countEntries(getCollectionGroup(path.collection), fields) > MAX_INDEX_ENTRIES
-  ) {
-    throw invalid('too many index entries for entity');
-  }
-}
-
-/** Checks the fields of a map, whose own path in the document has so many bytes. */
-function assertMap(map: MapValue, depth: number, pathBytes: number): void {
-  for (const [key, value] of map) {
-    assertFieldName(key);
-    const bytes = pathBytes + Buffer.byteLength(key);
-    if (bytes > MAX_FIELD_NAME_BYTES)
-      throw invalid(`The path of a field is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);
-    assertPropertySize(value);
-    assertNesting(value, depth, bytes + 1);
-  }
-}
-
-/** A single text or bytes has a limit of its own, below that of the document. */
-function assertPropertySize(value: Value): void {
-  const isLong = typeof value === 'string' ? value.length > MAX_PROPERTY_BYTES / 3 : value instanceof Uint8Array;
-  if (isLong && Buffer.byteLength(value as string | Uint8Array) > MAX_PROPERTY_BYTES) {
-    throw invalid(`The value of a property is longer than ${MAX_PROPERTY_BYTES} bytes.`);
-  }
-}
-
-function assertFieldName(key: string): void {
-  if (/^__.*__$/s.test(key)) throw invalid(`Document fields cannot begin and end with "__": ${key}`);
-  if (key.length > MAX_FIELD_NAME_BYTES / 3 && Buffer.byteLength(key) > MAX_FIELD_NAME_BYTES) {
-    throw invalid(`The property name "${key.slice(0, 40)}…" is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);
-  }
-}
-
-function assertNesting(value: Value, depth: number, pathBytes: number): void {
-  if (!(value instanceof Map) && !Array.isArray(value)) {
-    assertValue(value);
-    return;
-  }
-  if (depth > MAX_DEPTH) throw invalid(`A value is nested deeper than ${MAX_DEPTH} levels.`);
-  if (value instanceof Map) {
-    assertMap(value, depth + 1, pathBytes);
-    return;
-  }
-  for (const item of value) {
-    if (Array.isArray(item)) throw invalid('Cannot convert an array value in an array value.');
-    assertPropertySize(item);
-    assertNesting(item, depth + 1, pathBytes);
-  }
-}
-
-/** Keeps only the named fields, for a read with a mask or a projection. */
-export function projectFields(fields: Buffer, paths: readonly FieldPath[]): Buffer {
-  if (paths.length === 0) return NO_FIELDS;
-  const all = decodeFields(fields);
-  const kept: MapValue = new Map();
-  for (const path of paths) {
-    const value = getPath(all, path);
-    if (value !== undefined) setPath(kept, path, value);
-  }
-  return encodeFields(kept);
 }

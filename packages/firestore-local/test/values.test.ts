@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createFieldReader, decodeFields, encodeFields } from '../src/codec';
-import { RPCS, decodeRequest } from '../src/schema';
+import { RPCS, decodeRequest } from '../src/decode-request';
 import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../src/paths';
 import {
   GeoPoint,

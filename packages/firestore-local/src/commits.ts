@@ -1,0 +1,127 @@
+import { encodeMissingDocument } from './codec';
+import type { DocumentChange } from './collections';
+import { RpcError, invalid } from './errors';
+import type { Indexes } from './indexes';
+import { LockOwner, transactionEndedError, type Locks } from './locks';
+import { assertInDatabase, parseDocumentPath } from './paths';
+import { encodeStoredDocument } from './projection';
+import type { Requests, Write } from './requests';
+import type { RpcContext } from './rpc-context';
+import type { Store } from './store';
+import type { Transactions } from './transactions';
+import { Timestamp } from './values';
+import { assertWrite } from './write-rules';
+import { applyWrite, type WriteResult } from './writes';
+
+/** The age of a write outside of any transaction. It is the oldest, so it is never aborted. */
+const OUTSIDE = -1;
+
+const createWriter = (context: RpcContext): LockOwner => (context.writer = new LockOwner(OUTSIDE));
+
+/** The operations that write documents: in a transaction, or with locks of their own. */
+export class Commits {
+  constructor(
+    private readonly store: Store,
+    private readonly locks: Locks,
+    private readonly transactions: Transactions,
+    private readonly indexes: Indexes,
+  ) {}
+
+  async commit({ database, writes, transaction: id }: Requests['Commit'], context: RpcContext): Promise<object> {
+    const transaction = id === undefined ? undefined : this.transactions.get(id, database, context.peer);
+    if (transaction?.readTime !== undefined && writes.length > 0) {
+      throw invalid('Cannot modify entities in a read-only transaction.');
+    }
+    if (transaction) {
+      transaction.active++;
+      transaction.committing = true;
+    }
+    const owner = transaction?.owner ?? createWriter(context);
+    try {
+      const { time, results } = await this.apply(owner, database, writes, (each) => writes.map(each));
+      if (transaction) this.transactions.end(transaction, 'committed');
+      return { writeResults: results.map(toWriteResult), commitTime: Timestamp.fromMicros(time) };
+    } catch (error) {
+      // A failed commit ends the transaction: its locks must not wait for a client that may not return.
+      if (transaction) this.transactions.end(transaction, 'rolled back');
+      throw error;
+    }
+  }
+
+  /** Applies each write on its own: one that fails does not affect the others. */
+  async batchWrite({ database, writes }: Requests['BatchWrite'], context: RpcContext): Promise<object> {
+    const names = new Set(writes.map(({ name }) => name));
+    if (names.size < writes.length) throw invalid('Cannot write to the same document twice in one BatchWrite request.');
+    const { results } = await this.apply(createWriter(context), database, writes, (each) =>
+      writes.map((write) => {
+        try {
+          return each(write);
+        } catch (error) {
+          if (error instanceof RpcError) return error;
+          throw error;
+        }
+      }),
+    );
+    return {
+      writeResults: results.map((result) => (result instanceof RpcError ? {} : toWriteResult(result))),
+      status: results.map((result) =>
+        result instanceof RpcError ? { code: result.status, message: result.message } : {},
+      ),
+    };
+  }
+
+  /** Applies one write outside of any transaction. Returns the document after it; undefined if it was deleted. */
+  async write({ database, write }: Requests['DeleteDocument'], context: RpcContext): Promise<WriteResult['doc']> {
+    const { results } = await this.apply(createWriter(context), database, [write], (each) => each(write));
+    return results.doc;
+  }
+
+  async writeDocument({ mask, ...request }: Requests['UpdateDocument'], context: RpcContext): Promise<Buffer> {
+    const doc = await this.write(request, context);
+    return doc ? encodeStoredDocument(doc, mask) : encodeMissingDocument(request.write.name);
+  }
+
+  /**
+   * Locks the documents, computes the results of the writes, waits for conflicting queries of other transactions, and
+   * applies the changes. `plan` calls its argument for each write in turn; a later write sees the earlier ones.
+   */
+  private async apply<T>(
+    owner: LockOwner,
+    database: string,
+    writes: readonly Write[],
+    plan: (each: (write: Write) => WriteResult) => T,
+  ): Promise<{ time: number; results: T }> {
+    const paths = new Map(writes.map(({ name }) => [name, parseDocumentPath(name)]));
+    for (const name of paths.keys()) assertInDatabase(name, database);
+    for (const write of writes) assertWrite(write);
+    try {
+      await this.locks.write(owner, [...paths.keys()]);
+      for (;;) {
+        const time = this.store.nextTime();
+        const planned = new Map<string, DocumentChange>();
+        const results = plan((write) => {
+          const path = paths.get(write.name) ?? parseDocumentPath(write.name);
+          const earlier = planned.get(write.name);
+          const old = earlier ? earlier.old : this.store.get(path);
+          const result = applyWrite(write, path, earlier ? earlier.doc : old, time, this.indexes);
+          planned.set(write.name, { collection: path.collection, id: path.id, old, doc: result.doc });
+          return result;
+        });
+        const changes = [...planned.values()].filter(({ old, doc }) => old !== doc);
+        if (owner.ended) throw transactionEndedError();
+        if (!this.locks.conflictsWithRanges(owner, changes)) {
+          if (changes.length > 0) this.store.apply(changes, time);
+          return { time, results };
+        }
+        await this.locks.awaitRanges(owner, changes);
+      }
+    } finally {
+      if (owner.age === OUTSIDE) this.locks.release(owner);
+    }
+  }
+}
+
+const toWriteResult = ({ updateTime, transformResults }: WriteResult): object => ({
+  ...(updateTime !== undefined && { updateTime: Timestamp.fromMicros(updateTime) }),
+  transformResults,
+});

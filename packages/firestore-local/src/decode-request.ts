@@ -1,0 +1,124 @@
+import type protobuf from 'protobufjs';
+import { StrictReader, root, toNumber, type Message } from './codec';
+import { readAggregations, readQuery } from './decode-query';
+import { readCreateDocument, readDeleteDocument, readUpdateDocument, readWrite } from './decode-write';
+import { RpcError, invalid } from './errors';
+import {
+  has,
+  readDatabase,
+  readMask,
+  readMicros,
+  readTransactionId,
+  toList,
+  toMessage,
+  toText,
+} from './message-readers';
+import { getDatabaseName } from './paths';
+import type { Consistency, Page, Requests, Rpc, TransactionOptions } from './requests';
+
+/* Decodes requests to plain data, and encodes responses. */
+
+const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
+  ListDocuments: (request) => ({
+    ...readPage(request),
+    collectionId: toText(request['collectionId']),
+    orderBy: toText(request['orderBy']),
+    mask: readMask(request['mask']),
+    showMissing: Boolean(request['showMissing']),
+    consistency: readConsistency(request),
+  }),
+  GetDocument: (request) => ({
+    database: getDatabaseName(toText(request['name'])),
+    name: toText(request['name']),
+    mask: readMask(request['mask']),
+    consistency: readConsistency(request),
+  }),
+  CreateDocument: readCreateDocument,
+  UpdateDocument: readUpdateDocument,
+  DeleteDocument: readDeleteDocument,
+  BatchGetDocuments: (request) => ({
+    database: readDatabase(request),
+    documents: request['documents'] as string[],
+    mask: readMask(request['mask']),
+    consistency: readConsistency(request),
+  }),
+  BeginTransaction: (request) => ({
+    database: readDatabase(request),
+    options: readOptions(toMessage(request['options'])),
+  }),
+  Commit: (request) => ({
+    database: readDatabase(request),
+    writes: toList(request['writes']).map(readWrite),
+    transaction: readTransactionId(request['transaction']),
+  }),
+  Rollback: (request) => ({
+    database: readDatabase(request),
+    transaction: readTransactionId(request['transaction']) ?? '',
+  }),
+  RunQuery: (request) => ({
+    query: readQuery(request['parent'], request['structuredQuery']),
+    consistency: readConsistency(request),
+  }),
+  RunAggregationQuery: (request) => {
+    const query = toMessage(request['structuredAggregationQuery']);
+    return {
+      query: readQuery(request['parent'], query?.['structuredQuery']),
+      aggregations: readAggregations(toList(query?.['aggregations'] ?? [])),
+      consistency: readConsistency(request),
+    };
+  },
+  ListCollectionIds: readPage,
+  BatchWrite: (request) => ({ database: readDatabase(request), writes: toList(request['writes']).map(readWrite) }),
+};
+
+/** All operations that are served. */
+export const RPCS = Object.keys(readers) as readonly Rpc[];
+
+const service = root.lookupService('google.firestore.v1.Firestore');
+
+function getMethod(rpc: Rpc): { requestType: protobuf.Type; responseType: protobuf.Type } {
+  const method = service.methods[rpc];
+  method?.resolve();
+  if (!method?.resolvedRequestType || !method.resolvedResponseType) throw new Error(`${rpc} is not defined.`);
+  return { requestType: method.resolvedRequestType, responseType: method.resolvedResponseType };
+}
+
+/** @throws RpcError INVALID_ARGUMENT for bytes that are not a valid request */
+export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K] {
+  try {
+    return readers[rpc](getMethod(rpc).requestType.decode(new StrictReader(bytes)) as unknown as Message);
+  } catch (error) {
+    throw error instanceof RpcError ? error : invalid(`Malformed ${rpc} request: ${String(error)}`);
+  }
+}
+
+/** Encodes a response, in which documents are encoded already and values are plain. A document alone is the response. */
+export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
+  Buffer.isBuffer(response) ? response : (getMethod(rpc).responseType.encode(response).finish() as Buffer);
+
+function readPage(request: Message): Page {
+  return {
+    parent: toText(request['parent']),
+    pageSize: toNumber(request['pageSize']),
+    pageToken: toText(request['pageToken']),
+  };
+}
+
+function readConsistency(request: Message): Consistency {
+  const start = toMessage(request['newTransaction']);
+  if (start) return { kind: 'newTransaction', options: readOptions(start) };
+  const id = has(request, 'transaction') ? readTransactionId(request['transaction']) : undefined;
+  if (id !== undefined) return { kind: 'transaction', id };
+  const readTime = readMicros(request['readTime']);
+  return readTime === undefined ? { kind: 'latest' } : { kind: 'readTime', readTime };
+}
+
+function readOptions(options: Message | undefined): TransactionOptions {
+  const readOnly = toMessage(options?.['readOnly']);
+  const retryOf = toMessage(options?.['readWrite'])?.['retryTransaction'];
+  return {
+    readOnly: readOnly !== undefined,
+    readTime: readMicros(readOnly?.['readTime']),
+    retryOf: retryOf ? readTransactionId(retryOf) : undefined,
+  };
+}

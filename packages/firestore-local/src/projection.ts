@@ -1,0 +1,20 @@
+import { NO_FIELDS, decodeFields, encodeDocument, encodeFields } from './codec';
+import { getResourceName, type StoredDoc } from './collections';
+import type { FieldPath } from './paths';
+import type { Mask } from './requests';
+import { getPath, setPath, type MapValue } from './values';
+
+/** Encodes a stored document for a response, with the fields of a mask. */
+export const encodeStoredDocument = (doc: StoredDoc, mask: Mask): Buffer =>
+  encodeDocument(getResourceName(doc), mask ? { ...doc, fields: projectFields(doc.fields, mask) } : doc);
+
+function projectFields(fields: Buffer, paths: readonly FieldPath[]): Buffer {
+  if (paths.length === 0) return NO_FIELDS;
+  const all = decodeFields(fields);
+  const kept: MapValue = new Map();
+  for (const path of paths) {
+    const value = getPath(all, path);
+    if (value !== undefined) setPath(kept, path, value);
+  }
+  return encodeFields(kept);
+}

@@ -1,0 +1,158 @@
+import { createAggregator } from './aggregations';
+import { assertAggregated, assertAggregations } from './aggregation-rules';
+import { encodeMissingDocument } from './codec';
+import { RpcError } from './errors';
+import type { Indexes } from './indexes';
+import { listDocuments } from './listing';
+import type { LockOwner, Locks } from './locks';
+import { encodeTransactionId } from './message-readers';
+import { assertInDatabase, getDatabaseName, parseDocumentPath, type FieldPath } from './paths';
+import { encodeStoredDocument } from './projection';
+import { prepareQuery, runQuery, type PreparedQuery } from './query';
+import { assertNameOrder } from './query-rules';
+import type { Consistency, Requests, StructuredQuery } from './requests';
+import type { RpcContext, SendMessage } from './rpc-context';
+import type { Store } from './store';
+import type { Transaction, Transactions } from './transactions';
+import { Timestamp } from './values';
+
+/** How a read sees the documents: with the locks of a transaction, at a time in microseconds, or neither. */
+interface ReadContext {
+  readonly owner: LockOwner | undefined;
+  readonly readTime: number | undefined;
+  /** The id of a transaction that this read began, for the response. */
+  readonly begun: Buffer | undefined;
+}
+
+/** The operations that read documents: now, at a read time, or with the locks of a transaction. */
+export class Reads {
+  constructor(
+    private readonly store: Store,
+    private readonly locks: Locks,
+    private readonly transactions: Transactions,
+    private readonly indexes: Indexes,
+    private readonly requireIndexes: boolean,
+  ) {}
+
+  getDocument({ database, name, mask, consistency }: Requests['GetDocument'], context: RpcContext): Promise<Buffer> {
+    const path = parseDocumentPath(name);
+    return this.read(database, consistency, context, async ({ owner, readTime }) => {
+      if (owner) await this.locks.read(owner, [name]);
+      const doc = this.store.get(path, readTime);
+      if (!doc) throw new RpcError('NOT_FOUND', `Document (${name}) not found.`);
+      return encodeStoredDocument(doc, mask);
+    });
+  }
+
+  async batchGet(
+    { database, documents, mask, consistency }: Requests['BatchGetDocuments'],
+    send: SendMessage,
+    context: RpcContext,
+  ): Promise<void> {
+    const paths = [...new Set(documents)].map(parseDocumentPath);
+    for (const { name } of paths) assertInDatabase(name, database);
+    await this.read(database, consistency, context, async ({ owner, begun, readTime }) => {
+      const names = paths.map(({ name }) => name);
+      if (owner) await this.locks.read(owner, names);
+      const docs = paths.map((path) => this.store.get(path, readTime));
+      const common = { readTime: this.toReadTime(readTime) };
+      if (begun) await send({ ...common, transaction: begun });
+      for (const [i, doc] of docs.entries()) {
+        await send({ ...common, ...(doc ? { found: encodeStoredDocument(doc, mask) } : { missing: names[i] }) });
+      }
+    });
+  }
+
+  listDocuments(request: Requests['ListDocuments'], context: RpcContext): Promise<object> {
+    const { parent, mask, consistency } = request;
+    return this.read(getDatabaseName(parent), consistency, context, ({ readTime }) => {
+      const { documents, nextPageToken } = listDocuments(request, this.store, readTime);
+      const encoded = documents.map(([name, doc]) =>
+        doc ? encodeStoredDocument(doc, mask) : encodeMissingDocument(name),
+      );
+      return Promise.resolve({ documents: encoded, nextPageToken });
+    });
+  }
+
+  async query({ query, consistency }: Requests['RunQuery'], send: SendMessage, context: RpcContext): Promise<void> {
+    const prepared = this.prepare(query, []);
+    await this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
+      if (owner) await this.locks.readRange(owner, prepared);
+      const common = { readTime: this.toReadTime(readTime) };
+      const results = runQuery(prepared, this.store, readTime);
+      if (begun) await send({ ...common, transaction: begun });
+      let count = 0;
+      for (const docs of results) {
+        count += docs.length;
+        for (const doc of docs) {
+          const pending = send({ ...common, document: encodeStoredDocument(doc, query.select) });
+          if (pending) await pending;
+        }
+      }
+      // An empty result has a read time too.
+      if (count === 0) await send(common);
+    });
+  }
+
+  aggregate(
+    { query, aggregations, consistency }: Requests['RunAggregationQuery'],
+    context: RpcContext,
+  ): Promise<object> {
+    assertAggregations(aggregations);
+    const paths = aggregations.flatMap((aggregation) => (aggregation.kind === 'count' ? [] : [aggregation.path]));
+    const prepared = this.prepare(query, paths);
+    return this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
+      if (owner) await this.locks.readRange(owner, prepared);
+      const aggregators = aggregations.map(createAggregator);
+      for (const docs of runQuery(prepared, this.store, readTime, false)) {
+        for (const doc of docs) for (const { add } of aggregators) add(doc);
+      }
+      const aggregateFields = Object.fromEntries(
+        aggregators.map(({ getResult }, i) => [aggregations[i]?.alias ?? '', getResult()]),
+      );
+      return { result: { aggregateFields }, readTime: this.toReadTime(readTime), transaction: begun };
+    });
+  }
+
+  private prepare(query: StructuredQuery, aggregated: readonly FieldPath[]): PreparedQuery {
+    const prepared = prepareQuery(query, aggregated);
+    assertNameOrder(query, this.indexes);
+    assertAggregated(query, aggregated);
+    if (this.requireIndexes) {
+      const scope = query.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
+      this.indexes.assertIndexed(query.collectionId, scope, query.filter, prepared.orders, aggregated);
+    }
+    return prepared;
+  }
+
+  /** Runs a read in its context. A transaction does not become idle meanwhile. */
+  private async read<T>(
+    database: string,
+    consistency: Consistency,
+    context: RpcContext,
+    work: (read: ReadContext) => Promise<T>,
+  ): Promise<T> {
+    const isNew = consistency.kind === 'newTransaction';
+    let transaction: Transaction | undefined;
+    if (isNew) {
+      transaction = context.begun = this.transactions.begin(database, context.peer, consistency.options);
+    } else if (consistency.kind === 'transaction') {
+      transaction = this.transactions.get(consistency.id, database, context.peer);
+    }
+    const readTime = consistency.kind === 'readTime' ? consistency.readTime : transaction?.readTime;
+    if (readTime !== undefined) this.store.assertReadable(readTime);
+    const owner = readTime === undefined ? transaction?.owner : undefined;
+    if (!transaction) return work({ owner, readTime, begun: undefined });
+    transaction.active++;
+    try {
+      return await work({ owner, readTime, begun: isNew ? encodeTransactionId(transaction.id) : undefined });
+    } finally {
+      transaction.active--;
+      transaction.lastUsedAt = performance.now();
+    }
+  }
+
+  private toReadTime(readTime: number | undefined): Timestamp {
+    return Timestamp.fromMicros(readTime ?? this.store.readTime());
+  }
+}

@@ -1,0 +1,124 @@
+import type { FieldPath } from './paths';
+import type { MapValue, Timestamp, Value } from './values';
+
+/* The requests of google.firestore.v1 as plain data, with the choices of the protocol as unions. */
+
+/** A condition on the stored document under which a write applies. */
+export type Precondition = { readonly exists: boolean } | { readonly updateTime: Timestamp };
+
+/** One transform of a field, applied after the fields of its write. */
+export type Transform = { readonly path: FieldPath } & (
+  | { readonly kind: 'serverTimestamp' }
+  | { readonly kind: 'increment' | 'maximum' | 'minimum'; readonly operand: Value }
+  | { readonly kind: 'arrayUnion' | 'arrayRemove'; readonly elements: Value[] }
+);
+
+/** One write of a commit. `name` is the document's full resource name. */
+export type Write =
+  | {
+      readonly kind: 'update';
+      readonly name: string;
+      readonly fields: MapValue;
+      /** The fields to set or, where `fields` lacks them, to remove; undefined replaces the document. */
+      readonly mask: Mask;
+      readonly transforms: readonly Transform[];
+      readonly precondition: Precondition | undefined;
+    }
+  | { readonly kind: 'delete'; readonly name: string; readonly precondition: Precondition | undefined };
+
+/** How a new transaction is to run. `readTime` is in microseconds since 1970. */
+export interface TransactionOptions {
+  readonly readOnly: boolean;
+  readonly readTime: number | undefined;
+  /** The transaction that this one retries. */
+  readonly retryOf: string | undefined;
+}
+
+/** Which version of the documents a read returns. `readTime` is in microseconds since 1970. */
+export type Consistency =
+  | { readonly kind: 'latest' }
+  | { readonly kind: 'readTime'; readonly readTime: number }
+  | { readonly kind: 'transaction'; readonly id: string }
+  | { readonly kind: 'newTransaction'; readonly options: TransactionOptions };
+
+/** A filter of a query. */
+export type Filter =
+  | { readonly kind: 'and' | 'or'; readonly filters: readonly Filter[] }
+  | { readonly kind: 'unary'; readonly path: FieldPath; readonly op: UnaryOperator }
+  | { readonly kind: 'field'; readonly path: FieldPath; readonly op: Operator; readonly value: Value };
+
+/** Operators that compare a field with a value. */
+export type Operator =
+  '<' | '<=' | '>' | '>=' | '==' | '!=' | 'array-contains' | 'in' | 'array-contains-any' | 'not-in';
+
+/** Operators without an operand. */
+export type UnaryOperator = 'isNaN' | 'isNull' | 'isNotNaN' | 'isNotNull';
+
+/** One term of an order. */
+export interface Order {
+  readonly path: FieldPath;
+  readonly descending: boolean;
+}
+
+/** A position in an order, directly before or after the documents with these values. */
+export interface Cursor {
+  readonly values: readonly Value[];
+  readonly before: boolean;
+}
+
+/** A query as sent, without the implicit terms of its order. `parent` is a resource name. */
+export interface StructuredQuery {
+  readonly parent: string;
+  /** Undefined selects documents of every collection. */
+  readonly collectionId: string | undefined;
+  readonly allDescendants: boolean;
+  readonly filter: Filter | undefined;
+  readonly orderBy: readonly Order[];
+  readonly startAt: Cursor | undefined;
+  readonly endAt: Cursor | undefined;
+  readonly offset: number;
+  readonly limit: number | undefined;
+  readonly select: Mask;
+}
+
+/** One aggregation of an aggregation query. */
+export type Aggregation = { readonly alias: string } & (
+  | { readonly kind: 'count'; readonly upTo: number | undefined }
+  | { readonly kind: 'sum' | 'avg'; readonly path: FieldPath }
+);
+
+/** The fields that a read returns or a write sets; undefined stands for all. */
+export type Mask = readonly FieldPath[] | undefined;
+
+/** Which page of a listing is asked for. */
+export interface Page {
+  parent: string;
+  pageSize: number;
+  pageToken: string;
+}
+
+/** The decoded requests, by operation. */
+export interface Requests {
+  ListDocuments: Page & {
+    collectionId: string;
+    orderBy: string;
+    mask: Mask;
+    showMissing: boolean;
+    consistency: Consistency;
+  };
+  GetDocument: { database: string; name: string; mask: Mask; consistency: Consistency };
+  CreateDocument: { database: string; write: Write; mask: Mask };
+  UpdateDocument: { database: string; write: Write; mask: Mask };
+  DeleteDocument: { database: string; write: Write };
+  BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
+  BeginTransaction: { database: string; options: TransactionOptions };
+  Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };
+  Rollback: { database: string; transaction: string };
+  RunQuery: { query: StructuredQuery; consistency: Consistency };
+  RunAggregationQuery: { query: StructuredQuery; aggregations: readonly Aggregation[]; consistency: Consistency };
+  ListCollectionIds: Page;
+  BatchWrite: { database: string; writes: readonly Write[] };
+}
+
+/** The operations that are served. Others return UNIMPLEMENTED. */
+export type Rpc = keyof Requests;

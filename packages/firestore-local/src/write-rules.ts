@@ -1,0 +1,113 @@
+import { invalid } from './errors';
+import type { Indexes } from './indexes';
+import { getCollectionGroup, type DocumentPath, type FieldPath } from './paths';
+import type { Write } from './requests';
+import { assertValue } from './value-rules';
+import { getFieldsSize, getNameSize, getPath, type MapValue, type Value } from './values';
+
+/*
+ * Which writes Firestore refuses, whatever is stored, and which documents.
+ * https://firebase.google.com/docs/firestore/quotas#limits
+ */
+
+const MAX_DOCUMENT_BYTES = 1024 * 1024;
+const MAX_INDEX_ENTRIES = 40_000;
+const MAX_DEPTH = 20;
+const MAX_FIELD_NAME_BYTES = 1500;
+const MAX_PROPERTY_BYTES = 1_048_487;
+
+/**
+ * Checks what a client sent, also where a mask leaves it out, before anything that is stored matters.
+ *
+ * @throws RpcError INVALID_ARGUMENT for a field or a value that no document can have
+ */
+export function assertWrite(write: Write): void {
+  if (write.kind === 'delete') return;
+  const { fields, mask, transforms } = write;
+  assertMap(fields, 1, 0);
+  for (const value of mask ? mask.map((path) => getPath(fields, path)) : [fields]) assertNamed(value);
+  for (const transform of transforms) {
+    transform.path.forEach(assertFieldName);
+    if ('elements' in transform) assertNesting([...transform.elements], 1, 0);
+  }
+}
+
+/** A field has a name, unless a mask leaves it out. */
+function assertNamed(value: Value | undefined): void {
+  if (Array.isArray(value)) value.forEach(assertNamed);
+  if (!(value instanceof Map)) return;
+  if (value.has('')) throw invalid('Document fields must not be empty.');
+  value.forEach(assertNamed);
+}
+
+/** @throws RpcError INVALID_ARGUMENT for transforms of a field and of one below it */
+export function assertDisjoint(paths: readonly FieldPath[]): void {
+  const isBelow = (path: FieldPath, parent: FieldPath): boolean =>
+    path.length > parent.length && parent.every((step, i) => step === path[i]);
+  if (paths.some((path) => paths.some((parent) => isBelow(path, parent)))) {
+    throw invalid('Cannot transform a property and its nested property at the same time.');
+  }
+}
+
+/** @throws RpcError INVALID_ARGUMENT for a document that is too large, or has too many index entries */
+export function assertDocumentLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
+  const size = getNameSize(path.name) + getFieldsSize(fields) + 32;
+  if (size > MAX_DOCUMENT_BYTES) {
+    const format = (value: number): string => value.toLocaleString('en-US');
+    throw invalid(
+      `Document "${path.name}" cannot be written because its size (${format(size)} bytes) exceeds the maximum allowed ` +
+        `size of ${format(MAX_DOCUMENT_BYTES)} bytes.`,
+    );
+  }
+  // A field takes at least nine bytes and an element four, so small documents need no count.
+  if (
+    bytes.length > MAX_INDEX_ENTRIES / 4 &&
+    indexes.countEntries(getCollectionGroup(path.collection), fields) > MAX_INDEX_ENTRIES
+  ) {
+    throw invalid('too many index entries for entity');
+  }
+}
+
+/** Checks the fields of a map, whose own path in the document has so many bytes. */
+function assertMap(map: MapValue, depth: number, pathBytes: number): void {
+  for (const [key, value] of map) {
+    assertFieldName(key);
+    const bytes = pathBytes + Buffer.byteLength(key);
+    if (bytes > MAX_FIELD_NAME_BYTES)
+      throw invalid(`The path of a field is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);
+    assertPropertySize(value);
+    assertNesting(value, depth, bytes + 1);
+  }
+}
+
+/** A single text or bytes has a limit of its own, below that of the document. */
+function assertPropertySize(value: Value): void {
+  const isLong = typeof value === 'string' ? value.length > MAX_PROPERTY_BYTES / 3 : value instanceof Uint8Array;
+  if (isLong && Buffer.byteLength(value as string | Uint8Array) > MAX_PROPERTY_BYTES) {
+    throw invalid(`The value of a property is longer than ${MAX_PROPERTY_BYTES} bytes.`);
+  }
+}
+
+function assertFieldName(key: string): void {
+  if (/^__.*__$/s.test(key)) throw invalid(`Document fields cannot begin and end with "__": ${key}`);
+  if (key.length > MAX_FIELD_NAME_BYTES / 3 && Buffer.byteLength(key) > MAX_FIELD_NAME_BYTES) {
+    throw invalid(`The property name "${key.slice(0, 40)}…" is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);
+  }
+}
+
+function assertNesting(value: Value, depth: number, pathBytes: number): void {
+  if (!(value instanceof Map) && !Array.isArray(value)) {
+    assertValue(value);
+    return;
+  }
+  if (depth > MAX_DEPTH) throw invalid(`A value is nested deeper than ${MAX_DEPTH} levels.`);
+  if (value instanceof Map) {
+    assertMap(value, depth + 1, pathBytes);
+    return;
+  }
+  for (const item of value) {
+    if (Array.isArray(item)) throw invalid('Cannot convert an array value in an array value.');
+    assertPropertySize(item);
+    assertNesting(item, depth + 1, pathBytes);
+  }
+}
