@@ -153,6 +153,17 @@ describe('a read time', () => {
     await own.close();
   });
 
+  it('is rejected if it is older than an hour, also where nothing was ever written', async () => {
+    const empty = await startFirestoreTestServer();
+    const db = empty.client();
+    const c = db.collection('c');
+    expect(await readAt(db, Timestamp.fromMillis(Date.now() - 59 * MINUTE_MS), c)).toEqual({});
+    expect(await rejection(readAt(db, Timestamp.fromMillis(Date.now() - 61 * MINUTE_MS), c))).toMatchObject({
+      code: FAILED_PRECONDITION,
+    });
+    await empty.close();
+  });
+
   it('selects what a naive model selects, after any writes', async () => {
     const id = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const write = fc.record({ id, n: fc.option(fc.integer({ min: 0, max: 5 })) });

@@ -59,8 +59,11 @@ export async function runSequence(
   return answers;
 }
 
+/** Looked up once: under Jest a look-up of a global takes longer than the work on a small value. */
+const { isArray } = Array;
+
 const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !isArray(value);
 
 /** Every value under a key, at any depth. */
 function findAll(value: Json | undefined, key: string): Json[] {
@@ -77,10 +80,12 @@ const UNKNOWN_TOKEN = 'unknown';
 const UNKNOWN_TIME = { seconds: '1000000000', nanos: 0 };
 
 function resolve(value: Json | undefined, database: string, received: readonly Received[]): Json | undefined {
-  if (typeof value === 'string') return resolveText(value, database, received);
-  if (Array.isArray(value)) return value.map((item: Json) => resolve(item, database, received) ?? null);
+  if (typeof value === 'string') return value.startsWith('$') ? resolveText(value, database, received) : value;
+  if (isArray(value)) return value.map((item: Json) => resolve(item, database, received) ?? null);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, resolve(child, database, received)]));
+  const resolved: Record<string, Json | undefined> = {};
+  for (const key in value) resolved[key] = resolve(value[key], database, received);
+  return resolved;
 }
 
 function resolveText(text: string, database: string, received: readonly Received[]): Json {
