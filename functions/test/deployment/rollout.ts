@@ -32,10 +32,10 @@ const PRODUCTS = 501;
 const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'hand back' | 'none' })[] = [
   { label: 'claimed', name: 'claim', when: 'after', wayOut: 'sweep' },
   { label: 'half-written', name: 'price entries, batch 1', when: 'after', wayOut: 'resume' },
-  { label: 'written', name: 'finish', when: 'before', wayOut: 'sweep' },
+  { label: 'written', name: 'complete', when: 'before', wayOut: 'sweep' },
   { label: 'given-up', name: 'cost entries, batch 2', when: 'before', wayOut: 'release' },
   { label: 'handed-back', name: 'claim', when: 'after', wayOut: 'hand back' },
-  { label: 'unseen', name: 'finish', when: 'after', wayOut: 'none' },
+  { label: 'unseen', name: 'complete', when: 'after', wayOut: 'none' },
 ];
 
 /** Has one version take over what the other began. @throws Error that names the versions and what went wrong */
