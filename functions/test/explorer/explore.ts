@@ -10,7 +10,7 @@ export interface Exploration {
   transitions: number;
   /** Moves of the longest of the shortest paths. */
   depth: number;
-  /** Each event that was committed, and each answer to a client, with what the key then was. */
+  /** Each event that was committed, and each result of a client, with what the key then was. */
   outcomes: ReadonlySet<string>;
   /** What commits made of the key: {@link describeKeyMove}. */
   keyMoves: ReadonlySet<string>;
@@ -119,7 +119,7 @@ class Search {
         this.#outcomes.add(`${change.commit.event}, ${change.commit.outcome}`);
         this.#addKeyMove(state, next);
       }
-      if (change.kind === 'answer') this.#outcomes.add(`answer, ${change.outcome}`);
+      if (change.kind === 'result') this.#outcomes.add(`result, ${change.outcome}`);
       const property = this.#findChecked(this.#safety.checkMove(state, next, change));
       if (property !== undefined) return { property, path: [...this.#getPath(number), name] };
       const known = this.#numbers.size;

@@ -11,11 +11,6 @@ const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** What commits and requests of all scenarios come to: no property may hold only for want of states. */
 const OUTCOMES = [
-  'answer, available',
-  'answer, blocked',
-  'answer, completed',
-  'answer, failed',
-  'answer, payload_mismatch',
   'completed, blocked',
   'completed, completed',
   'completed, payload_mismatch',
@@ -30,6 +25,11 @@ const OUTCOMES = [
   'renewed, blocked',
   'renewed, owned',
   'renewed, payload_mismatch',
+  'result, available',
+  'result, blocked',
+  'result, completed',
+  'result, failed',
+  'result, payload_mismatch',
   'resumed, blocked',
   'resumed, owned',
   'submitted, blocked',

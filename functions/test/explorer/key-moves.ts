@@ -29,7 +29,7 @@ export function describeKeyMove(before: KeyRecord | undefined, after: KeyRecord,
 
 function describeStatus(record: KeyRecord | undefined): string {
   if (record?.status !== 'requires_review') return record?.status ?? 'nothing';
-  return isTransientCause(record.failure_cause) ? 'requires_review for a while' : 'requires_review for good';
+  return isTransientCause(record.failure_cause) ? 'requires_review (transient)' : 'requires_review (permanent)';
 }
 
 function describeResumes(before: KeyRecord | undefined, after: KeyRecord): string {
@@ -52,19 +52,19 @@ export const KEY_MOVES: ReadonlySet<string> = new Set([
   'processing → processing, owner same, attempt same, resumes same, lists failed',
   'processing → processing, owner same, attempt same, resumes same, lists processing',
   'processing → released, owner none, attempt same, resumes same, lists failed',
-  'processing → requires_review for a while, owner none, attempt same, resumes same, lists failed',
-  'processing → requires_review for a while, owner same, attempt same, resumes same, lists failed',
-  'processing → requires_review for good, owner none, attempt same, resumes same, lists failed',
-  'processing → requires_review for good, owner same, attempt same, resumes same, lists failed',
+  'processing → requires_review (transient), owner none, attempt same, resumes same, lists failed',
+  'processing → requires_review (transient), owner same, attempt same, resumes same, lists failed',
+  'processing → requires_review (permanent), owner none, attempt same, resumes same, lists failed',
+  'processing → requires_review (permanent), owner same, attempt same, resumes same, lists failed',
   'released → processing, owner new, attempt new, resumes none, lists processing',
   'released → processing, owner new, attempt new, resumes same, lists processing',
-  'requires_review for a while → processing, owner new, attempt same, resumes 1 more, lists failed',
-  'requires_review for a while → processing, owner new, attempt same, resumes none, lists failed',
-  'requires_review for a while → processing, owner new, attempt same, resumes same, lists failed',
-  'requires_review for a while → released, owner none, attempt same, resumes same, lists failed',
-  'requires_review for a while → released, owner same, attempt same, resumes same, lists failed',
-  'requires_review for a while → requires_review for good, owner none, attempt same, resumes same, lists failed',
-  'requires_review for a while → requires_review for good, owner same, attempt same, resumes same, lists failed',
-  'requires_review for good → processing, owner new, attempt same, resumes same, lists failed',
-  'requires_review for good → released, owner same, attempt same, resumes same, lists failed',
+  'requires_review (transient) → processing, owner new, attempt same, resumes 1 more, lists failed',
+  'requires_review (transient) → processing, owner new, attempt same, resumes none, lists failed',
+  'requires_review (transient) → processing, owner new, attempt same, resumes same, lists failed',
+  'requires_review (transient) → released, owner none, attempt same, resumes same, lists failed',
+  'requires_review (transient) → released, owner same, attempt same, resumes same, lists failed',
+  'requires_review (transient) → requires_review (permanent), owner none, attempt same, resumes same, lists failed',
+  'requires_review (transient) → requires_review (permanent), owner same, attempt same, resumes same, lists failed',
+  'requires_review (permanent) → processing, owner new, attempt same, resumes same, lists failed',
+  'requires_review (permanent) → released, owner same, attempt same, resumes same, lists failed',
 ]);

@@ -18,7 +18,7 @@ import {
   LEAST_SAFE_LEVEL,
   PRICE_ENTRIES,
   type Actor,
-  type Answer,
+  type ClientResult,
   type BatchWrite,
   type Commit,
   type LateWrite,
@@ -117,8 +117,8 @@ export type Change =
   | { kind: 'event'; commit: Commit }
   /** `owner` of the sender; `isTimely`: it took no longer than a commit may. */
   | { kind: 'batch'; owner: string; isTimely: boolean }
-  /** A request has got its answer. */
-  | { kind: 'answer'; owner: string; outcome: KeyOutcome['kind'] };
+  /** A request has got its result. */
+  | { kind: 'result'; owner: string; outcome: KeyOutcome['kind'] };
 
 export interface Move {
   /** The step as a person would tell it. */
@@ -199,8 +199,8 @@ export class Moves {
   }
 
   #beginRequest(state: State, index: number, { name, requests }: Client): void {
-    const { left, answer } = getActor(state, index);
-    if (left === 0 || answer?.kind === 'response') return;
+    const { left, result } = getActor(state, index);
+    if (left === 0 || result?.kind === 'response') return;
     const id = `${name}/${requests - left + 1}`;
     const started: Actor = { ...idleActor(left - 1), at: 'claim', owner: id, documentId: id };
     this.#readKey(setActor(state, index, started), index);
@@ -420,7 +420,7 @@ export class Moves {
       case 'claim_check':
       case 'resume':
         if (outcome === 'owned') move(this.#startWork(state, actor, spec));
-        else this.#answer(name, state, index, outcome, change);
+        else this.#endRequest(name, state, index, outcome, change);
         return;
       case 'renew':
         if (outcome === 'owned') {
@@ -429,7 +429,7 @@ export class Moves {
         return;
       case 'complete':
       case 'fail':
-        this.#answer(name, state, index, outcome, change);
+        this.#endRequest(name, state, index, outcome, change);
         return;
       case 'release':
       case 'leave':
@@ -457,7 +457,7 @@ export class Moves {
   }
 
   /** Ends the request or the resume of an actor. */
-  #answer(name: string, state: State, index: number, outcome: KeyOutcome['kind'], change: Change): void {
+  #endRequest(name: string, state: State, index: number, outcome: KeyOutcome['kind'], change: Change): void {
     const { left, owner } = getActor(state, index);
     const spec = this.#getSpec(index);
     if (spec.role !== 'client') {
@@ -465,10 +465,10 @@ export class Moves {
       return;
     }
     const response = outcome === 'completed' ? this.records.get(state.record)?.response : undefined;
-    const answer: Answer =
+    const result: ClientResult =
       typeof response === 'string' ? { kind: 'response', response, payload: spec.payload } : { kind: 'rejected' };
-    const answered: Change = change.kind === 'none' ? { kind: 'answer', owner, outcome } : change;
-    this.#add(name, setActor(state, index, idleActor(left, answer)), answered);
+    const ended: Change = change.kind === 'none' ? { kind: 'result', owner, outcome } : change;
+    this.#add(name, setActor(state, index, idleActor(left, result)), ended);
   }
 
   /** One try of a write: the renewal that is due, the next batch, or the completion. */

@@ -104,10 +104,10 @@ function checkStored(record: KeyRecord | undefined, pairs: readonly ListPair[]):
 function checkActors({ actors }: State, record: KeyRecord | undefined): readonly Property[] {
   if (record === undefined) return NONE;
   let working = 0;
-  for (const { at, owner, answer } of actors) {
+  for (const { at, owner, result } of actors) {
     if (WORKING.has(at) && owner === record.owner) working += 1;
-    if (answer?.kind !== 'response') continue;
-    const isOwn = record.response === answer.response && record.fingerprint === answer.payload;
+    if (result?.kind !== 'response') continue;
+    const isOwn = record.response === result.response && record.fingerprint === result.payload;
     if (record.status !== 'completed' || !isOwn) return ['own_response'];
   }
   return record.status === 'processing' && working > 1 ? ['one_owner'] : NONE;

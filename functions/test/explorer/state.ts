@@ -66,7 +66,7 @@ export interface BatchWrite {
 export type LateWrite = { readonly commit: Commit } | { readonly batch: BatchWrite };
 
 export type Position =
-  /** Nothing under way. A client has got its last answer. */
+  /** Nothing under way. A client has got the result of its last request. */
   | 'idle'
   | 'claim'
   /** The claim was given up, and the key is read before its request fails. */
@@ -105,11 +105,11 @@ export interface Actor {
   readonly commit: Commit | null;
   /** Requests or decisions that it may still begin. */
   readonly left: number;
-  /** The answer of its last request: the response of a 200, else the kind of its rejection. */
-  readonly answer: Answer | null;
+  /** The result of its last request: the response of a 200, else the kind of its rejection. */
+  readonly result: ClientResult | null;
 }
 
-export type Answer =
+export type ClientResult =
   | { readonly kind: 'response'; readonly response: string; readonly payload: string }
   | { readonly kind: 'rejected' | 'lost' };
 
@@ -126,7 +126,7 @@ export interface State {
   readonly faults: number;
 }
 
-export const idleActor = (left: number, answer: Answer | null = null): Actor => ({
+export const idleActor = (left: number, result: ClientResult | null = null): Actor => ({
   number: -1,
   at: 'idle',
   owner: '',
@@ -140,7 +140,7 @@ export const idleActor = (left: number, answer: Answer | null = null): Actor => 
   cause: 'error',
   commit: null,
   left,
-  answer,
+  result,
 });
 
 /** Every actor that was met, each once, by its text. */
@@ -157,13 +157,16 @@ export function internActor(actor: Actor): Actor {
 }
 
 function encodeActor(actor: Actor): string {
-  const { at, owner, documentId, lists, tries, pending, part, lease, levelsWaited, cause, commit, left, answer } =
+  const { at, owner, documentId, lists, tries, pending, part, lease, levelsWaited, cause, commit, left, result } =
     actor;
   const work = `${tries},${pending},${part},${lease},${levelsWaited},${cause},${left}`;
   const step = commit === null ? '' : encodeCommit(commit);
-  const result =
-    answer === null ? '' : answer.kind === 'response' ? `200 ${answer.response} ${answer.payload}` : answer.kind;
-  return `${at},${owner},${documentId},${lists},${work},${step},${result}`;
+  return `${at},${owner},${documentId},${lists},${work},${step},${encodeResult(result)}`;
+}
+
+function encodeResult(result: ClientResult | null): string {
+  if (result === null) return '';
+  return result.kind === 'response' ? `200 ${result.response} ${result.payload}` : result.kind;
 }
 
 const encodeCommit = ({ event, isCurrent, creates, record, lists, outcome, owner, documentId }: Commit): string =>

@@ -88,7 +88,7 @@ function collect(socket: Socket): { received: () => string; closed: Promise<unkn
   return { received: () => received, closed: new Promise((resolve) => socket.once('close', resolve)) };
 }
 
-describe('a client with a wrong API key that declares 100 MB is answered at once, and', () => {
+describe('a client with a wrong API key that declares 100 MB gets its response at once, and', () => {
   test('may send about 32 MiB before the connection closes', async () => {
     const socket = await openRaw('addPriceLists', { headers: WRONG_KEY, bodyBytes: 100 * MB });
     const { received, closed } = collect(socket);

@@ -51,7 +51,7 @@ test('a move that the explorer does not have is reported', async () => {
       .commit(),
   );
   expect(endMonitor).toThrow(
-    'the explorer has no such move: processing → requires_review for good, owner new, attempt same, resumes 2 more, lists failed',
+    'the explorer has no such move: processing → requires_review (permanent), owner new, attempt same, resumes 2 more, lists failed',
   );
 });
 

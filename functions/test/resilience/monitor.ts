@@ -213,8 +213,8 @@ function assertRenewal(before: KeyRecord, after: KeyRecord): void {
 function assertResume(before: KeyRecord, after: KeyRecord, { action, by }: OperatorAction): void {
   assert.equal(action, 'resume', 'only a resume starts an attempt again');
   if (!by.startsWith('sweep')) return;
-  const isPassing = before.status === 'processing' || isTransientCause(before.failure_cause);
-  assert(isPassing, 'the sweep resumes only what failed for a cause that passes');
+  const isTransient = before.status === 'processing' || isTransientCause(before.failure_cause);
+  assert(isTransient, 'the sweep resumes only what failed for a transient cause');
   assert.equal(after.automatic_resumes, before.automatic_resumes + 1, 'each resume by the sweep is counted');
 }
 

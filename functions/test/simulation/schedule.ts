@@ -29,7 +29,7 @@ import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates
 export interface ScheduleResult {
   calls: number;
   /** How often each response or outcome of a command came. */
-  answers: Map<string, number>;
+  results: Map<string, number>;
   /** All that happened, line by line. */
   trace: readonly string[];
 }
@@ -71,12 +71,12 @@ export async function runSchedule(
     schedule.stop();
   }
   const { calls, trace } = schedule.world;
-  return { calls, trace, answers: schedule.answers };
+  return { calls, trace, results: schedule.results };
 }
 
 class Schedule {
   readonly world: Simulator;
-  readonly answers = new Map<string, number>();
+  readonly results = new Map<string, number>();
   readonly #random: SeededRandom;
   readonly #db: Firestore;
   readonly #submissions: PriceListSubmission[];
@@ -199,8 +199,8 @@ class Schedule {
     return name;
   }
 
-  #count(answer: string): void {
-    this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
+  #count(result: string): void {
+    this.results.set(result, (this.results.get(result) ?? 0) + 1);
   }
 
   /** An owner writes entries only while it may believe that its lease lasts. */
@@ -327,7 +327,7 @@ class Schedule {
     const db = createDatabase(this.#db, process.context);
     const { kind } = await readStoredPayload(db, record);
     const isSwept = kind === 'valid' && isTransientCause(record.failure_cause);
-    assert(!isSwept, 'the sweep makes everything ready that failed for a cause that passes');
+    assert(!isSwept, 'the sweep makes everything ready that failed for a transient cause');
     return kind === 'valid' ? 'resume' : 'release';
   }
 }

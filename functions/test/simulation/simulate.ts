@@ -14,7 +14,7 @@ const STARTED_AT = Date.UTC(2026, 0, 1);
 /** What many schedules came to. */
 export interface SimulationSummary {
   calls: number;
-  answers: Map<string, number>;
+  results: Map<string, number>;
   /** The same for the same schedules: a hash of all that happened. */
   digest: string;
 }
@@ -37,23 +37,23 @@ export async function simulate(
   skipSdkTimers();
   const channel = { 'grpc.channelFactoryOverride': () => createMemoryChannel(embedded) };
   const db = new Firestore({ projectId: PROJECT, ...channel });
-  const answered = new Map<string, number>();
+  const counted = new Map<string, number>();
   const hash = createHash('sha256');
   let total = 0;
   try {
     for (let done = 0; done < schedules; done += 1) {
       progress(done);
-      const { calls, answers, trace } = await runSchedule(first + done, db, embedded, broken);
+      const { calls, results, trace } = await runSchedule(first + done, db, embedded, broken);
       embedded.clear();
       total += calls;
       for (const line of trace) hash.update(line);
-      for (const [answer, count] of answers) answered.set(answer, (answered.get(answer) ?? 0) + count);
+      for (const [result, count] of results) counted.set(result, (counted.get(result) ?? 0) + count);
     }
   } finally {
     await db.terminate();
     await embedded.close();
   }
-  return { calls: total, answers: answered, digest: hash.digest('hex') };
+  return { calls: total, results: counted, digest: hash.digest('hex') };
 }
 
 /**
@@ -75,7 +75,7 @@ export async function reportSimulation(
   print(`${schedules} schedules from seed ${first}`);
   let printedAt = 0;
   try {
-    const { calls, answers, digest } = await simulate(
+    const { calls, results, digest } = await simulate(
       first,
       schedules,
       (done) => {
@@ -85,9 +85,9 @@ export async function reportSimulation(
       },
       broken,
     );
-    const counted = [...answers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([answer, count]) => `${answer} ${count}`);
+    const counted = [...results].sort(([a], [b]) => (a < b ? -1 : 1)).map(([result, count]) => `${result} ${count}`);
     print(
-      `${schedules} schedules, ${calls} calls, in ${getSeconds()} s; answers: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
+      `${schedules} schedules, ${calls} calls, in ${getSeconds()} s; results: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
     );
     return 0;
   } catch (error) {

@@ -6,7 +6,7 @@ import { bundleSimulation, SimulationHost, type SimulationOutput, type Simulatio
 const SCHEDULES = 300;
 
 /** What clients, operators and sweeps get somewhere in the schedules, so that every rule of the model is tried. */
-const ANSWERS = [
+const RESULTS = [
   'creation_failed',
   'idempotency_key_reused',
   'lease renewed',
@@ -49,8 +49,8 @@ test(`${SCHEDULES} schedules of clients, operators, sweeps, faults, freezes, sto
   const half = SCHEDULES / 2;
   const both = await runInBoth((host) => ({ program, seed: 1 + host * half, schedules: half }));
   for (const { code, text } of both) if (code !== 0) throw new Error(text);
-  const told = both.flatMap(({ text }) => [...(/answers: (.*);/.exec(text)?.[1] ?? '').matchAll(/([a-z_ ]+) \d+/g)]);
-  expect([...new Set(told.map(([, answer = '']) => answer.trim()))].sort()).toEqual(ANSWERS);
+  const told = both.flatMap(({ text }) => [...(/results: (.*);/.exec(text)?.[1] ?? '').matchAll(/([a-z_ ]+) \d+/g)]);
+  expect([...new Set(told.map(([, result = '']) => result.trim()))].sort()).toEqual(RESULTS);
 }, 600_000);
 
 test('the same seed makes the same schedule, to the last call', async () => {

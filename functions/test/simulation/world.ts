@@ -48,7 +48,7 @@ export interface Process {
   frozenMs: number;
   /** Whether one of the faults was permanent. */
   permanent: boolean;
-  state: 'running' | 'answered' | 'dead';
+  state: 'running' | 'responded' | 'dead';
   /** Rejects with {@link ProcessCrashed} when the process dies. */
   readonly died: Promise<never>;
   readonly die: () => void;
@@ -193,7 +193,7 @@ export class Simulator {
       return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
-      if (process.state === 'running') process.state = 'answered';
+      if (process.state === 'running') process.state = 'responded';
       this.#running.delete(process);
       this.#waiting = this.#waiting.filter((waiting) => !timers.includes(waiting));
     }
@@ -255,7 +255,7 @@ export class Simulator {
 
   #gate<T>(process: Process, what: string, call: () => Promise<T>): Promise<T> {
     if (process.state === 'dead') return new Promise<never>(() => undefined);
-    if (process.state === 'answered') this.violated(new Error(`${process.name} goes on after its response: ${what}`));
+    if (process.state === 'responded') this.violated(new Error(`${process.name} goes on after its response: ${what}`));
     return new Promise<T>((resolve, reject) => {
       const fail = (code: number, note: string) => {
         this.#note(process, `${what}: ${note} ${code}`);
