@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Firestore } from '@google-cloud/firestore';
+import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
+import { TEST_FIRESTORE, startTestFirestore } from '../../functions/test/support/firestore';
 import { EXAMPLE_PRICE_LIST } from '../../local/sample';
 import type { PriceListBody } from '../../local/sample/price-list';
 import {
   cleanUp,
+  PROJECT,
   createFirestoreClient,
   post,
   startLocalServer,
@@ -59,7 +62,8 @@ async function expectStored(
 }
 
 test('a price list is stored, replayed, and still there after the process was killed', async () => {
-  const env = { DATA_DIR: temporaryFolder() };
+  const other = TEST_FIRESTORE ? await startTestFirestore(readDeclaredIndexes(), PROJECT) : undefined;
+  const env = other ? { FIRESTORE_EMULATOR_HOST: other.address } : { DATA_DIR: temporaryFolder() };
   const npmStart = ['npm', 'start'];
 
   const first = await startLocalServer(env, npmStart);
@@ -89,4 +93,5 @@ test('a price list is stored, replayed, and still there after the process was ki
   const { code, signal } = await second.stop();
   expect([0, 'SIGINT']).toContain(code ?? signal);
   await expect(fetch(second.address('addPriceLists'))).rejects.toThrow('fetch failed');
+  await other?.close();
 });

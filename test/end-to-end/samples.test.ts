@@ -13,7 +13,9 @@ import {
   type DeployedFunction,
 } from '../../functions/test/deployment/deployed';
 import { createPriceListBody } from '../../functions/test/support/submissions';
-import { startFirestore, type EmbeddedFirestore } from '../../packages/firestore-local/src';
+import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
+import { startTestFirestore } from '../../functions/test/support/firestore';
+import type { FirestoreFront } from '../../packages/firestore-local/src';
 import { startProgram } from '../support/programs';
 
 /**
@@ -45,7 +47,7 @@ const programs = {
   'typed client': [process.execPath, '--import', 'tsx', join(folder, 'client.mts')],
 } as const;
 
-let firestore: EmbeddedFirestore;
+let firestore: FirestoreFront;
 let db: Firestore;
 let sweep: SweepProcess;
 
@@ -54,7 +56,7 @@ const runs = new Map<(typeof SIGNALS)[number], Promise<Result[]>>();
 
 beforeAll(async () => {
   writeFileSync(join(folder, 'client.mts'), CLIENT_PROGRAM);
-  firestore = await startFirestore({});
+  firestore = await startTestFirestore(readDeclaredIndexes(), PROJECT);
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   db = new Firestore({ projectId: PROJECT });
   const market = { name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' };

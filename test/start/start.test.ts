@@ -1,11 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
+import { startTestFirestore } from '../../functions/test/support/firestore';
 import { operationNames, operations } from '../../functions/test/support/operations';
-import { startFirestore } from '../../packages/firestore-local/src';
 import {
   call,
   cleanUp,
+  PROJECT,
   createFirestoreClient,
   isGroupRunning,
   post,
@@ -136,7 +138,7 @@ describe('with no sample data, no key and no origins', () => {
 });
 
 test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none is embedded', async () => {
-  const firestore = await startFirestore();
+  const firestore = await startTestFirestore(readDeclaredIndexes(), PROJECT);
   const apiKey = "it's a key";
   const local = await startLocalServer({
     FIRESTORE_EMULATOR_HOST: firestore.address,

@@ -1,6 +1,7 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { TEST_PROJECT } from '../support/firestore';
 import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
@@ -179,8 +180,8 @@ test('list and show name the next command to type, which a shell understands', a
   await failAfter(1);
   expect((await run('list')).out).toMatch(/\nNext: npm run price-lists -- show 'BOQ "7"'\n$/);
   expect((await run('show', KEY)).out).toMatch(/\nNext: npm run price-lists -- resume 'BOQ "7"'\n$/);
-  const { out } = await run('list', '--project', 'demo-price-lists');
-  expect(out).toContain(`show --project demo-price-lists 'BOQ "7"'`);
+  const { out } = await run('list', '--project', TEST_PROJECT);
+  expect(out).toContain(`show --project ${TEST_PROJECT} 'BOQ "7"'`);
 });
 
 test('a completed key shows an earlier failure as history, and names no next command', async () => {

@@ -11,6 +11,7 @@ import {
   readAllRecords,
   type AddPriceListsBody,
 } from '../support/price-lists';
+import { MESSAGE_LIMIT, testOfEmbedded } from '../support/firestore';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createLargePriceListBody, createPriceListBody, type PriceListBody } from '../support/submissions';
@@ -480,7 +481,7 @@ describe('a request that fails', () => {
     }
   });
 
-  test('before its payload was stored completely has no Retry-After', async () => {
+  testOfEmbedded(MESSAGE_LIMIT)('before its payload was stored completely has no Retry-After', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       match: ({ request }) => request.writes.every(({ name }) => name.includes('/payload/')),

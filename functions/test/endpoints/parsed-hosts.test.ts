@@ -10,6 +10,7 @@ import { createTimeout } from '../../src/lib/clock';
 import { readBody, type RequestWithRawBody } from '../../src/lib/http/request-body';
 import { createJsonParser } from '../../src/lib/json/body-parser';
 import { READ_BODY_LIMITS } from '../../src/lib/payload-limits';
+import { TEST_PROJECT } from '../support/firestore';
 import { assertResponse } from '../support/responses';
 import { sendRequest } from '../support/http';
 import { operations } from '../support/operations';
@@ -85,7 +86,7 @@ describe('a request whose body the host has already read and inflated, of any ty
 describe('a unit test of firebase-functions-test', () => {
   let cleanUp: () => void;
   beforeAll(() => {
-    const { cleanup } = functionsTest({ projectId: 'demo-price-lists' });
+    const { cleanup } = functionsTest({ projectId: TEST_PROJECT });
     cleanUp = () => cleanup();
   });
   afterAll(() => cleanUp());

@@ -1,5 +1,6 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { systemClock } from '../../src/lib/clock';
+import { MESSAGE_LIMIT, testOfEmbedded } from '../support/firestore';
 import { useTestService } from '../support/service';
 import { createLargePriceListBody, createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
@@ -40,6 +41,8 @@ const large = createLargePriceListBody(LARGE_COUNT);
 const largeBody = (market_id: string) => ({ ...large, info: { ...large.info, market_id } });
 
 describe('a payload of more than one commit', () => {
+  const test = testOfEmbedded(MESSAGE_LIMIT);
+
   test('is stored whole before the first entry', async () => {
     // On a slow machine it takes longer than the lease goes without a renewal.
     const now = Date.now();

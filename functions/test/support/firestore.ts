@@ -3,6 +3,7 @@ import { Query } from '@google-cloud/firestore';
 import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
 import { ResourcePath } from '@google-cloud/firestore/build/src/path';
 import {
+  clearEmulator,
   startFirestore,
   startFirestoreFront,
   type EmbeddedFirestore,
@@ -12,14 +13,23 @@ import {
 import { QueryOptions } from '@google-cloud/firestore/build/src/reference/query-options';
 
 /** Another Firestore for the tests, such as Google's emulator, as `host:port`: docs/testing.md. */
-const { TEST_FIRESTORE } = process.env;
-
-/** Starts an embedded Firestore, or what injects faults in front of the one that TEST_FIRESTORE names. */
-export const startTestFirestore = (indexes: IndexDefinitions): Promise<FirestoreFront> =>
-  TEST_FIRESTORE ? startFirestoreFront(TEST_FIRESTORE) : startFirestore({ indexes });
+export const { TEST_FIRESTORE } = process.env;
 
 /** The project of the tests. Over another Firestore, each process has its own: they share what it stores. */
 export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` : 'demo-price-lists';
+
+/**
+ * Starts an embedded Firestore, or what injects faults in front of the one that TEST_FIRESTORE names, without the documents that
+ * an earlier suite left in the project.
+ */
+export async function startTestFirestore(indexes: IndexDefinitions, project = TEST_PROJECT): Promise<FirestoreFront> {
+  if (!TEST_FIRESTORE) return startFirestore({ indexes });
+  await clearEmulator(TEST_FIRESTORE, `projects/${project}/databases/(default)`);
+  return startFirestoreFront(TEST_FIRESTORE);
+}
+
+/** Why suites with large payloads skip tests over another Firestore. */
+export const MESSAGE_LIMIT = 'Google’s emulator takes messages of at most 4 MiB';
 
 /**
  * `test` for what only the embedded Firestore does; over another one it is skipped.

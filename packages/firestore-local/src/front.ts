@@ -49,8 +49,8 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
   };
 }
 
-/** Deletes all documents of a database, by the emulators' own interface. */
-async function clearEmulator(target: string, database: string): Promise<void> {
+/** Deletes all documents of a database, `projects/*\/databases/*`, by the emulators' own interface. */
+export async function clearEmulator(target: string, database: string): Promise<void> {
   const response = await fetch(`http://${target}/emulator/v1/${database}/documents`, { method: 'DELETE' });
   if (!response.ok) throw new Error(`${database} at ${target} was not cleared: ${response.status}`);
 }

@@ -26,7 +26,7 @@ export {
 } from './embedded';
 export { RPCS } from './decode-request';
 export type { Code } from './errors';
-export { startFirestoreFront, type FirestoreFront } from './front';
+export { clearEmulator, startFirestoreFront, type FirestoreFront } from './front';
 export type { Call, EndedCall, Fault, FaultAction, InjectedFault } from './faults';
 export type { CallHandler, ResponseStream } from './grpc-server';
 export { Indexes, type IndexDefinitions } from './indexes';
