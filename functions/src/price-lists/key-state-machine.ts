@@ -99,8 +99,8 @@ export const canClaim = (given: KeyRecord | undefined, caller: CallerIdentity, n
   getOutcome(given && expireLease(given, now), caller, now).kind === 'available';
 
 function getCaller(event: KeyEvent): CallerIdentity | null {
-  if (event.kind === 'released' || event.kind === 'payloadUnusable') return null;
-  return event.kind === 'leaseChecked' ? event.caller : event.attempt;
+  if (event.kind === 'leaseChecked') return event.caller;
+  return 'attempt' in event ? event.attempt : null;
 }
 
 function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
