@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { parseText } from '../../../src/lib/json/body-parser';
 import { createPriceListParser } from '../../../src/price-lists/submission-parser';
 import {
+  Payload,
   MAX_CHUNK_BYTES,
   computeFingerprint as fingerprint,
   streamCanonicalJson,
@@ -137,6 +138,29 @@ describe('the fingerprint', () => {
     };
     expect(fingerprintOf(JSON.stringify(extended))).toBe(fingerprintOf(JSON.stringify({ info, products })));
   });
+});
+
+describe('the canonical JSON', () => {
+  test('comes in pieces of 64 Ki characters and the rest of a product, and is one text', () => {
+    const body = createPriceListBody(4_000);
+    const submission = parseSubmission(body);
+    const pieces = [...canonicalJsonChunks(submission)];
+    expect(pieces.join('')).toBe(model(body));
+    expect(pieces.length).toBeGreaterThan(3);
+    for (const piece of pieces.slice(0, -1)) {
+      expect(piece.length).toBeGreaterThanOrEqual(64 * 1024);
+      expect(piece.length).toBeLessThan(64 * 1024 + 200);
+    }
+  });
+});
+
+test('a payload has its fingerprint at once, and is packed once, when that is asked for', async () => {
+  const submission = parseSubmission(createPriceListBody(3));
+  const payload = new Payload(submission);
+  expect([payload.submission, payload.fingerprint]).toEqual([submission, fingerprint(submission)]);
+  const chunks = payload.getChunks();
+  expect(payload.getChunks()).toBe(chunks);
+  expect(await chunks).toEqual(await compressToChunks(submission));
 });
 
 describe('a packed payload', () => {

@@ -1,29 +1,11 @@
-import { keyRecordSchema, type KeyRecord } from '../../../src/lib/schemas/key-record';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { estimateRemainingMs } from '../../../src/price-lists/progress';
+import { createKeyRecord } from '../../support/key-records';
 
 const NOW = 1_000_000;
 
 const record = (fields: Partial<KeyRecord>): KeyRecord =>
-  keyRecordSchema.parse({
-    schema_version: 1,
-    boq_list_id: 'boq-1',
-    owner: 'owner',
-    lease_expires_at: NOW + 60_000,
-    fingerprint: 'fingerprint',
-    products_count: 100_000,
-    payload_chunks: 1,
-    market_id: 'market-1',
-    document_id: 'document',
-    creation: null,
-    claimed_at: NOW,
-    status: 'processing',
-    updated_at: NOW,
-    response: null,
-    failure: null,
-    history: [],
-    actions: [],
-    ...fields,
-  });
+  createKeyRecord({ lease_expires_at: NOW + 60_000, products_count: 100_000, claimed_at: NOW, ...fields });
 
 const progress = { entries_written: 50_000, entries_total: 200_000, started_at: NOW - 20_000, measured_at: NOW };
 
@@ -31,6 +13,7 @@ test.each<[string, Partial<KeyRecord>, number]>([
   ['a small list that was just claimed: a start and one round', { products_count: 3 }, 1_800],
   ['a large list that was just claimed: ten seconds at most', { products_count: 50_000 }, 10_000],
   ['an overdue list: as long again as it took', { products_count: 3, claimed_at: NOW - 10_000 }, 10_000],
+  ['a list that is due now: the same', { products_count: 3, claimed_at: NOW - 1_800 }, 1_800],
   ['a list of some rounds: a start and each round', { products_count: 2_500 }, 5_000],
   ['a list long overdue: ten seconds at most', { products_count: 3, claimed_at: NOW - 90_000 }, 10_000],
   [

@@ -1,0 +1,324 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { createServer, request as openRequest, type ClientRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { PassThrough } from 'node:stream';
+import { ApiError, ValidationError } from '../../../../src/lib/errors';
+import {
+  disableFrameworkBodyParsing,
+  makeRequestUrlsRoutable,
+  readBody,
+  type RequestWithRawBody,
+} from '../../../../src/lib/http/request-body';
+import { createJsonParser, type BodyParser } from '../../../../src/lib/json/body-parser';
+
+/** How a body is read from its request, whatever it arrives in. */
+
+const MAX_BYTES = 200_000;
+const NEVER = new AbortController().signal;
+
+const identity = (value: unknown) => value;
+
+interface Reading {
+  maxBytes?: number;
+  timeoutMs?: number;
+  parser?: BodyParser<unknown>;
+  parent?: AbortSignal;
+}
+
+const read = (
+  request: RequestWithRawBody,
+  { maxBytes = MAX_BYTES, timeoutMs = 10_000, parser = createJsonParser(identity), parent = NEVER }: Reading = {},
+) => readBody(request, { maxBytes, timeoutMs, createParser: () => parser }, parent);
+
+type Headers = Record<string, string>;
+
+const JSON_TYPE: Headers = { 'Content-Type': 'application/json' };
+
+/** A request as it arrives: a stream with headers. */
+function createRequest(headers: Headers = JSON_TYPE): PassThrough & RequestWithRawBody {
+  const rawHeaders = Object.entries(headers).flat();
+  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  const fields = { rawHeaders, headers: Object.fromEntries(lowerCase) as Headers };
+  return Object.assign(new PassThrough(), fields) as unknown as PassThrough & RequestWithRawBody;
+}
+
+/** Sends a body in these chunks and returns what is read of it, or the error. */
+async function send(chunks: readonly (string | Buffer)[], headers: Headers = JSON_TYPE, reading: Reading = {}) {
+  const request = createRequest(headers);
+  const result = read(request, reading).catch((error: unknown) => error);
+  for (const chunk of chunks) request.write(chunk);
+  request.end();
+  return result;
+}
+
+const getMessage = (error: unknown) => {
+  if (!(error instanceof ValidationError)) throw new Error('no validation error', { cause: error });
+  expect(error.errors).toHaveLength(1);
+  expect(error.errors[0]?.path).toBe('body');
+  return error.errors[0]?.message;
+};
+
+const tooLarge = { code: 'payload_too_large', headers: { 'X-Payload-Limit-Scope': 'body' } };
+
+describe('the content type', () => {
+  test.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json; charset=utf8',
+    'application/json; profile=x',
+  ])('%s is accepted', async (type) => {
+    expect(await send(['{"a":1}'], { 'CONTENT-type': type })).toEqual({ a: 1 });
+  });
+
+  test.each([
+    ['none', {}, 'Expected the content type application/json, received none'],
+    ['one that is no type', { 'Content-Type': 'json' }, 'Expected the content type application/json'],
+    ['another', { 'Content-Type': 'text/json' }, 'Expected the content type application/json, received another'],
+    [
+      'another charset',
+      { 'Content-Type': 'application/json; charset=utf-16' },
+      'Expected the charset UTF-8, received another',
+    ],
+    [
+      'a value of another header',
+      { 'X-Type': 'content-type' },
+      'Expected the content type application/json, received none',
+    ],
+  ])('%s is rejected', async (_, headers, message) => {
+    expect(getMessage(await send(['{}'], headers as Headers))).toBe(message);
+  });
+
+  test('is found in the raw headers, from where no framework removes it', async () => {
+    const request = createRequest();
+    request.headers = {};
+    request.end('{}');
+    expect(await read(request)).toEqual({});
+  });
+});
+
+describe('the content encoding', () => {
+  const body = gzipSync('{"a":1}');
+
+  test.each([
+    ['gzip', body],
+    [' GZIP ', body],
+    ['identity', '{"a":1}'],
+    ['', '{"a":1}'],
+  ])('%j is accepted', async (encoding, sent) => {
+    expect(await send([sent], { ...JSON_TYPE, 'Content-Encoding': encoding })).toEqual({ a: 1 });
+  });
+
+  test('of another kind is rejected', async () => {
+    const result = await send(['{}'], { ...JSON_TYPE, 'Content-Encoding': 'br' });
+    expect(getMessage(result)).toBe('Expected the content encoding gzip or none, received another');
+  });
+
+  test.each([
+    ['that is none', Buffer.from('{}')],
+    ['cut short', body.subarray(0, -4)],
+  ])('gzip %s is rejected', async (_, sent) => {
+    const result = await send([sent], { ...JSON_TYPE, 'Content-Encoding': 'gzip' });
+    expect(getMessage(result)).toBe('Expected a valid gzip body');
+  });
+});
+
+describe('the text', () => {
+  test('may come in chunks, cut anywhere', async () => {
+    const bytes = Array.from(Buffer.from('{"é€𝄞":"é€𝄞"}'), (byte) => Buffer.from([byte]));
+    expect(await send(bytes)).toEqual({ 'é€𝄞': 'é€𝄞' });
+  });
+
+  test.each([
+    [65_535, [65_535]],
+    [65_536, [65_536, 0]],
+  ])('of %d characters is given to the parser in pieces that are not small', async (length, expected) => {
+    const pieces: number[] = [];
+    const parser = { write: (text: string) => void pieces.push(text.length), end: () => null };
+    await read(Object.assign(createRequest(), { rawBody: Buffer.alloc(length, 'x') }), { parser });
+    expect(pieces).toEqual(expected);
+  });
+
+  test('is given to the parser as it arrives', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const request = createRequest();
+    const reading = read(request, { parser: { write: resolve, end: () => null } });
+    request.write('x'.repeat(100_000));
+    expect(await promise).toHaveLength(100_000);
+    request.end();
+    expect(await reading).toBeNull();
+  });
+
+  test.each([
+    ['a byte that no character begins with', [0xff]],
+    ['a character cut short', [0xe2, 0x82]],
+  ])('with %s is rejected', async (_, bytes) => {
+    expect(getMessage(await send([Buffer.from(bytes)]))).toBe('Expected UTF-8, received other bytes');
+  });
+
+  test('may begin with one byte order mark', async () => {
+    expect(await send(['\ufeff{}'])).toEqual({});
+    const twice = await send(['\ufeff\ufeff{}']);
+    expect(getMessage(twice)).toBe('Expected JSON, received other text at byte 3');
+    // Only at the start.
+    const parser = createJsonParser(identity);
+    const later = await send([' '.repeat(70_000), '\ufeff{}'], JSON_TYPE, { parser });
+    expect(getMessage(later)).toBe('Expected JSON, received other text at byte 70000');
+  });
+
+  test.each([
+    ['{"a":x}', 'other text at byte 5'],
+    ['\ufeff{"é":x}', 'other text at byte 9'],
+    ['{"a":', 'text that ends too early, at byte 5'],
+    ['', 'text that ends too early, at byte 0'],
+  ])('%j is not JSON', async (text, what) => {
+    expect(getMessage(await send([text]))).toBe(`Expected JSON, received ${what}`);
+  });
+
+  test('that the parser rejects for another reason throws that', async () => {
+    const error = new TypeError('a bug');
+    const end = () => {
+      throw error;
+    };
+    expect(await send(['{}'], JSON_TYPE, { parser: { write: () => undefined, end } })).toBe(error);
+  });
+});
+
+describe('a body at the limit', () => {
+  const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
+
+  test('is accepted, plain and inflated', async () => {
+    expect(await send([text(1_000)], JSON_TYPE, { maxBytes: 1_000 })).toHaveLength(998);
+    const gzip = { ...JSON_TYPE, 'Content-Encoding': 'gzip' };
+    expect(await send([gzipSync(text(1_000))], gzip, { maxBytes: 1_000 })).toHaveLength(998);
+    const length = { ...JSON_TYPE, 'Content-Length': '1000' };
+    expect(await send([text(1_000)], length, { maxBytes: 1_000 })).toHaveLength(998);
+  });
+
+  test('of one byte more is rejected, plain and inflated', async () => {
+    const headers = { ...tooLarge.headers, 'X-Payload-Limit-Bytes': '1000' };
+    const error = { ...tooLarge, headers };
+    expect(await send([text(1_001)], JSON_TYPE, { maxBytes: 1_000 })).toMatchObject(error);
+    expect(await send([text(500), text(501)], JSON_TYPE, { maxBytes: 1_000 })).toMatchObject(error);
+    const gzip = { ...JSON_TYPE, 'Content-Encoding': 'gzip' };
+    expect(await send([gzipSync(text(1_001))], gzip, { maxBytes: 1_000 })).toMatchObject(error);
+  });
+
+  test('is judged by its length before it arrives', async () => {
+    const request = createRequest({ ...JSON_TYPE, 'Content-Length': '1001' });
+    await expect(read(request, { maxBytes: 1_000 })).rejects.toMatchObject(tooLarge);
+  });
+
+  test('as it is sent counts too, while nothing of it inflates', async () => {
+    // A gzip header with a name that never ends.
+    const header = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]);
+    const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
+    const result = read(request, { maxBytes: 1_000 });
+    request.write(header);
+    request.write(Buffer.alloc(1_000, 'x'));
+    await expect(result).rejects.toMatchObject(tooLarge);
+  });
+});
+
+describe('the end of the reading', () => {
+  test('comes with the timeout, after which the connection is closed', async () => {
+    const request = createRequest();
+    request.write('{');
+    await expect(read(request, { timeoutMs: 20 })).rejects.toMatchObject({
+      code: 'request_timeout',
+      message: 'the body did not arrive in time',
+      headers: { Connection: 'close' },
+    });
+  });
+
+  test('comes with the signal around it, and before the first byte if that has aborted', async () => {
+    const controller = new AbortController();
+    const reading = read(createRequest(), { parent: controller.signal });
+    controller.abort(new Error('stopped'));
+    await expect(reading).rejects.toThrow('stopped');
+    await expect(read(createRequest({}), { parent: controller.signal })).rejects.toThrow('stopped');
+  });
+
+  test('comes when the client has gone', async () => {
+    const request = createRequest();
+    const reading = read(request);
+    request.write('{');
+    request.destroy();
+    expect(getMessage(await reading.catch((error: unknown) => error))).toBe('The body ended before it was complete');
+  });
+
+  test('cancels the timeout', async () => {
+    const cleared = jest.spyOn(global, 'clearTimeout');
+    await send(['{}']);
+    expect(cleared).toHaveBeenCalled();
+    cleared.mockRestore();
+  });
+
+  test('leaves the stream flowing, and not destroyed', async () => {
+    const request = createRequest();
+    const error = await send(['{}'], { ...JSON_TYPE, 'Content-Length': String(MAX_BYTES + 1) });
+    expect(error).toBeInstanceOf(ApiError);
+    const reading = read(request, { maxBytes: 1_000 }).catch((thrown: unknown) => thrown);
+    request.write('x'.repeat(1_001));
+    expect(await reading).toMatchObject(tooLarge);
+    expect([request.destroyed, request.readableFlowing, request.listenerCount('data')]).toEqual([false, true, 0]);
+    // So the rest is let go of as it comes.
+    for (let i = 0; i < 10; i += 1) request.write(Buffer.alloc(100_000));
+    const ended = once(request, 'end');
+    request.end();
+    await ended;
+  });
+});
+
+test('a body that a server has read before is taken from there', async () => {
+  const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
+  expect(await read(Object.assign(request, { rawBody: Buffer.from('{"a":1}') }))).toEqual({ a: 1 });
+  const large = Object.assign(createRequest(), { rawBody: Buffer.alloc(1_001, ' ') });
+  await expect(read(large, { maxBytes: 1_000 })).rejects.toMatchObject(tooLarge);
+});
+
+describe('each request of the process', () => {
+  let server: Server;
+  let received: Pick<IncomingMessage, 'url' | 'headers'>[];
+
+  beforeAll(async () => {
+    disableFrameworkBodyParsing();
+    makeRequestUrlsRoutable();
+    server = createServer((request, response) => {
+      received.push({ url: request.url, headers: request.headers });
+      response.end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  beforeEach(() => (received = []));
+  afterAll(() => server.close());
+
+  const respondTo = async (path: string, headers: Headers = {}): Promise<void> => {
+    const { port } = server.address() as AddressInfo;
+    const sent: ClientRequest = openRequest({ host: '127.0.0.1', port, path, headers, agent: false }).end();
+    const [incoming] = (await once(sent, 'response')) as [IncomingMessage];
+    incoming.resume();
+    await once(incoming, 'end');
+  };
+
+  test('has lost its content type, and no other header', async () => {
+    await respondTo('/', { ...JSON_TYPE, 'X-Other': '1' });
+    expect(received[0]?.headers).toMatchObject({ 'x-other': '1' });
+    expect(received[0]?.headers['content-type']).toBeUndefined();
+  });
+
+  test.each([
+    ['/', '/'],
+    ['/a?b=c', '/a?b=c'],
+    ['/%ff%', '/%25ff%25'],
+    ['*', '/'],
+    ['http://elsewhere/a', '/'],
+  ])('for %s is routed as %s', async (path, routed) => {
+    await respondTo(path);
+    expect(received[0]?.url).toBe(routed);
+  });
+});

@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { MAX_BUFFERED_RESPONSE_BYTES, sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
+import { createRequestContext } from '../../../../src/lib/request-context';
+
+/** A response over HTTP: its headers, its encoding, and when it is sent. */
+
+let server: Server;
+let respond: (response: ServerResponse) => Promise<unknown>;
+/** What {@link sendResponse} returned, or threw. */
+let sent: Promise<unknown>;
+
+beforeAll(async () => {
+  server = createServer((_, response) => {
+    sent = respond(response).catch((error: unknown) => {
+      response.destroy();
+      return error;
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+const context = createRequestContext(new AbortController().signal);
+
+async function get(acceptEncoding?: string): Promise<IncomingMessage> {
+  const headers = acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding };
+  const { port } = server.address() as AddressInfo;
+  const opened = request({ host: '127.0.0.1', port, headers, agent: false }).end();
+  const [incoming] = (await once(opened, 'response')) as [IncomingMessage];
+  return incoming;
+}
+
+async function fetchResponse(outgoing: OutgoingResponse, acceptEncoding?: string) {
+  respond = (response) => sendResponse(response, outgoing, context);
+  const incoming = await get(acceptEncoding);
+  const bytes = await buffer(incoming);
+  return { status: incoming.statusCode, headers: incoming.headers, bytes, result: await sent };
+}
+
+async function* stream(...texts: string[]): AsyncGenerator<string> {
+  for (const text of texts) {
+    await Promise.resolve();
+    yield text;
+  }
+}
+
+/** Text that compresses a little. */
+const createText = (length: number) =>
+  Array.from({ length: Math.ceil(length / 8) }, (_, i) => ((i * 2_654_435_761) % 1e8).toString().padStart(8, '0'))
+    .join('')
+    .slice(0, length);
+
+const KIB = 1024;
+
+const DECODERS: Record<string, (bytes: Buffer) => Buffer> = { br: brotliDecompressSync, gzip: gunzipSync };
+
+test('a response has its status, its headers, and those of JSON', async () => {
+  const headers = { 'X-One': '1', Vary: 'Origin' };
+  const { status, headers: received, bytes, result } = await fetchResponse({ status: 404, headers, body: '{"é":1}' });
+  expect([status, bytes.toString(), result]).toEqual([404, '{"é":1}', true]);
+  expect(received).toMatchObject({
+    'x-one': '1',
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': '8',
+  });
+});
+
+test('a response varies by its encoding, besides what it varied by before', async () => {
+  respond = (response) => {
+    response.setHeader('Vary', 'Origin');
+    return sendResponse(response, { status: 200, body: '{}' }, context);
+  };
+  const { headers } = await get();
+  expect(headers.vary).toBe('Origin, Accept-Encoding');
+});
+
+test.each([
+  ['nothing', []],
+  ['empty texts', ['', '']],
+])('a body of %s is empty', async (_, texts) => {
+  const { headers, bytes } = await fetchResponse({ status: 200, body: stream(...texts) }, 'gzip');
+  expect([bytes.length, headers['content-length'], headers['content-encoding']]).toEqual([0, '0', undefined]);
+});
+
+describe('the encoding', () => {
+  test.each([
+    [undefined, undefined],
+    ['gzip', 'gzip'],
+    ['br', 'br'],
+    ['gzip, br', 'br'],
+    ['gzip;q=1, br;q=0.5', 'gzip'],
+    ['identity', undefined],
+    ['deflate', undefined],
+    ['identity, gzip;q=0.1', undefined],
+    ['*', 'br'],
+  ])('for Accept-Encoding %s is %s', async (accepted, expected) => {
+    const text = createText(2_000);
+    const { headers, bytes } = await fetchResponse({ status: 200, body: text }, accepted);
+    expect(headers['content-encoding']).toBe(expected);
+    expect(headers['content-length']).toBe(String(bytes.length));
+    expect((DECODERS[expected ?? ''] ?? ((each) => each))(bytes).toString()).toBe(text);
+  });
+
+  test.each([
+    [1_023, undefined],
+    [1_024, 'gzip'],
+  ])('of %d bytes is %s', async (length, expected) => {
+    const { headers } = await fetchResponse({ status: 200, body: 'x'.repeat(length) }, 'gzip');
+    expect(headers['content-encoding']).toBe(expected);
+  });
+
+  test.each(['gzip', 'br'])('%s is at a level that takes little time', async (encoding) => {
+    const text = createText(60 * KIB);
+    const { bytes } = await fetchResponse({ status: 200, body: text }, encoding);
+    const best = { gzip: 9, br: 11 }[encoding] ?? 0;
+    const { gzipSync, brotliCompressSync, constants } = await import('node:zlib');
+    const smallest =
+      encoding === 'gzip'
+        ? gzipSync(text, { level: best })
+        : brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: best } });
+    expect(bytes.length).toBeGreaterThan(smallest.length);
+    expect(bytes.length).toBeLessThan(text.length);
+  });
+
+  test.each([64 * KIB - 1, 64 * KIB, 200 * KIB])('of a stream of %d bytes is that of one piece', async (length) => {
+    const text = createText(length);
+    for (const accepted of ['gzip', 'br', undefined]) {
+      const texts = text.match(/[^]{1,10000}/g) ?? [];
+      const { headers, bytes } = await fetchResponse({ status: 200, body: stream(...texts) }, accepted);
+      expect([headers['content-encoding'], headers['content-length']]).toEqual([accepted, String(bytes.length)]);
+      expect((DECODERS[accepted ?? ''] ?? ((each) => each))(bytes).toString() === text).toBe(true);
+    }
+  });
+});
+
+describe('a large response', () => {
+  const text = 'x'.repeat(1_000_000);
+  const times = (count: number) => Array<string>(count).fill(text);
+
+  test('of the limit is sent in one piece, with its length', async () => {
+    const { headers, bytes } = await fetchResponse({ status: 200, body: stream(...times(30)) });
+    expect([headers['content-length'], bytes.length]).toEqual([
+      String(MAX_BUFFERED_RESPONSE_BYTES),
+      MAX_BUFFERED_RESPONSE_BYTES,
+    ]);
+  });
+
+  test('of more is sent in chunks, each once', async () => {
+    const { status, headers, bytes, result } = await fetchResponse({
+      status: 201,
+      headers: { 'X-One': '1' },
+      body: stream(...times(31), 'end'),
+    });
+    expect([status, headers['content-length'], headers['transfer-encoding'], headers['x-one']]).toEqual([
+      201,
+      undefined,
+      'chunked',
+      '1',
+    ]);
+    expect([bytes.length, bytes.subarray(-4).toString(), result]).toEqual([31_000_003, 'xend', true]);
+  });
+
+  test('is not begun before the limit, so that an error can still become a response', async () => {
+    let response: ServerResponse | undefined;
+    respond = async (given) => {
+      response = given;
+      const body = async function* () {
+        yield* stream(...times(30));
+        throw new Error('the database is gone');
+      };
+      await sendResponse(given, { status: 200, body: body() }, context).catch((error: unknown) => {
+        expect(error).toMatchObject({ message: 'the database is gone' });
+        expect(given.headersSent).toBe(false);
+        given.writeHead(500).end('error');
+      });
+    };
+    const incoming = await get();
+    expect([incoming.statusCode, (await buffer(incoming)).toString()]).toEqual([500, 'error']);
+    expect(response?.getHeader('content-type')).toBeUndefined();
+  });
+});
+
+describe('a response that is over', () => {
+  test('ends the reading when its client goes', async () => {
+    let reads = 0;
+    respond = (response) => {
+      const body = async function* () {
+        for (; reads < 1_000; reads += 1) {
+          if (reads === 3) response.destroy();
+          yield* stream(createText(70 * KIB));
+        }
+      };
+      return sendResponse(response, { status: 200, body: body() }, context);
+    };
+    await expect(get()).rejects.toThrow();
+    expect(await sent).toBe(false);
+    expect(reads).toBeLessThan(10);
+  });
+
+  test('is not sent when its client has gone after the last text', async () => {
+    respond = (response) => {
+      const body = async function* () {
+        yield* stream('{}');
+        response.destroy();
+      };
+      return sendResponse(response, { status: 200, body: body() }, context);
+    };
+    await expect(get()).rejects.toThrow();
+    expect(await sent).toBe(false);
+  });
+});

@@ -1,0 +1,288 @@
+import type { DocumentData } from 'firebase-admin/firestore';
+import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
+import type { RequestContext } from '../../../src/lib/request-context';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { audit, type AuditOptions } from '../../../src/price-lists/audit';
+import { createPriceLists } from '../../../src/price-lists/create-price-lists';
+import type { Violation } from '../../../src/price-lists/invariants';
+import { TEST_START, useTestDatabase } from '../../support/database';
+import { createPriceListBody, parseSubmission } from '../../support/submissions';
+
+/** What the audit reads, counts and reports, without the command. What it says of each damage: invariants.test.ts. */
+
+const database = useTestDatabase();
+beforeEach(async () => {
+  database.reset();
+  await database.client.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+
+const PRODUCTS = 7;
+
+async function create(key: string, market_id = 'market-1'): Promise<KeyRecord> {
+  const { db, context } = database.open();
+  const log = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet };
+  const body = createPriceListBody(PRODUCTS, { boq_list_id: key, market_id });
+  await createPriceLists(parseSubmission(body), { requestId: 'request-1', log }, db, context);
+  return readKey(key);
+}
+const quiet = () => undefined;
+
+const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
+const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
+const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
+
+async function runAudit(options: Partial<AuditOptions> = {}, changed: Partial<RequestContext> = {}) {
+  const { db, context } = database.open(changed);
+  const violations: Violation[] = [];
+  const unsettled: string[] = [];
+  const progress: number[] = [];
+  const report = await audit(
+    db,
+    context,
+    { sampleSize: Infinity, concurrency: 1, ...options },
+    {
+      onViolation: (violation) => violations.push(violation),
+      onUnsettled: ({ boq_list_id }) => unsettled.push(boq_list_id),
+      onProgress: (keys) => progress.push(keys),
+    },
+  );
+  const found = violations.map(({ rule, boq_list_id, path, message }) => [rule, boq_list_id, path, message]);
+  return { report, found: found.sort(), unsettled, progress };
+}
+
+const NOTHING = { violations: 0, unsettled: 0 };
+
+describe('reads', () => {
+  test('an empty database by one page of each collection', async () => {
+    const { report, found } = await runAudit();
+    expect(report).toEqual({ ...NOTHING, keys: 0, attempts: 0, document_reads: 4 });
+    expect(found).toEqual([]);
+  });
+
+  test.each([
+    [0, 0],
+    [3, 2 * 3],
+    [PRODUCTS, 2 * PRODUCTS],
+    [PRODUCTS + 1, 2 * PRODUCTS],
+    [Infinity, 2 * PRODUCTS],
+  ])('a key by its counts, and entries of a sample of %d by %d more', async (sampleSize, entries) => {
+    await create('a');
+    const { report, found } = await runAudit({ sampleSize }, { random: Math.random });
+    // Four pages; the request, its chunk and two lists; two counts.
+    expect(report).toEqual({ ...NOTHING, keys: 1, attempts: 1, document_reads: 4 + 4 + 2 + entries });
+    expect(found).toEqual([]);
+  });
+
+  test('a key without lists by its request and its payload', async () => {
+    await create('a', 'nowhere');
+    expect((await runAudit()).report).toEqual({ ...NOTHING, keys: 1, attempts: 1, document_reads: 1 + 2 + 1 + 1 + 1 });
+  });
+
+  test('attempts of the history too', async () => {
+    const released = await create('a');
+    const settled = { ...released, settled_at: TEST_START, failure: 'failed' };
+    const later = await create('b');
+    await getKey('b').delete();
+    await getKey('a').set({ ...later, boq_list_id: 'a', history: [settled] });
+    const { report, found } = await runAudit();
+    expect(report).toMatchObject({ keys: 1, attempts: 2 });
+    expect([...new Set(found.map(([rule]) => rule))]).toEqual(['list_status', 'payload']);
+  });
+
+  test('pages of 300, and tells of its progress', async () => {
+    const batch = database.client.batch();
+    for (let i = 0; i < 300; i += 1) batch.set(database.client.doc(`price_list_idempotency/${i}`), {});
+    await batch.commit();
+    const { report, found, progress } = await runAudit({ concurrency: 50 });
+    expect(report).toEqual({ violations: 300, unsettled: 0, keys: 300, attempts: 0, document_reads: 300 + 4 });
+    expect(new Set(found.map(([, , path]) => path)).size).toBe(300);
+    expect(progress).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
+  });
+
+  test('as many keys at once as it may, and repeats a call that failed', async () => {
+    for (const key of ['a', 'b', 'c']) await create(key);
+    const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+    for (const rpc of ['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery'] as const)
+      database.firestore.faults.inject({ rpc, nth: 2, times: 2, action });
+    const { report } = await runAudit({ concurrency: 3 });
+    expect(report).toEqual({ ...NOTHING, keys: 3, attempts: 3, document_reads: 3 * 4 + 3 * (4 + 2 + 2 * PRODUCTS) });
+  });
+});
+
+describe('reports', () => {
+  test('an entry that differs, whether all are compared or a sample', async () => {
+    const { creation } = await create('a');
+    const path = `price_lists/${creation?.price_list_id}/products`;
+    await database.client.doc(`${path}/product-3`).update({ price_list_price: 17 });
+    const expected = [['entry_values', 'a', path, 'has 1 entries with another price than the payload']];
+    expect((await runAudit()).found).toEqual(expected);
+    const samples = [];
+    for (let i = 0; i < PRODUCTS; i += 1)
+      samples.push((await runAudit({ sampleSize: 1 }, { random: () => (i + 0.5) / PRODUCTS })).found);
+    expect(samples.filter(({ length }) => length > 0)).toEqual([expected]);
+    expect((await runAudit({ sampleSize: 0 })).found).toEqual([]);
+  });
+
+  test('an entry that is missing from a sample', async () => {
+    const { creation } = await create('a');
+    const path = `expected_forward_costs/${creation?.expected_forward_cost_id}/products`;
+    for (let i = 0; i < PRODUCTS; i += 1) await database.client.doc(`${path}/product-${i}`).delete();
+    let turn = 0;
+    const random = () => (turn++ % 7) / 7;
+    expect((await runAudit({ sampleSize: 2 }, { random })).found).toEqual([
+      ['entry_count', 'a', path, 'has 0 entries for 7 products'],
+      ['entry_values', 'a', path, 'has 2 products without an entry'],
+    ]);
+  });
+
+  test('a payload that cannot be used, and then compares no entries', async () => {
+    const { document_id } = await create('a');
+    await database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
+    const { report, found } = await runAudit();
+    const message = 'cannot be used: only 0 of its 1 chunks were stored';
+    expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/payload`, message]]);
+    // The key record is read again before a violation is reported.
+    expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 1 });
+  });
+
+  test.each([
+    [
+      'with a version',
+      { schema_version: 2, boq_list_id: 'a' },
+      'a',
+      'is no key record of schema version 2 that is known',
+    ],
+    ['with neither', { schema_version: '2', boq_list_id: 1 }, null, 'is no key record that is known'],
+  ])('a key that cannot be read, %s', async (_, fields, key, message) => {
+    await set('price_list_idempotency/unknown', fields);
+    const { report, found } = await runAudit();
+    expect(report).toMatchObject({ keys: 1, attempts: 0, violations: 1 });
+    expect(found).toEqual([['key_readable', key, 'price_list_idempotency/unknown', message]]);
+  });
+
+  test('a record that belongs to no key, and says of a list whether it is ready', async () => {
+    await set('price_lists/ready', { status: 'ready' });
+    await set('price_lists/failed', { status: 'failed' });
+    await set('expected_forward_costs/of-nothing', {});
+    await set('price_list_requests/of-nothing', { info: { boq_list_id: 'unknown' } });
+    const message = 'belongs to no attempt of a key';
+    expect((await runAudit()).found).toEqual([
+      ['reference', null, 'expected_forward_costs/of-nothing', message],
+      ['reference', null, 'price_list_requests/of-nothing', message],
+      ['reference', null, 'price_lists/failed', message],
+      ['reference', null, 'price_lists/ready', 'is ready, but belongs to no attempt of a key'],
+    ]);
+  });
+
+  test('no record of a key that cannot be read', async () => {
+    await create('a');
+    await getKey('a').update({ schema_version: 2 });
+    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['key_readable']);
+  });
+
+  test('a record that another attempt took the place of', async () => {
+    const { creation } = await create('a');
+    await getKey('a').update({ 'creation.price_list_id': 'another' });
+    const { found } = await runAudit();
+    expect(found.filter(([rule]) => rule === 'reference')).toEqual([
+      ['reference', null, `price_lists/${creation?.price_list_id}`, 'is ready, but belongs to no attempt of a key'],
+    ]);
+  });
+});
+
+describe('beside other work', () => {
+  /** Runs something at the nth read of documents. */
+  const atRead = (nth: number, run: () => Promise<unknown>, times = 1) =>
+    database.firestore.faults.inject({
+      rpc: 'BatchGetDocuments',
+      nth,
+      times,
+      action: {
+        kind: 'call',
+        run: async () => {
+          await run();
+        },
+      },
+    });
+
+  test('leaves out what a key that changed meanwhile shows, and checks it again after a pause', async () => {
+    const record = await create('a');
+    const lists = [
+      `expected_forward_costs/${record.creation?.expected_forward_cost_id}`,
+      `price_lists/${record.creation?.price_list_id}`,
+    ];
+    // As it was before its completion, which the audit meets between its two reads.
+    await getKey('a').update({ status: 'processing', response: null });
+    atRead(1, () => getKey('a').set(record));
+    const { report, found } = await runAudit();
+    expect(found).toEqual([]);
+    expect(report).toMatchObject({ ...NOTHING, keys: 1, attempts: 1 });
+    expect(database.clock.slept).toEqual([500]);
+    expect((await database.client.doc(lists[0] ?? '').get()).get('status')).toBe('ready');
+  });
+
+  test('leaves out a key that changes at every check', async () => {
+    await create('a');
+    await getKey('a').update({ response: null });
+    let changes = 0;
+    atRead(2, () => getKey('a').update({ automatic_resumes: (changes += 1) }), 100);
+    const { report, found, unsettled } = await runAudit();
+    expect(found).toEqual([]);
+    expect(report).toMatchObject({ violations: 0, unsettled: 1, keys: 1, attempts: 1 });
+    expect(unsettled).toEqual(['a']);
+    expect(database.clock.slept).toEqual([500, 500, 500, 500]);
+  });
+
+  test('takes a renewal for no change, and for the end of an expired lease', async () => {
+    const record = await create('a');
+    const lists = [record.creation?.expected_forward_cost_id, record.creation?.price_list_id];
+    await set(`expected_forward_costs/${lists[0]}`, {
+      ...(await database.client.doc(`expected_forward_costs/${lists[0]}`).get()).data(),
+      status: 'processing',
+    });
+    await set(`price_lists/${lists[1]}`, {
+      ...(await database.client.doc(`price_lists/${lists[1]}`).get()).data(),
+      status: 'processing',
+    });
+    await getKey('a').update({ status: 'processing', response: null, lease_expires_at: 1 });
+    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['lease']);
+    const progress = { entries_written: 1, entries_total: 2, started_at: 1, measured_at: 2 };
+    atRead(2, () => getKey('a').update({ lease_expires_at: TEST_START + 1_000, progress }));
+    expect((await runAudit()).found).toEqual([]);
+    expect(database.clock.slept).toEqual([]);
+  });
+
+  test('reports what a key shows that cannot be read any more', async () => {
+    await create('a');
+    await getKey('a').update({ response: null });
+    atRead(2, () => getKey('a').update({ schema_version: 2 }));
+    expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['response']);
+  });
+
+  test('finds a key that was claimed after its keys were read', async () => {
+    let done = false;
+    database.firestore.faults.inject({
+      rpc: 'RunQuery',
+      nth: 2,
+      action: {
+        kind: 'call',
+        run: async () => {
+          if (done) return;
+          done = true;
+          await create('a');
+        },
+      },
+    });
+    const { report, found } = await runAudit();
+    expect(found).toEqual([]);
+    expect(report).toMatchObject({ ...NOTHING, keys: 0, attempts: 0 });
+    // Two more documents for each of the three records: by ids, and the key record.
+    expect(report.document_reads).toBe(4 + 3 * (4 + 1));
+  });
+
+  test('ends with its signal', async () => {
+    await create('a');
+    const signal = AbortSignal.abort(new Error('stopped'));
+    await expect(runAudit({}, { signal })).rejects.toThrow('stopped');
+  });
+});

@@ -1,0 +1,561 @@
+import type { Call, Code } from '../../../../packages/firestore-local/src';
+import { ApiError, StoppedError } from '../../../src/lib/errors';
+import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
+import type { RequestContext } from '../../../src/lib/request-context';
+import { LEASE_DURATION_MS } from '../../../src/lib/runtime-options';
+import { createPriceLists } from '../../../src/price-lists/create-price-lists';
+import { Lease } from '../../../src/price-lists/lease';
+import * as payloads from '../../../src/price-lists/payload';
+import { failAttempt, PayloadNotStoredError } from '../../../src/price-lists/attempt';
+import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
+import { checkInvariants } from '../../resilience/invariants';
+import { createKeyRecord } from '../../support/key-records';
+import { TEST_START, useTestDatabase } from '../../support/database';
+import { readAllRecords, readStoredPayload } from '../../support/price-lists';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
+
+/** A creation over a database, without HTTP: what it stores, tells the log and throws. */
+
+const database = useTestDatabase();
+beforeEach(async () => {
+  useTestBatches();
+  database.reset();
+  await database.client.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+afterEach(() => jest.restoreAllMocks());
+
+/** Two batches a list. */
+const BODY = createPriceListBody(TEST_BATCH + 1);
+
+/** Runs a creation to its end. */
+async function create(body: PriceListBody = BODY, changed: Partial<RequestContext> = {}) {
+  const logged: unknown[][] = [];
+  const writeTo =
+    (event: string) =>
+    (...fields: unknown[]) =>
+      void logged.push([event, ...fields]);
+  const log = {
+    claimed: writeTo('claimed'),
+    completed: writeTo('completed'),
+    failed: writeTo('failed'),
+    superseded: writeTo('superseded'),
+  };
+  const { db, context } = database.open(changed);
+  const result = await createPriceLists(parseSubmission(body), { requestId: 'request-1', log }, db, context).catch(
+    (error: unknown) => error as ApiError,
+  );
+  return { result, logged, context };
+}
+
+/** The code of a rejected creation, and its headers. */
+const getRejection = ({ result }: Awaited<ReturnType<typeof create>>) =>
+  result instanceof ApiError ? [result.code, result.headers['Retry-After']] : result;
+
+const getResponse = ({ result }: Awaited<ReturnType<typeof create>>): string => {
+  if (result instanceof Error) throw result;
+  return result.response;
+};
+
+const getKey = () => database.client.collection('price_list_idempotency').doc(keyDocumentId('boq-1'));
+const readKey = async () => (await getKey().get()).data() ?? {};
+const check = (...bodies: PriceListBody[]) => checkInvariants(database.client, bodies.map(parseSubmission));
+
+const getCommits = (calls: readonly Call[]) => calls.filter(({ rpc }) => rpc === 'Commit') as Call<'Commit'>[];
+const getNames = ({ request }: Call<'Commit'>) => request.writes.map(({ name }) => name);
+const isEntries = (call: Call<'Commit'>) => getNames(call).some((name) => name.includes('/products/'));
+const isClaim = (call: Call<'Commit'>) => getNames(call).some((name) => /\/price_list_requests\/[^/]+$/.test(name));
+const isChunk = (call: Call<'Commit'>) => !isClaim(call) && getNames(call).some((name) => name.includes('/payload/'));
+const isKey = (call: Call<'Commit'>) =>
+  !isClaim(call) && getNames(call).some((name) => name.includes('/price_list_idempotency/'));
+
+interface Failure {
+  code: Code;
+  nth: number;
+  times: number;
+  when: 'before' | 'after';
+}
+
+/** Fails commits of one kind with an error that no retry helps, or another. */
+const failCommits = (
+  match: (call: Call<'Commit'>) => boolean,
+  { code = 'PERMISSION_DENIED', nth = 1, times = 1_000, when = 'before' }: Partial<Failure> = {},
+) => database.firestore.faults.inject({ rpc: 'Commit', match, nth, times, when, action: { kind: 'error', code } });
+
+/** Calls a function at commits of one kind, before they take effect. */
+const atCommit = (match: (call: Call<'Commit'>) => boolean, run: () => void | Promise<void>, times = 1) =>
+  database.firestore.faults.inject({ rpc: 'Commit', match, times, action: { kind: 'call', run } });
+
+describe('a creation', () => {
+  test('stores the key, the request with its payload, both lists and their entries, and the response', async () => {
+    const created = await create(BODY, { traceId: 'trace-1' });
+    const response = getResponse(created);
+    const { document_id, creation, fingerprint } = (await readKey()) as {
+      document_id: string;
+      fingerprint: string;
+      creation: { expected_forward_cost_id: string; price_list_id: string };
+    };
+    const { expected_forward_cost_id, price_list_id } = creation;
+    expect(new Set([document_id, expected_forward_cost_id, price_list_id]).size).toBe(3);
+    const list = {
+      status: 'ready',
+      created_at: TEST_START,
+      updated_at: TEST_START,
+      currency: 'EGP',
+      market_id: 'market-1',
+      market_iso: 'EGY',
+      name: 'June',
+      new_date: { year: 2026, month: 6 },
+    };
+    const facts = { fingerprint, market_id: 'market-1', products_count: TEST_BATCH + 1, trace_id: 'trace-1' };
+    const records = await readAllRecords(database.client);
+    expect(records).toEqual({
+      [getKey().path]: {
+        ...facts,
+        document_id,
+        schema_version: 1,
+        boq_list_id: 'boq-1',
+        owner: 'owner-1',
+        payload_chunks: 1,
+        creation: { ...creation, market_name: 'Egypt', market_iso: 'EGY', currency: 'EGP' },
+        claimed_at: TEST_START,
+        lease_expires_at: TEST_START + LEASE_DURATION_MS,
+        status: 'completed',
+        updated_at: TEST_START,
+        response,
+        failure: null,
+        failure_cause: null,
+        progress: null,
+        automatic_resumes: 0,
+        history: [],
+        actions: [],
+      },
+      [`price_list_requests/${document_id}`]: {
+        ...facts,
+        schema_version: 1,
+        info: { ...BODY.info, currency_iso: 'USD' },
+        request_id: 'request-1',
+        expected_forward_cost_id,
+        price_list_id,
+        created_at: TEST_START,
+        payload_encoding: 'gzip',
+        payload_chunks: 1,
+      },
+      [`price_list_requests/${document_id}/payload/0000`]: { data: expect.any(Buffer) as Buffer },
+      [`expected_forward_costs/${expected_forward_cost_id}`]: list,
+      [`price_lists/${price_list_id}`]: { ...list, date: '06/2026' },
+      ...Object.fromEntries(
+        Object.entries(BODY.products).flatMap(([id, { price_list_price, expected_forward_cost_price }]) => [
+          [`expected_forward_costs/${expected_forward_cost_id}/products/${id}`, { expected_forward_cost_price }],
+          [`price_lists/${price_list_id}/products/${id}`, { price_list_price }],
+        ]),
+      ),
+    });
+    expect(JSON.parse(response)).toEqual({
+      success: true,
+      message: 'Payload is valid and stored',
+      products_count: TEST_BATCH + 1,
+      document_id,
+      market: { id: 'market-1', name: 'Egypt', iso: 'EGY' },
+      expected_forward_cost: { id: expected_forward_cost_id, ...list },
+      price_list: { id: price_list_id, ...list, date: '06/2026' },
+    });
+    expect(created.result).toEqual({ response, replayed: false });
+    await check(BODY);
+  });
+
+  test('tells the log of its claim, and of its completion with the time between them', async () => {
+    atCommit(isEntries, () => database.clock.advance(700));
+    const { logged, context } = await create();
+    const attempt = expect.objectContaining({ owner: 'owner-1', status: 'processing' }) as object;
+    expect(logged).toEqual([
+      ['claimed', attempt],
+      ['completed', attempt, 700],
+    ]);
+    expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries', 'completion']);
+  });
+
+  test('is replayed for the same payload, and rejected for another', async () => {
+    const response = getResponse(await create());
+    const calls = database.recordCalls();
+    expect(await create()).toMatchObject({ result: { response, replayed: true }, logged: [] });
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments']);
+    expect(getRejection(await create({ ...BODY, info: { ...BODY.info, name: 'July' } }))).toEqual([
+      'idempotency_key_reused',
+      undefined,
+    ]);
+    await check(BODY);
+  });
+
+  test('is rejected while another one is in progress', async () => {
+    let other: unknown;
+    atCommit(isEntries, async () => {
+      const lists = await database.client.collection('price_lists').get();
+      expect(lists.docs.map((list) => list.get('status') as unknown)).toEqual(['processing']);
+      const { result, logged } = await create();
+      other = [(result as ApiError).code, (result as ApiError).headers, logged];
+    });
+    getResponse(await create());
+    expect(other).toEqual(['request_in_progress', { 'Retry-After': '2' }, []]);
+  });
+
+  test('that is replayed does not compress its payload', async () => {
+    await create();
+    const getChunks = jest.spyOn(payloads.Payload.prototype, 'getChunks');
+    await create();
+    expect(getChunks).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    [TEST_BATCH, 2],
+    [TEST_BATCH + 1, 4],
+    [2 * TEST_BATCH, 4],
+  ])('of %i products makes %i commits of entries', async (count, commits) => {
+    const calls = database.recordCalls();
+    await create(createPriceListBody(count));
+    expect(getCommits(calls).filter(isEntries)).toHaveLength(commits);
+  });
+
+  test('without a market completes with its claim, and creates no lists', async () => {
+    const body = createPriceListBody(3, { market_id: 'nowhere' });
+    const calls = database.recordCalls();
+    const created = await create(body);
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
+    expect(created).toMatchObject({ result: { replayed: false }, logged: [] });
+    expect(JSON.parse(getResponse(created))).toEqual({
+      success: true,
+      message: 'Payload is valid and stored',
+      products_count: 3,
+      document_id: expect.any(String) as string,
+      market: null,
+      expected_forward_cost: null,
+      price_list: null,
+    });
+    expect(await readKey()).toMatchObject({ status: 'completed', creation: null, updated_at: TEST_START });
+    await check(body);
+  });
+
+  test.each([
+    ['of 10,000 bytes are kept', 'é'.repeat(5_000), 'é'.repeat(5_000)],
+    ['of more bytes count as missing', `${'é'.repeat(5_000)}x`, null],
+  ])('texts of a market %s', async (_, text, expected) => {
+    await database.client.doc('markets/market-1').set({ name: { en: text }, country_iso: text, currency_iso: text });
+    await create();
+    const iso = expected?.toUpperCase() ?? null;
+    expect((await readKey())['creation']).toMatchObject({
+      market_name: expected,
+      market_iso: iso,
+      currency: iso ?? 'USD',
+    });
+  });
+
+  test('of a market without texts takes the currency of the request', async () => {
+    await database.client.doc('markets/market-1').set({});
+    await create();
+    expect((await readKey())['creation']).toMatchObject({ market_name: null, market_iso: null, currency: 'USD' });
+  });
+});
+
+describe('a payload of more chunks than a claim holds', () => {
+  const body = createPriceListBody(60);
+  const CHUNK_BYTES = 40;
+
+  beforeEach(() => {
+    const limits: { MAX_CHUNK_BYTES: number } = payloads;
+    jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', CHUNK_BYTES);
+  });
+
+  test('is stored one by one after the claim, before the first entry', async () => {
+    const calls = database.recordCalls();
+    getResponse(await create(body));
+    const { payload_chunks, document_id } = (await readKey()) as { payload_chunks: number; document_id: string };
+    expect(payload_chunks).toBeGreaterThan(10);
+    const commits = getCommits(calls);
+    const chunks = commits.map((call) => getNames(call).filter((name) => name.includes('/payload/')));
+    expect(chunks.slice(0, payload_chunks - 8).map(({ length }) => length)).toEqual([
+      9,
+      ...Array.from({ length: payload_chunks - 9 }, () => 1),
+    ]);
+    expect(commits.slice(payload_chunks - 8).some((call) => getNames(call).some((n) => n.includes('/payload/')))).toBe(
+      false,
+    );
+    const stored = await readStoredPayload(database.client, document_id);
+    expect(stored).toBe([...payloads.canonicalJsonChunks(parseSubmission(body))].join(''));
+    await check(body);
+  });
+
+  test('without a market completes after the last chunk', async () => {
+    const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
+    const { logged } = await create(unknown);
+    expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
+    await check(unknown);
+  });
+
+  test('of exactly as many chunks as a claim holds needs no commit but that', async () => {
+    const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
+    const bytes = Buffer.concat(await payloads.compressToChunks(parseSubmission(unknown))).length;
+    const limits: { MAX_CHUNK_BYTES: number } = payloads;
+    jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', Math.ceil(bytes / 9));
+    const calls = database.recordCalls();
+    expect((await create(unknown)).logged).toEqual([]);
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
+    expect(await readKey()).toMatchObject({ status: 'completed', payload_chunks: 9 });
+  });
+
+  test('that is stopped before its last chunk is stored cannot be resumed either', async () => {
+    const controller = new AbortController();
+    atCommit(isChunk, () => controller.abort(new StoppedError('the instance stops')));
+    await create(body, { signal: controller.signal });
+    const failure = 'the payload was not stored completely: the instance stops';
+    expect(await readKey()).toMatchObject({ status: 'requires_review', failure, failure_cause: 'error' });
+  });
+
+  test('whose last chunk is not stored cannot be resumed', async () => {
+    failCommits(isChunk, { nth: 2 });
+    const created = await create(body);
+    expect(getRejection(created)).toEqual(['creation_failed', undefined]);
+    const reason = 'the payload was not stored completely: 7 PERMISSION_DENIED: injected PERMISSION_DENIED';
+    expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason, failure_cause: 'error' });
+    const error = created.logged.at(-1)?.at(-1) as Error;
+    expect(error).toBeInstanceOf(PayloadNotStoredError);
+    expect(error.cause).toMatchObject({ code: 7 });
+    await check(body);
+  });
+});
+
+describe('a creation that cannot go on', () => {
+  const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
+
+  test('fails its attempt and both lists in one commit, tells the log, and needs an operator', async () => {
+    failCommits(isEntries, { nth: 2 });
+    const { result, logged, context } = await create();
+    expect(result).toMatchObject({
+      code: 'creation_failed',
+      message: 'the attempt failed',
+      headers: {},
+      needsOperator: true,
+      cause: { code: 7 },
+    });
+    const attempt = expect.objectContaining({ owner: 'owner-1', status: 'processing' }) as object;
+    expect(logged).toEqual([
+      ['claimed', attempt],
+      ['failed', attempt, REASON, true, (result as ApiError).cause],
+    ]);
+    expect(await readKey()).toMatchObject({
+      status: 'requires_review',
+      failure: REASON,
+      failure_cause: 'error',
+      updated_at: TEST_START,
+    });
+    expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries']);
+    await check(BODY);
+    expect(getRejection(await create())).toEqual(['review_required', undefined]);
+  });
+
+  test.each([
+    ['timeout', new DOMException('the time is up', 'TimeoutError')],
+    ['stopped', new StoppedError('the instance stops')],
+  ])('for the cause %s is left to the sweep', async (failure_cause, reason) => {
+    const controller = new AbortController();
+    atCommit(isEntries, () => controller.abort(reason));
+    const created = await create(BODY, { signal: controller.signal });
+    expect(getRejection(created)).toEqual(['creation_failed', '60']);
+    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false, reason]);
+    expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason.message, failure_cause });
+    expect(getRejection(await create())).toEqual(['review_required', '60']);
+  });
+
+  test('because Firestore is not available is left to the sweep', async () => {
+    const { db, context } = database.open();
+    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
+    await getKey().set(attempt);
+    const error = Object.assign(new Error('no connection'), { code: 14 });
+    expect(await failAttempt(attempt, error, db, context)).toEqual({
+      kind: 'failed',
+      reason: 'no connection',
+      retryAfterMs: 60_000,
+    });
+    expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'unavailable' });
+  });
+
+  test('stops the other list after its current batch', async () => {
+    const body = createPriceListBody(10 * TEST_BATCH);
+    const calls = database.recordCalls();
+    failCommits((call) => isEntries(call) && getNames(call).some((name) => name.includes('/price_lists/')));
+    await create(body);
+    expect(getCommits(calls).filter(isEntries).length).toBeLessThan(5);
+  });
+
+  test('whose failure cannot be stored either is left to the sweep, which finds its lease expired', async () => {
+    failCommits(isEntries);
+    failCommits(isKey);
+    const created = await create();
+    const text = `${REASON}; the failure could not be stored: ${REASON}`;
+    expect(getRejection(created)).toEqual(['creation_failed', '60']);
+    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false, expect.anything()]);
+    expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
+  });
+});
+
+describe('a commit of a key whose response is lost', () => {
+  test.each([
+    ['claim', isClaim],
+    ['completion', isKey],
+  ])('the %s has taken effect once, and the creation goes on', async (_, match) => {
+    failCommits(match, { code: 'UNAVAILABLE', times: 1, when: 'after' });
+    const created = await create();
+    expect(created.result).toMatchObject({ replayed: false });
+    expect(created.context.counters.retries).toBe(1);
+    await check(BODY);
+  });
+
+  test('the claim, with an error that is not retried, has taken effect', async () => {
+    failCommits(isClaim, { times: 1, when: 'after' });
+    expect((await create()).result).toMatchObject({ replayed: false });
+    await check(BODY);
+  });
+
+  test('the completion, with an error that is not retried, has taken effect', async () => {
+    failCommits(isKey, { times: 1, when: 'after' });
+    const { result, logged } = await create();
+    expect(result).toMatchObject({ replayed: false });
+    expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
+  });
+
+  test('a claim that has not taken effect throws its error', async () => {
+    failCommits(isClaim, { times: 1 });
+    const { result, logged } = await create();
+    expect(result).toMatchObject({ code: 7 });
+    expect(logged).toEqual([]);
+    expect((await getKey().get()).exists).toBe(false);
+  });
+});
+
+describe('the lease of a creation', () => {
+  const SECOND = 1_000;
+  const body = createPriceListBody(4 * TEST_BATCH);
+
+  /** When each renewal reached the database, in seconds. */
+  async function createAndRecordRenewals(beforeRenewal: () => void = () => undefined) {
+    const renewals: number[] = [];
+    atCommit(
+      (call) => isKey(call) && call.request.writes.length === 1,
+      () => {
+        renewals.push((database.clock.now() - TEST_START) / SECOND);
+        beforeRenewal();
+      },
+      Number.MAX_SAFE_INTEGER,
+    );
+    const created = await create(body);
+    return { renewals, created };
+  }
+
+  test.each([
+    [19.999, 0],
+    [20, 1],
+  ])('of %d s since the claim is renewed %i times', async (seconds, count) => {
+    atCommit(isEntries, () => database.clock.advance(seconds * SECOND));
+    const { renewals, created } = await createAndRecordRenewals();
+    expect(renewals).toHaveLength(count);
+    expect(created.result).toMatchObject({ replayed: false });
+  });
+
+  test('is renewed again once it is due again, each time with the progress so far', async () => {
+    const { db, context } = database.open();
+    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
+    await getKey().set(attempt);
+    const lease = new Lease(attempt, db, context);
+    database.clock.advance(SECOND);
+    expect(lease.startProgress(100)).toMatchObject({ entries_written: 0, entries_total: 100 });
+    for (const [seconds, written] of [
+      [19, 10],
+      [19, 30],
+      [1, 35],
+    ] as const) {
+      expect(lease.addProgress(written)).toMatchObject({ entries_total: 100 });
+      database.clock.advance(seconds * SECOND);
+      await lease.renewIfDue();
+    }
+    const now = TEST_START + 40 * SECOND;
+    expect(await readKey()).toEqual({
+      ...attempt,
+      lease_expires_at: now + LEASE_DURATION_MS,
+      progress: { entries_written: 75, entries_total: 100, started_at: TEST_START + SECOND, measured_at: now },
+    });
+  });
+
+  test('is renewed once for all writes that wait for it', async () => {
+    const { db, context } = database.open();
+    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
+    await getKey().set(attempt);
+    const lease = new Lease(attempt, db, context);
+    database.clock.advance(20 * SECOND);
+    const calls = database.recordCalls();
+    await Promise.all([lease.renewIfDue(), lease.renewIfDue(), lease.run(() => Promise.resolve())]);
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
+    const progress = { entries_written: 0, entries_total: 0, started_at: TEST_START };
+    expect((await readKey())['progress']).toMatchObject(progress);
+  });
+
+  test('is renewed twice if the first renewal took so long that it is due again', async () => {
+    atCommit(isEntries, () => database.clock.advance(20 * SECOND));
+    let passed = 20;
+    const { renewals } = await createAndRecordRenewals(() => {
+      database.clock.advance(passed * SECOND);
+      passed = 0;
+    });
+    expect(renewals).toEqual([20, 40]);
+  });
+
+  test('that was lost stops the attempt, which changes nothing', async () => {
+    const calls = database.recordCalls();
+    atCommit(isEntries, async () => {
+      database.clock.advance(20 * SECOND);
+      await getKey().update({ owner: 'another' });
+    });
+    const { result, logged } = await create(body);
+    expect(result).toMatchObject({
+      code: 'request_in_progress',
+      cause: { message: 'another event was applied to the key after the lease of the attempt expired' },
+    });
+    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'blocked']);
+    expect(await readKey()).toMatchObject({ status: 'processing', owner: 'another' });
+    const entries = getCommits(calls).filter(isEntries);
+    expect(entries.length).toBeLessThanOrEqual(2);
+  });
+
+  test('of a key that is completed by now: the response is that, and the attempt was superseded', async () => {
+    atCommit(isEntries, async () => {
+      database.clock.advance(20 * SECOND);
+      await getKey().update({ owner: 'another', status: 'completed', response: '{}' });
+    });
+    const { result, logged } = await create(body);
+    expect(result).toEqual({ response: '{}', replayed: true });
+    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'completed']);
+  });
+
+  test('of a key that another payload holds by now is a key that requires review', async () => {
+    atCommit(isEntries, async () => {
+      database.clock.advance(20 * SECOND);
+      await getKey().update({ owner: 'another', fingerprint: 'another' });
+    });
+    const { result, logged } = await create(body);
+    expect(getRejection({ result, logged, context: database.open().context })).toEqual(['review_required', undefined]);
+    expect(result).toMatchObject({ needsOperator: true });
+    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'payload_mismatch']);
+  });
+
+  test('outlasts an outage: a write is tried again until the signal aborts', async () => {
+    const controller = new AbortController();
+    failCommits(isEntries, { code: 'UNAVAILABLE', times: 40 });
+    const created = await create(body, { signal: controller.signal });
+    expect(created.result).toMatchObject({ replayed: false });
+    expect(database.clock.now() - TEST_START).toBeGreaterThan(60 * SECOND);
+    await check(body);
+  });
+
+  test('slows the writes down after an overload', async () => {
+    failCommits(isEntries, { code: 'RESOURCE_EXHAUSTED', times: 1 });
+    await create(body);
+    expect(database.clock.slept.slice(0, 2)).toEqual([500, 100]);
+  });
+});

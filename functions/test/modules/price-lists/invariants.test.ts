@@ -1,0 +1,430 @@
+import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
+import type { PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { compareEntries } from '../../../src/price-lists/entry-differences';
+import {
+  checkAttempt,
+  checkKeyRecord,
+  checkLease,
+  checkListStatus,
+  getRecordedAttempts,
+  type StoredAttempt,
+  type StoredList,
+  type Violation,
+} from '../../../src/price-lists/invariants';
+import { createListDocuments } from '../../../src/price-lists/list-documents';
+import { createSuccessResponse } from '../../../src/price-lists/responses';
+import type { StoredPayload } from '../../../src/price-lists/stored-payload';
+import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
+import { createPriceListBody, parseSubmission } from '../../support/submissions';
+
+/** What the audit says of records that differ from what they should be in one thing each. */
+
+const NOW = 1_000_000;
+const submission = parseSubmission(createPriceListBody(2));
+const info: PriceListInfo = submission.info;
+
+const NO_DIFFERENCES = {
+  missing: { count: 0, examples: [] },
+  different: { count: 0, examples: [] },
+  extra: { count: 0, examples: [] },
+};
+
+/** A completed attempt with its lists, in which everything is as it should be. */
+function createCompleted(): { record: KeyRecord; stored: StoredAttempt } {
+  const attempt = createKeyRecord({ products_count: 2, creation: TEST_CREATION, claimed_at: 5, payload_chunks: 12 });
+  const record = createKeyRecord({
+    ...attempt,
+    status: 'completed',
+    updated_at: NOW,
+    response: createSuccessResponse(attempt, info, NOW),
+  });
+  const lists = createListDocuments(attempt, TEST_CREATION, info, 'ready', NOW);
+  const toList = (document: object): StoredList => ({
+    document: { ...document },
+    entryCount: 2,
+    entries: structuredClone(NO_DIFFERENCES),
+  });
+  const stored: StoredAttempt = {
+    request: {
+      products_count: 2,
+      fingerprint: 'fingerprint',
+      market_id: 'market-1',
+      expected_forward_cost_id: 'cost-list',
+      price_list_id: 'price-list',
+      created_at: 5,
+      payload_chunks: 12,
+      info,
+      request_id: 'not compared',
+    },
+    payload: { kind: 'valid', submission, text: Buffer.alloc(0) },
+    lists: { expected_forward_cost: toList(lists.expected_forward_cost), price_list: toList(lists.price_list) },
+  };
+  return { record, stored };
+}
+
+/** The same with fields of the record, and of both list documents, that are different. */
+function createIn(status: KeyRecord['status'], listStatus: string, fields: Partial<KeyRecord> = {}) {
+  const { record, stored } = createCompleted();
+  for (const list of Object.values(stored.lists ?? {})) Object.assign(list.document ?? {}, { status: listStatus });
+  const response = status === 'completed' ? record.response : null;
+  return { record: { ...record, status, response, ...fields }, stored };
+}
+
+const check = ({ record, stored }: { record: KeyRecord; stored: StoredAttempt }): Violation[] =>
+  getRecordedAttempts(record).flatMap((recorded) => checkAttempt(recorded, stored));
+
+const KEY_PATH = `price_list_idempotency/${keyDocumentId('boq-1')}`;
+const REQUEST_PATH = 'price_list_requests/document';
+const PAYLOAD_PATH = `${REQUEST_PATH}/payload`;
+
+const violation = (rule: Violation['rule'], path: string, message: string, products?: string[]): Violation => ({
+  rule,
+  boq_list_id: 'boq-1',
+  path,
+  message,
+  ...(products && { products }),
+});
+
+describe('a key record', () => {
+  const id = keyDocumentId('boq-1');
+  const { record } = createCompleted();
+
+  test.each<[string, Partial<KeyRecord>, string, Violation[]]>([
+    ['that is completed', {}, id, []],
+    ['that is not', { status: 'processing', response: null }, id, []],
+    [
+      'under the id of another key',
+      {},
+      'elsewhere',
+      [violation('key_id', 'price_list_idempotency/elsewhere', 'is stored under the hash of another key')],
+    ],
+    [
+      'without a response',
+      { response: null },
+      id,
+      [violation('response', KEY_PATH, 'is completed without a response')],
+    ],
+    [
+      'with a response too early',
+      { status: 'released' },
+      id,
+      [violation('response', KEY_PATH, 'is released with a response')],
+    ],
+  ])('%s', (_, fields, documentId, expected) => {
+    expect(checkKeyRecord({ ...record, ...fields }, documentId)).toEqual(expected);
+  });
+
+  test('has its present attempt, and the released ones of its history', () => {
+    const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
+    const held = { ...record, history: [archived] };
+    expect(getRecordedAttempts(held)).toEqual([
+      { record: held, attempt: held, status: 'completed' },
+      { record: held, attempt: archived, status: 'released' },
+    ]);
+  });
+});
+
+describe('a lease', () => {
+  const expiredAt = NOW - 5 * 60_000;
+  const EXPIRED = 'is processing, but its lease expired 5 min ago: no sweep resumes it';
+
+  test.each<[string, Partial<KeyRecord>, Violation[]]>([
+    ['that expired less than five minutes ago', { lease_expires_at: expiredAt + 1 }, []],
+    ['that expired five minutes ago', { lease_expires_at: expiredAt }, [violation('lease', KEY_PATH, EXPIRED)]],
+    [
+      'that expired less than six minutes ago',
+      { lease_expires_at: expiredAt - 59_999 },
+      [violation('lease', KEY_PATH, EXPIRED)],
+    ],
+    ['of an attempt that is over', { lease_expires_at: 0, status: 'requires_review' }, []],
+  ])('%s', (_, fields, expected) => {
+    expect(checkLease(createKeyRecord(fields), NOW)).toEqual(expected);
+  });
+});
+
+describe('an attempt', () => {
+  test('has no violation when everything is as it should be', () => {
+    expect(check(createCompleted())).toEqual([]);
+  });
+
+  test.each<[KeyRecord['status'], string]>([
+    ['processing', 'processing'],
+    ['requires_review', 'failed'],
+    ['released', 'failed'],
+  ])('that is %s has lists that are %s, written at another time', (status, listStatus) => {
+    expect(check(createIn(status, listStatus, { updated_at: NOW + 1 }))).toEqual([]);
+  });
+
+  test('without a market has no lists', () => {
+    const { record, stored } = createCompleted();
+    const attempt = { ...record, creation: null };
+    const response = createSuccessResponse(attempt, info, NOW);
+    const request = { ...stored.request, expected_forward_cost_id: null, price_list_id: null };
+    expect(check({ record: { ...attempt, response }, stored: { ...stored, request, lists: null } })).toEqual([]);
+    // Lists that were read for another reason are none of its own.
+    expect(check({ record: { ...attempt, response }, stored: { ...stored, request } })).toEqual([]);
+  });
+
+  test('in a list that another program wrote is compared as JSON', () => {
+    const { record, stored } = createCompleted();
+    const copy = Object.assign(Object.create(null) as object, info);
+    expect(check({ record, stored: { ...stored, request: { ...stored.request, info: copy } } })).toEqual([]);
+  });
+});
+
+describe('a request record', () => {
+  test('that does not exist', () => {
+    const { record, stored } = createCompleted();
+    expect(check({ record, stored: { ...stored, request: undefined } })).toEqual([
+      violation('request', REQUEST_PATH, 'does not exist'),
+    ]);
+  });
+
+  test.each(Object.keys(createCompleted().stored.request ?? {}).filter((name) => name !== 'request_id'))(
+    'with another %s',
+    (name) => {
+      const { record, stored } = createCompleted();
+      for (const changed of [
+        { ...stored.request, [name]: 'another' },
+        { ...stored.request, [name]: undefined },
+      ]) {
+        expect(check({ record, stored: { ...stored, request: changed } })).toEqual([
+          violation('request', REQUEST_PATH, `differs from its attempt: ${name}`),
+        ]);
+      }
+    },
+  );
+
+  test('with several other facts names each', () => {
+    const { record, stored } = createCompleted();
+    const request = { ...stored.request, products_count: 3, market_id: 'other' };
+    expect(check({ record, stored: { ...stored, request } })).toEqual([
+      violation('request', REQUEST_PATH, 'differs from its attempt: products_count, market_id'),
+    ]);
+  });
+});
+
+describe('a payload', () => {
+  const invalid = (chunks: number): StoredPayload => ({ kind: 'invalid', reason: 'chunks are missing', chunks });
+  const unusable = violation('payload', PAYLOAD_PATH, 'cannot be used: chunks are missing');
+
+  test.each<[string, KeyRecord['status'], string, number, Violation[]]>([
+    ['of which the claim stored as much as it could', 'processing', 'processing', 9, []],
+    ['of which all but one chunk is there, after a failure', 'requires_review', 'failed', 11, []],
+    ['of which less is there than the claim stores', 'processing', 'processing', 8, [unusable]],
+    ['of which all chunks are there', 'requires_review', 'failed', 12, [unusable]],
+    ['of a completed attempt', 'completed', 'ready', 9, [unusable]],
+  ])('that cannot be used, %s', (_, status, listStatus, chunks, expected) => {
+    const { record, stored } = createIn(status, listStatus);
+    expect(check({ record, stored: { ...stored, payload: invalid(chunks) } })).toEqual(expected);
+  });
+
+  test.each<[string, Partial<typeof submission>, string[]]>([
+    ['another key', { info: { ...info, boq_list_id: 'other' } }, ['is of another key']],
+    ['another market', { info: { ...info, market_id: 'other' } }, ['is for another market']],
+    [
+      'more products',
+      { products: parseSubmission(createPriceListBody(3)).products },
+      ['has 3 products, its attempt 2'],
+    ],
+  ])('of %s', (_, changed, messages) => {
+    const { record, stored } = createIn('requires_review', 'failed');
+    const payload: StoredPayload = {
+      kind: 'valid',
+      submission: { ...submission, ...changed },
+      text: Buffer.alloc(0),
+    };
+    const found = check({ record, stored: { ...stored, payload } });
+    expect(found.filter(({ rule }) => rule === 'payload')).toEqual(
+      messages.map((message) => violation('payload', PAYLOAD_PATH, message)),
+    );
+  });
+});
+
+describe('a response', () => {
+  const differing = (response: string) => {
+    const { record, stored } = createCompleted();
+    return check({ record: { ...record, response }, stored });
+  };
+  const { response } = createCompleted().record;
+  const changed = (fields: object) => JSON.stringify({ ...(JSON.parse(response ?? '') as object), ...fields });
+
+  test('may have another message, and is asked of completed keys only', () => {
+    expect(differing(changed({ message: 'as of an earlier version' }))).toEqual([]);
+    expect(check(createIn('requires_review', 'failed', { response: 'none' }))).toEqual([]);
+    expect(check(createIn('completed', 'ready', { response: null }))).toEqual([]);
+  });
+
+  test.each([
+    ['shows another count', changed({ products_count: 3 }), 'products_count'],
+    ['has a field more', changed({ more: 1 }), 'more'],
+    ['has a field less', changed({ document_id: undefined }), 'document_id'],
+    ['differs twice', changed({ success: false, market: null }), 'success, market'],
+  ])('that %s', (_, text, names) => {
+    expect(differing(text)).toEqual([violation('response', KEY_PATH, `has a response that differs: ${names}`)]);
+  });
+
+  test.each(['{', '1', 'null'])('that is %s is no JSON object', (text) => {
+    expect(differing(text)).toEqual([violation('response', KEY_PATH, 'has a response that is not JSON')]);
+  });
+
+  test('is not compared with a payload that cannot be used', () => {
+    const { record, stored } = createCompleted();
+    const payload: StoredPayload = { kind: 'invalid', reason: 'damaged', chunks: 12 };
+    const found = check({ record: { ...record, response: '{}' }, stored: { ...stored, payload } });
+    expect(found.map(({ rule }) => rule)).toEqual(['payload']);
+  });
+});
+
+describe('a list', () => {
+  const LISTS = [
+    ['expected_forward_cost', 'expected_forward_costs/cost-list'],
+    ['price_list', 'price_lists/price-list'],
+  ] as const;
+
+  function changeList(kind: 'expected_forward_cost' | 'price_list', change: Partial<StoredList>, status = 'completed') {
+    const isCompleted = status === 'completed';
+    const { record, stored } = createIn(status as KeyRecord['status'], isCompleted ? 'ready' : 'failed');
+    const { lists } = stored;
+    if (lists === null) throw new Error('the attempt has lists');
+    return check({ record, stored: { ...stored, lists: { ...lists, [kind]: { ...lists[kind], ...change } } } });
+  }
+  const getDocument = (kind: 'expected_forward_cost' | 'price_list') =>
+    createCompleted().stored.lists?.[kind].document ?? {};
+
+  test.each(LISTS)('%s that does not exist', (kind, path) => {
+    expect(changeList(kind, { document: undefined })).toEqual([violation('list_document', path, 'does not exist')]);
+  });
+
+  test.each(LISTS)('%s with fields that differ', (kind, path) => {
+    const changed = (fields: object) => changeList(kind, { document: { ...getDocument(kind), ...fields } });
+    const message = (names: string) => [violation('list_document', path, `differs from its attempt: ${names}`)];
+    expect(changed({ currency: 'XXX' })).toEqual(message('currency'));
+    expect(changed({ updated_at: NOW + 1 })).toEqual(message('updated_at'));
+    expect(changed({ new_date: { year: 2026, month: 7 } })).toEqual(message('new_date'));
+    expect(changed({ name: undefined, more: 1, others: 2 })).toEqual(message('name, 2 other fields'));
+    expect(changed({ secret: 1 })).toEqual(message('1 other fields'));
+  });
+
+  test.each(LISTS)('%s of a completed attempt that is failed has this violation alone', (kind, path) => {
+    expect(changeList(kind, { document: { ...getDocument(kind), status: 'failed' } })).toEqual([
+      violation('list_status', path, 'is failed, but its attempt is completed'),
+    ]);
+  });
+
+  test('price_list with another date, which the other list does not have', () => {
+    const document = { ...getDocument('price_list'), date: '07/2026' };
+    expect(changeList('price_list', { document })).toEqual([
+      violation('list_document', LISTS[1][1], 'differs from its attempt: date'),
+    ]);
+  });
+
+  test.each<[string, number, string, Violation[]]>([
+    ['as many entries as products', 2, 'completed', []],
+    [
+      'fewer entries, of a completed attempt',
+      1,
+      'completed',
+      [violation('entry_count', 'price_lists/price-list/products', 'has 1 entries for 2 products')],
+    ],
+    [
+      'more entries, of a completed attempt',
+      3,
+      'completed',
+      [violation('entry_count', 'price_lists/price-list/products', 'has 3 entries for 2 products')],
+    ],
+    ['fewer entries', 1, 'requires_review', []],
+    ['as many entries', 2, 'requires_review', []],
+    [
+      'more entries',
+      3,
+      'requires_review',
+      [violation('entry_count', 'price_lists/price-list/products', 'has 3 entries for 2 products')],
+    ],
+  ])('with %s', (_, entryCount, status, expected) => {
+    expect(changeList('price_list', { entryCount }, status)).toEqual(expected);
+  });
+
+  test('with entries that differ names some products', () => {
+    const path = 'price_lists/price-list/products';
+    const entries = {
+      missing: { count: 4, examples: ['a'] },
+      different: { count: 1, examples: ['b'] },
+      extra: { count: 2, examples: ['c', 'd'] },
+    };
+    const others = [
+      violation('entry_values', path, 'has 1 entries with another price than the payload', ['b']),
+      violation('entry_values', path, 'has 2 entries that are not in the payload', ['c', 'd']),
+    ];
+    expect(changeList('price_list', { entries })).toEqual([
+      violation('entry_values', path, 'has 4 products without an entry', ['a']),
+      ...others,
+    ]);
+    expect(changeList('price_list', { entries }, 'requires_review')).toEqual(others);
+    expect(changeList('price_list', { entries: null })).toEqual([]);
+  });
+
+  test.each<[KeyRecord['status'], boolean, string[]]>([
+    ['processing', false, ['processing']],
+    ['processing', true, ['processing', 'failed']],
+    ['completed', false, ['ready']],
+    ['requires_review', false, ['failed']],
+    ['released', true, ['failed']],
+  ])('of an attempt that is %s, resumed: %s, is %j', (status, isResumed, allowed) => {
+    const action = isResumed ? 'resume' : 'release';
+    const record = createKeyRecord({
+      status,
+      creation: TEST_CREATION,
+      actions: ([action, 'release'] as const).map((each) => ({ action: each, at: 1, by: 'operator', reason: null })),
+    });
+    const [recorded] = getRecordedAttempts(record);
+    if (recorded === undefined) throw new Error('a record has its present attempt');
+    for (const found of ['processing', 'ready', 'failed']) {
+      const isAllowed = allowed.includes(found);
+      expect(checkListStatus(recorded, 'price_list', { status: found })).toEqual(
+        isAllowed ? [] : [violation('list_status', LISTS[1][1], `is ${found}, but its attempt is ${status}`)],
+      );
+    }
+  });
+
+  test.each([undefined, 1, 'two words', 'x'.repeat(21)])('with the status %p, which is not shown', (status) => {
+    const [recorded] = getRecordedAttempts(createKeyRecord({ creation: TEST_CREATION }));
+    if (recorded === undefined) throw new Error('a record has its present attempt');
+    expect(checkListStatus(recorded, 'expected_forward_cost', { status })).toEqual([
+      violation('list_status', LISTS[0][1], 'is no valid status, but its attempt is processing'),
+    ]);
+    expect(checkListStatus(recorded, 'expected_forward_cost', { status: 'x'.repeat(20) })[0]?.message).toMatch(
+      /^is x{20},/,
+    );
+  });
+
+  test('of an attempt without lists has every status', () => {
+    const [recorded] = getRecordedAttempts(createKeyRecord());
+    if (recorded === undefined) throw new Error('a record has its present attempt');
+    expect(checkListStatus(recorded, 'price_list', undefined)).toEqual([]);
+  });
+});
+
+test('entries are compared with those of the payload, and some of each difference are named', async () => {
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const wanted = { ids, prices: Float64Array.of(0, 1, 2, 3, 4, 5) };
+  expect(await compareEntries(wanted, [])).toEqual({
+    missing: { count: 6, examples: ['a', 'b', 'c'] },
+    different: { count: 0, examples: [] },
+    extra: { count: 0, examples: [] },
+  });
+  const stored = [
+    ['a', 0],
+    ['b', 2],
+    ['c', '2'],
+    ['d', undefined],
+    ['x', 1],
+    ['y', 1],
+  ] as const;
+  expect(await compareEntries(wanted, stored)).toEqual({
+    missing: { count: 2, examples: ['e', 'f'] },
+    different: { count: 3, examples: ['b', 'c', 'd'] },
+    extra: { count: 2, examples: ['x', 'y'] },
+  });
+});

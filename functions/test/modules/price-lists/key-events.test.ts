@@ -1,0 +1,189 @@
+import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES, SWEEP_RETRY_AFTER_MS } from '../../../src/lib/runtime-options';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import {
+  canClaim,
+  describeLastingFailure,
+  getSweepDelayMs,
+  getSweepObstacle,
+  isTransientCause,
+  transition,
+  type KeyEvent,
+  type KeyOutcome,
+} from '../../../src/price-lists/key-state-machine';
+import { createKeyRecord } from '../../support/key-records';
+
+/** Single events, with all that they make of a record; what holds for any order of them: key-state-machine.test.ts. */
+
+const NOW = 10_000;
+
+const processing = createKeyRecord();
+const failed = createKeyRecord({ status: 'requires_review', failure: 'the time is up', failure_cause: 'timeout' });
+const completed = createKeyRecord({ status: 'completed', response: '{}' });
+const released = createKeyRecord({ status: 'released', failure: 'the time is up', failure_cause: 'timeout' });
+
+const { owner, fingerprint, document_id } = processing;
+const attempt = { ...createKeyRecord(), owner: 'new', document_id: 'new' };
+const submitted = { kind: 'submitted', boqListId: 'boq-1', attempt, response: null } as const;
+const decision = { document_id, by: 'operator', reason: 'checked' };
+const resumed = { kind: 'resumed', ...decision, attempt: { owner: 'new' }, maxResumes: null } as const;
+const payloadUnusable = { kind: 'payloadUnusable', document_id, reason: 'chunks are missing' } as const;
+
+const apply = (record: KeyRecord | undefined, event: KeyEvent) => transition(record, event, NOW);
+const check = (record: KeyRecord | undefined, caller: Extract<KeyEvent, { kind: 'leaseChecked' }>['caller'] = null) =>
+  apply(record, { kind: 'leaseChecked', caller }).outcome;
+
+describe('an event', () => {
+  test('submitted claims a key with its lease, and keeps the attempts and actions before it', () => {
+    const { record } = apply(undefined, submitted);
+    expect(record).toMatchObject({
+      owner: 'new',
+      status: 'processing',
+      claimed_at: NOW,
+      updated_at: NOW,
+      lease_expires_at: NOW + LEASE_DURATION_MS,
+      history: [],
+      actions: [],
+    });
+    const action = { action: 'release', at: 1, by: 'operator', reason: null } as const;
+    const again = apply({ ...released, actions: [action] }, submitted).record;
+    expect(again).toMatchObject({ document_id: 'new', actions: [action], failure: null, failure_cause: null });
+    expect(again?.history).toEqual([
+      expect.objectContaining({ document_id, failure: 'the time is up', settled_at: 0 }),
+    ]);
+  });
+
+  test('resumed gives an attempt a new owner with a lease, and records the action', () => {
+    expect(apply({ ...failed, automatic_resumes: 2 }, resumed).record).toEqual({
+      ...failed,
+      status: 'processing',
+      owner: 'new',
+      lease_expires_at: NOW + LEASE_DURATION_MS,
+      updated_at: NOW,
+      automatic_resumes: 0,
+      actions: [{ action: 'resume', at: NOW, by: 'operator', reason: 'checked' }],
+    });
+  });
+
+  test('released records the action', () => {
+    const { record, outcome } = apply(failed, { kind: 'released', ...decision });
+    const action = { action: 'release', at: NOW, by: 'operator', reason: 'checked' };
+    expect(record).toEqual({ ...failed, status: 'released', updated_at: NOW, actions: [action] });
+    expect(outcome).toEqual({ kind: 'available' });
+  });
+
+  test('payloadUnusable leaves a key to an operator for good, and one that is left already as it is', () => {
+    const { record, outcome } = apply(failed, payloadUnusable);
+    expect(record).toEqual({ ...failed, failure: 'chunks are missing', failure_cause: 'error' });
+    expect(outcome).toEqual({ kind: 'blocked', by: 'review', retryAfterMs: null });
+    const left = { ...failed, failure_cause: 'error' } as const;
+    expect(apply(left, payloadUnusable).record).toBe(left);
+    expect(apply({ ...left, document_id: 'another' }, payloadUnusable).record).toMatchObject({ failure: left.failure });
+  });
+
+  test('finds an expired lease: the attempt has no owner, and waits for the sweep', () => {
+    const { record } = transition(processing, { kind: 'leaseChecked', caller: null }, processing.lease_expires_at);
+    expect(record).toEqual({
+      ...processing,
+      status: 'requires_review',
+      owner: '',
+      failure: 'lease expired before the attempt completed',
+      failure_cause: 'lease_expired',
+      updated_at: processing.lease_expires_at,
+    });
+  });
+});
+
+describe('a key', () => {
+  const own = { owner, fingerprint, document_id };
+  const other = { owner: 'other', fingerprint, document_id: 'other' };
+  const review = (retryAfterMs: number | null): KeyOutcome => ({ kind: 'blocked', by: 'review', retryAfterMs });
+
+  test.each<[string, KeyRecord | undefined, KeyOutcome, KeyOutcome, KeyOutcome]>([
+    ['that does not exist', undefined, { kind: 'available' }, { kind: 'available' }, { kind: 'available' }],
+    [
+      'in progress',
+      processing,
+      { kind: 'owned', record: processing },
+      { kind: 'blocked', by: 'attempt', retryAfterMs: 10_000 },
+      { kind: 'blocked', by: 'attempt', retryAfterMs: 10_000 },
+    ],
+    [
+      'that is completed',
+      completed,
+      { kind: 'completed', response: '{}', isOwn: true },
+      { kind: 'completed', response: '{}', isOwn: false },
+      { kind: 'completed', response: '{}', isOwn: false },
+    ],
+    ['that another version completed', { ...completed, response: null }, review(null), review(null), review(null)],
+    [
+      'that failed',
+      failed,
+      { kind: 'failed', reason: 'the time is up', retryAfterMs: SWEEP_RETRY_AFTER_MS },
+      review(SWEEP_RETRY_AFTER_MS),
+      review(SWEEP_RETRY_AFTER_MS),
+    ],
+    [
+      'that failed without a reason',
+      { ...failed, failure: null, failure_cause: null },
+      { kind: 'failed', reason: 'unknown', retryAfterMs: null },
+      review(null),
+      review(null),
+    ],
+    ['that was released', released, review(null), { kind: 'available' }, { kind: 'available' }],
+  ])('%s is this for its attempt, another and a sweep', (_, record, forOwn, forOther, forSweep) => {
+    expect(check(record, own)).toEqual(forOwn);
+    expect(check(record, other)).toEqual(forOther);
+    expect(check(record)).toEqual(forSweep);
+  });
+
+  test('may be claimed after its release, but not by an attempt that was on it before', () => {
+    const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
+    const record = { ...released, history: [archived] };
+    expect(canClaim(record, other, NOW)).toBe(true);
+    expect(canClaim(record, own, NOW)).toBe(false);
+    expect(canClaim(record, { ...other, document_id: 'earlier' }, NOW)).toBe(false);
+    expect(canClaim(undefined, other, NOW)).toBe(true);
+    expect(canClaim(processing, other, NOW)).toBe(false);
+  });
+
+  test('is of another payload', () => {
+    expect(check(processing, { fingerprint: 'another' })).toEqual({ kind: 'payload_mismatch' });
+  });
+});
+
+describe('the sweep', () => {
+  test.each([
+    ['lease_expired', true],
+    ['stopped', true],
+    ['timeout', true],
+    ['unavailable', true],
+    ['error', false],
+    [null, false],
+  ] as const)('takes the cause %s for transient: %s', (cause, isTransient) => {
+    expect(isTransientCause(cause)).toBe(isTransient);
+  });
+
+  test.each<[Partial<KeyRecord>, string | null]>([
+    [{}, null],
+    [{ automatic_resumes: 1 }, null],
+    [{ automatic_resumes: 2 }, 'it was resumed 2 times without an operator, and failed again'],
+    [{ automatic_resumes: 3 }, 'it was resumed 3 times without an operator, and failed again'],
+    [{ failure_cause: 'error' }, 'the failure is not one that passes: the time is up'],
+    [{ failure_cause: null, failure: null }, 'the failure is not one that passes: unknown'],
+  ])('leaves %j to an operator: %s', (fields, obstacle) => {
+    expect(getSweepObstacle({ ...failed, ...fields }, 2)).toBe(obstacle);
+  });
+
+  test('has as many tries for a client as it has by itself', () => {
+    expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES - 1 })).toBe(SWEEP_RETRY_AFTER_MS);
+    expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES })).toBeNull();
+    expect(describeLastingFailure('broken')).toBe('the failure is not one that passes: broken');
+  });
+
+  test('resumes as often as it may', () => {
+    const automatic = { ...resumed, maxResumes: 2 };
+    expect(apply({ ...failed, automatic_resumes: 1 }, automatic).record).toMatchObject({ automatic_resumes: 2 });
+    const exhausted = { ...failed, automatic_resumes: 2 };
+    expect(apply(exhausted, automatic).record).toBe(exhausted);
+  });
+});

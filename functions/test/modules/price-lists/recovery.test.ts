@@ -1,0 +1,650 @@
+import type { Call } from '../../../../packages/firestore-local/src';
+import { StoppedError } from '../../../src/lib/errors';
+import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
+import type { RequestContext } from '../../../src/lib/request-context';
+import { LEASE_DURATION_MS } from '../../../src/lib/runtime-options';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { createPriceLists } from '../../../src/price-lists/create-price-lists';
+import type { ResumeDecision } from '../../../src/price-lists/key-state-machine';
+import type { WrittenEntries } from '../../../src/price-lists/lease';
+import { release } from '../../../src/price-lists/release';
+import { ResolutionError } from '../../../src/price-lists/resolution-error';
+import { requireKeyRecord, resume } from '../../../src/price-lists/resume';
+import {
+  createSweepMemory,
+  sweep,
+  type SweepMemory,
+  type SweepOptions,
+  type SweepResult,
+} from '../../../src/price-lists/sweep';
+import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
+import { checkInvariants } from '../../resilience/invariants';
+import { TEST_START, useTestDatabase } from '../../support/database';
+import { readListEntries } from '../../support/price-lists';
+import { createPriceListBody, parseSubmission } from '../../support/submissions';
+import { waitFor } from '../../support/wait-for';
+
+/** Resume, release and sweep over a database, without HTTP and without the command. */
+
+const database = useTestDatabase();
+beforeAll(useTestBatches);
+beforeEach(async () => {
+  database.reset();
+  await database.client.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+});
+
+const PRODUCTS = 2 * TEST_BATCH + 1;
+const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id: key });
+
+const isEntries = ({ request }: Call<'Commit'>) => request.writes.some(({ name }) => name.includes('/products/'));
+
+/** Also the failure of an attempt: the key with both lists. */
+const isCompletion = ({ request: { writes } }: Call<'Commit'>) =>
+  writes.length === 3 && writes.some(({ name }) => name.includes('/price_list_idempotency/'));
+
+const quiet = {
+  claimed: () => undefined,
+  completed: () => undefined,
+  failed: () => undefined,
+  superseded: () => undefined,
+};
+
+function create(key: string, changed: Partial<RequestContext> = {}) {
+  const { db, context } = database.open(changed);
+  const request = { requestId: 'request-1', log: quiet };
+  return createPriceLists(parseSubmission(createBody(key)), request, db, context);
+}
+
+const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
+const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
+
+/** Fails an attempt at its third commit of entries, for good; then its record is made what a test needs. */
+async function fail(key: string, update: Partial<KeyRecord> = {}): Promise<KeyRecord> {
+  const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+  const fault = database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, nth: 3, times: 1_000, action });
+  await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
+  fault.remove();
+  if (Object.keys(update).length > 0) await getKey(key).update(update);
+  return readKey(key);
+}
+
+/** What a process leaves that was killed. */
+const CRASHED = {
+  status: 'processing',
+  owner: 'crashed',
+  failure: null,
+  failure_cause: null,
+  lease_expires_at: TEST_START,
+} as const;
+
+const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped' } as const;
+
+const check = (...keys: string[]) => checkInvariants(database.client, keys.map(createBody).map(parseSubmission));
+
+const deletePayload = ({ document_id }: KeyRecord) =>
+  database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
+
+const BY_OPERATOR: ResumeDecision = { by: 'operator', reason: 'checked', maxResumes: null };
+
+async function runResume(
+  record: KeyRecord,
+  changed: Partial<RequestContext> = {},
+  decision: ResumeDecision = BY_OPERATOR,
+): Promise<{ outcome: unknown; progress: WrittenEntries[] }> {
+  const { db, context } = database.open(changed);
+  const progress: WrittenEntries[] = [];
+  const onProgress = (written: WrittenEntries) => progress.push({ ...written });
+  const outcome = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
+  return { outcome, progress };
+}
+
+const runRelease = async (record: KeyRecord): Promise<unknown> => {
+  const { db, context } = database.open();
+  return release(record, { by: 'operator', reason: null }, db, context).catch((error: unknown) => error);
+};
+
+describe('a resume', () => {
+  test('writes what is missing or differs, completes the key and returns its response', async () => {
+    const record = await fail('a');
+    const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
+    const costs = `expected_forward_costs/${expected_forward_cost_id}`;
+    const [stored = ''] = Object.keys(await readListEntries(database.client, costs));
+    await database.client.doc(`${costs}/products/${stored}`).set({ expected_forward_cost_price: 17 });
+    const before =
+      Object.keys(await readListEntries(database.client, costs)).length +
+      Object.keys(await readListEntries(database.client, `price_lists/${price_list_id}`)).length;
+    database.clock.advance(5_000);
+
+    const { outcome, progress } = await runResume(record);
+    const resumed = await readKey('a');
+    expect(outcome).toBe(resumed.response);
+    expect(resumed).toMatchObject({
+      status: 'completed',
+      owner: 'owner-2',
+      automatic_resumes: 0,
+      updated_at: TEST_START + 5_000,
+      actions: [{ action: 'resume', at: TEST_START + 5_000, by: 'operator', reason: 'checked' }],
+    });
+    expect(JSON.parse(String(outcome))).toMatchObject({ success: true, products_count: PRODUCTS });
+    // What was written by the first attempt is left out, but for the one entry that differed.
+    const pending = 2 * PRODUCTS - before + 1;
+    expect(progress[0]).toEqual(expect.objectContaining({ entries_written: 0, entries_total: pending }));
+    expect(progress.at(-1)).toMatchObject({ entries_written: pending });
+    await check('a');
+    expect(await create('a')).toEqual({ response: resumed.response, replayed: true });
+  });
+
+  test('renews its lease while it looks for what is missing', async () => {
+    const record = await fail('a');
+    const { db, context } = database.open();
+    database.firestore.faults.inject({
+      rpc: 'RunQuery',
+      match: ({ request }) => JSON.stringify(request, toPlain).includes('products'),
+      times: 2,
+      action: { kind: 'call', run: () => database.clock.advance(25_000) },
+    });
+    await resume(record, BY_OPERATOR, db, context);
+    expect((await readKey('a')).lease_expires_at).toBe(TEST_START + 50_000 + LEASE_DURATION_MS);
+  });
+
+  test('of a payload that is not stored changes nothing', async () => {
+    const record = await fail('a');
+    await deletePayload(record);
+    const { outcome } = await runResume(record);
+    expect(outcome).toBeInstanceOf(ResolutionError);
+    expect(outcome).toMatchObject({
+      name: 'ResolutionError',
+      code: 'payload_unusable',
+      detail: 'only 0 of its 1 chunks were stored',
+      message:
+        'the stored payload cannot be used, so the attempt can only be released: only 0 of its 1 chunks were stored',
+    });
+    expect(await readKey('a')).toEqual(record);
+  });
+
+  test('of a payload that is damaged changes nothing', async () => {
+    const record = await fail('a');
+    await database.client
+      .doc(`price_list_requests/${record.document_id}/payload/0000`)
+      .set({ data: Buffer.from('damaged') });
+    const { outcome } = await runResume(record);
+    expect(outcome).toMatchObject({ code: 'payload_unusable', detail: 'the stored payload is not the accepted one' });
+  });
+
+  test('of a payload with another fingerprint changes nothing', async () => {
+    const record = await fail('a', { fingerprint: 'another' });
+    const { outcome } = await runResume(record);
+    expect(outcome).toMatchObject({ code: 'payload_unusable', detail: 'the stored payload is not the accepted one' });
+  });
+
+  test('of an attempt that is completed by now returns its response', async () => {
+    const record = await fail('a');
+    const { outcome } = await runResume(record);
+    const calls = database.recordCalls();
+    expect((await runResume(record)).outcome).toBe(outcome);
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery', 'BatchGetDocuments']);
+  });
+
+  test.each<[string, Partial<KeyRecord>, string]>([
+    ['that is in progress', { ...CRASHED, lease_expires_at: TEST_START + 1 }, 'key_in_progress'],
+    ['that was released', { status: 'released' }, 'key_released'],
+    ['that another attempt followed', { document_id: 'another' }, 'key_in_review_again'],
+  ])('of an attempt %s is rejected', async (_, update, code) => {
+    const record = await fail('a');
+    await getKey('a').update(update);
+    expect((await runResume(record)).outcome).toMatchObject({ code, detail: undefined });
+  });
+
+  test('that cannot go on fails the attempt, and throws why', async () => {
+    const record = await fail('a');
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action });
+    const { outcome } = await runResume(record);
+    expect(outcome).toMatchObject({ code: 7 });
+    expect(await readKey('a')).toMatchObject({ status: 'requires_review', owner: 'owner-2', failure_cause: 'error' });
+    await check('a');
+  });
+
+  test('that is stopped gives the attempt back', async () => {
+    const record = await fail('a');
+    const controller = new AbortController();
+    const action = { kind: 'call', run: () => controller.abort(new StoppedError('stopped')) } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action });
+    const { outcome } = await runResume(record, { signal: controller.signal });
+    expect(outcome).toMatchObject({ message: 'stopped' });
+    expect(await readKey('a')).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+  });
+
+  test('whose attempt another one completed meanwhile returns that response', async () => {
+    const record = await fail('a');
+    let other: unknown;
+    const run = async () => {
+      database.clock.advance(2 * LEASE_DURATION_MS);
+      ({ outcome: other } = await runResume(record));
+    };
+    database.firestore.faults.inject({ rpc: 'Commit', match: isCompletion, action: { kind: 'call', run } });
+    const { outcome } = await runResume(record);
+    expect(outcome).toBe((await readKey('a')).response);
+    expect(other).toBe(outcome);
+    await check('a');
+  });
+
+  test('whose attempt was released meanwhile is rejected', async () => {
+    const record = await fail('a');
+    const run = async () => {
+      database.clock.advance(2 * LEASE_DURATION_MS);
+      expect(await runRelease(record)).toBeUndefined();
+    };
+    database.firestore.faults.inject({ rpc: 'Commit', match: isCompletion, action: { kind: 'call', run } });
+    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_in_review_again' });
+    expect(await readKey('a')).toMatchObject({ status: 'released' });
+  });
+
+  test('of an attempt without lists completes it', async () => {
+    const record = await fail('a', { creation: null });
+    const { outcome, progress } = await runResume(record);
+    expect(JSON.parse(String(outcome))).toMatchObject({ market: null, price_list: null });
+    expect(progress).toEqual([]);
+  });
+});
+
+test('a key that no request was accepted for is unknown', async () => {
+  const { db, context } = database.open();
+  await expect(requireKeyRecord('nothing "here"', db, context)).rejects.toMatchObject({
+    code: 'key_unknown',
+    message: 'no request was ever accepted for the key: "nothing \\"here\\""',
+  });
+  const record = await fail('a');
+  expect(await requireKeyRecord('a', db, context)).toEqual(record);
+});
+
+describe('a release', () => {
+  test('frees the key for another attempt, and may be repeated', async () => {
+    const record = await fail('a');
+    database.clock.advance(1_000);
+    expect(await runRelease(record)).toBeUndefined();
+    const list = await database.client.doc(`price_lists/${record.creation?.price_list_id}`).get();
+    expect([list.get('status'), list.get('updated_at')]).toEqual(['failed', TEST_START]);
+    const action = { action: 'release', at: TEST_START + 1_000, by: 'operator', reason: null };
+    expect(await readKey('a')).toEqual({
+      ...record,
+      status: 'released',
+      updated_at: TEST_START + 1_000,
+      actions: [action],
+    });
+    expect(await runRelease(record)).toBeUndefined();
+    expect((await readKey('a')).actions).toHaveLength(1);
+    expect(await create('a')).toMatchObject({ replayed: false });
+    const { document_id, history } = await readKey('a');
+    expect(document_id).not.toBe(record.document_id);
+    expect(history).toMatchObject([{ document_id: record.document_id, settled_at: TEST_START + 1_000 }]);
+    await check('a');
+  });
+
+  test('of a crashed attempt fails its lists', async () => {
+    const record = await fail('a', CRASHED);
+    await runRelease(record);
+    expect(await readKey('a')).toMatchObject({ status: 'released', failure_cause: 'lease_expired' });
+    await check('a');
+  });
+
+  test.each<[string, Partial<KeyRecord>, string]>([
+    ['that is completed', { status: 'completed', response: '{}' }, 'lists_ready'],
+    ['that is in progress', { ...CRASHED, lease_expires_at: TEST_START + 1 }, 'key_in_progress'],
+    ['that another attempt followed', { document_id: 'another' }, 'key_in_review_again'],
+  ])('of an attempt %s is rejected', async (_, update, code) => {
+    const record = await fail('a');
+    await getKey('a').update(update);
+    expect(await runRelease(record)).toMatchObject({ code });
+    expect(await readKey('a')).toEqual({ ...record, ...update });
+  });
+});
+
+const OPTIONS: SweepOptions = {
+  maxResumes: 3,
+  concurrency: 2,
+  dryRun: false,
+  mode: 'until_idle',
+  scanIntervalMs: Infinity,
+};
+
+function startSweep(
+  options: Partial<SweepOptions> = {},
+  { memory, ...changed }: Partial<RequestContext> & { memory?: SweepMemory } = {},
+) {
+  const { db, context } = database.open(changed);
+  const results: [key: string, result: string, reason: string | null, sinceClaimMs: number][] = [];
+  const failures: unknown[] = [];
+  const unreadable: string[] = [];
+  const reporter = {
+    onResult: ({ boq_list_id, result, reason }: SweepResult, sinceClaimMs: number) =>
+      void results.push([boq_list_id, result, reason, sinceClaimMs]),
+    onUnreadable: (path: string) => void unreadable.push(path),
+    onScanFailed: (error: unknown) => void failures.push(error),
+  };
+  const summary = sweep(db, context, { ...OPTIONS, ...options }, reporter, memory).catch((error: unknown) => error);
+  return { summary, results, unreadable, failures };
+}
+
+async function runSweep(...args: Parameters<typeof startSweep>) {
+  const { summary, results, ...others } = startSweep(...args);
+  return { ...others, summary: await summary, results: results.sort(([a], [b]) => (a < b ? -1 : 1)) };
+}
+
+describe('a sweep', () => {
+  test('resumes what crashed or was stopped, and leaves the rest to an operator with the reason', async () => {
+    await fail('crashed', CRASHED);
+    await fail('exhausted', { ...STOPPED, automatic_resumes: 3 });
+    const incomplete = await fail('incomplete', STOPPED);
+    await deletePayload(incomplete);
+    const live = { ...(await fail('live')), ...CRASHED, lease_expires_at: TEST_START + 90_000 };
+    await getKey('live').set(live);
+    const rejected = await fail('rejected');
+    await fail('stopped', { ...STOPPED, automatic_resumes: 2 });
+    await create('completed');
+    database.clock.advance(1_000);
+
+    const before = database.recordCalls();
+    const dry = await runSweep({ dryRun: true });
+    expect(dry.summary).toEqual({ resumed: 0, would_resume: 3, left: 2, deferred: 0 });
+    expect(dry.results.map(([key, result]) => [key, result])).toEqual([
+      ['crashed', 'would_resume'],
+      ['exhausted', 'left'],
+      ['incomplete', 'would_resume'],
+      ['rejected', 'left'],
+      ['stopped', 'would_resume'],
+    ]);
+    expect(before.map(({ rpc }) => rpc)).not.toContain('Commit');
+
+    const { summary, results } = await runSweep();
+    expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 3, deferred: 0 });
+    const chunks = 'only 0 of its 1 chunks were stored';
+    const unusable = `the stored payload cannot be used, so the attempt can only be released: ${chunks}`;
+    expect(results).toEqual([
+      ['crashed', 'resumed', null, 1_000],
+      ['exhausted', 'left', 'it was resumed 3 times without an operator, and failed again', 1_000],
+      ['incomplete', 'left', `the failure is not one that passes: ${unusable}`, 1_000],
+      ['rejected', 'left', `the failure is not one that passes: ${rejected.failure ?? ''}`, 1_000],
+      ['stopped', 'resumed', null, 1_000],
+    ]);
+    expect(await readKey('crashed')).toMatchObject({
+      status: 'completed',
+      automatic_resumes: 1,
+      actions: [{ action: 'resume', by: 'sweep', reason: 'lease expired before the attempt completed' }],
+    });
+    expect(await readKey('stopped')).toMatchObject({ automatic_resumes: 3, actions: [{ reason: STOPPED.failure }] });
+    expect(await readKey('incomplete')).toMatchObject({
+      status: 'requires_review',
+      failure: unusable,
+      failure_cause: 'error',
+    });
+    expect(await readKey('rejected')).toEqual(rejected);
+    expect(await readKey('live')).toEqual(live);
+  });
+
+  test('resumes the oldest first, at most as many at once as it may', async () => {
+    for (const [i, key] of ['c', 'a', 'd', 'b'].entries()) await fail(key, { ...STOPPED, updated_at: i + 1 });
+    const { summary, results } = startSweep({ concurrency: 1 });
+    await summary;
+    expect(results.map(([key]) => key)).toEqual(['c', 'a', 'd', 'b']);
+  });
+
+  test('has no more resumes under way than it may', async () => {
+    for (const key of ['a', 'b', 'c', 'd', 'e']) await fail(key, STOPPED);
+    const started = new Set<string>();
+    const ended = new Set<string>();
+    let most = 0;
+    const isKey = ({ request }: Call<'Commit'>) =>
+      request.writes.some(({ name }) => name.includes('/price_list_idempotency/'));
+    const stop = database.firestore.observe((call) => {
+      if (call.rpc !== 'Commit' || !isKey(call as Call<'Commit'>)) return;
+      const { writes } = (call as Call<'Commit'>).request;
+      const name = writes.find(({ name }) => name.includes('/price_list_idempotency/'))?.name ?? '';
+      (started.has(name) ? ended : started).add(name);
+      most = Math.max(most, started.size - ended.size);
+    });
+    expect((await runSweep({ concurrency: 3 })).summary).toMatchObject({ resumed: 5 });
+    stop();
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(3);
+  });
+
+  test('defers an attempt whose resume fails, and does not try it again', async () => {
+    await fail('a', STOPPED);
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action });
+    const { summary, results } = await runSweep();
+    expect(summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
+    expect(results).toEqual([['a', 'deferred', '7 PERMISSION_DENIED: injected PERMISSION_DENIED', 0]]);
+  });
+
+  test('names a key record that it cannot read, once a memory', async () => {
+    await fail('a');
+    await getKey('a').update({ schema_version: 2 });
+    const memory = createSweepMemory();
+    expect((await runSweep({}, { memory })).unreadable).toEqual([getKey('a').path]);
+    expect((await runSweep({}, { memory })).unreadable).toEqual([]);
+    expect((await runSweep()).unreadable).toEqual([getKey('a').path]);
+  });
+
+  test('reports what is left to an operator once a memory, and counts it each time', async () => {
+    await fail('a');
+    const memory = createSweepMemory();
+    const first = await runSweep({}, { memory });
+    const second = await runSweep({}, { memory });
+    expect([first.summary, second.summary]).toEqual([first.summary, { ...OPTIONS_NONE, left: 1 }]);
+    expect([first.results.length, second.results.length]).toEqual([1, 0]);
+    await getKey('a').update({ failure: 'another reason' });
+    expect((await runSweep({}, { memory })).results).toHaveLength(1);
+  });
+
+  test('that cannot tell the record of what it leaves reports it again', async () => {
+    await deletePayload(await fail('a', STOPPED));
+    const memory = createSweepMemory();
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', times: 1_000, action });
+    expect((await runSweep({}, { memory })).results).toHaveLength(1);
+    expect(memory.reported.size).toBe(0);
+    database.firestore.faults.clear();
+    expect((await runSweep({}, { memory })).results).toHaveLength(1);
+    expect(memory.reported.size).toBe(1);
+  });
+
+  test('that cannot read the keys throws', async () => {
+    database.firestore.faults.inject({
+      rpc: 'RunQuery',
+      times: 9,
+      action: { kind: 'error', code: 'PERMISSION_DENIED' },
+    });
+    expect((await runSweep()).summary).toMatchObject({ code: 7 });
+  });
+
+  test('that is stopped starts nothing more, and returns what it did', async () => {
+    await fail('a', STOPPED);
+    await fail('b', STOPPED);
+    const controller = new AbortController();
+    const run = () => controller.abort(new StoppedError('stopped'));
+    database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'call', run } });
+    const { summary } = await runSweep({ concurrency: 1 }, { signal: controller.signal });
+    expect(summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
+    const actions = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).actions.length));
+    expect(actions.sort()).toEqual([0, 1]);
+  });
+
+  test('that was stopped before reads nothing', async () => {
+    const calls = database.recordCalls();
+    expect((await runSweep({}, { signal: AbortSignal.abort(new Error('stopped')) })).summary).toEqual(OPTIONS_NONE);
+    expect(calls).toEqual([]);
+  });
+});
+
+const OPTIONS_NONE = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
+
+/** A clock whose sleeps last until a test wakes them. */
+function createSleepingClock() {
+  const sleeps: { ms: number; isOver: boolean; wake: () => void }[] = [];
+  let onSleep: () => void = () => undefined;
+  return {
+    clock: {
+      now: () => database.clock.now(),
+      sleep: (ms: number, signal: AbortSignal) =>
+        new Promise<void>((resolve, reject) => {
+          const sleep = { ms, isOver: false, wake: () => end(resolve) };
+          const end = (settle: () => void) => {
+            sleep.isOver = true;
+            settle();
+          };
+          signal.addEventListener('abort', () => end(() => reject(signal.reason as Error)), { once: true });
+          sleeps.push(sleep);
+          onSleep();
+        }),
+    },
+    sleeps,
+    /** Resolves once so many sleeps have begun. */
+    slept: (count: number) =>
+      new Promise<void>((resolve) => {
+        onSleep = () => {
+          if (sleeps.length >= count) resolve();
+        };
+        onSleep();
+      }),
+  };
+}
+
+describe('a sweep that has something under way', () => {
+  const UNTIL_IDLE = { mode: 'until_idle', scanIntervalMs: 10_000 } as const;
+
+  /** Holds the first commit of entries until the test lets it go. */
+  function holdEntries() {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const run = async () => {
+      await promise;
+    };
+    const fault = database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'call', run } });
+    return { held: fault.fired, letGo: () => resolve(undefined) };
+  }
+
+  test('scans again after the interval, resumes what is due by then, and ends with the last', async () => {
+    await fail('a', STOPPED);
+    const { held, letGo } = holdEntries();
+    const { clock, sleeps, slept } = createSleepingClock();
+    const { summary, results } = startSweep(UNTIL_IDLE, { clock });
+    await Promise.all([slept(1), held]);
+    await fail('b', STOPPED);
+    sleeps[0]?.wake();
+    await slept(2);
+    await waitFor(() => results.length === 1);
+    expect(results.map(([key, result]) => [key, result])).toEqual([['b', 'resumed']]);
+    letGo();
+    expect(await summary).toEqual({ ...OPTIONS_NONE, resumed: 2 });
+    expect(sleeps.map(({ ms }) => ms)).toEqual([10_000, 10_000]);
+    expect(sleeps.map(({ isOver }) => isOver)).toEqual([true, true]);
+  });
+
+  test('without an interval scans again only when that is over', async () => {
+    await fail('a', STOPPED);
+    const { clock, sleeps } = createSleepingClock();
+    const calls = database.recordCalls();
+    expect(await startSweep({}, { clock }).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
+    expect(sleeps).toEqual([]);
+    const scans = calls.filter(({ request }) => JSON.stringify(request, toPlain).includes('requires_review'));
+    expect(scans.map(({ rpc }) => rpc)).toEqual(['RunQuery', 'RunQuery']);
+  });
+});
+
+describe('a sweep that watches', () => {
+  const WATCH = { mode: 'watch', scanIntervalMs: 60_000 } as const;
+
+  test('scans again after the interval, and resumes what is due by then', async () => {
+    const controller = new AbortController();
+    const { clock, sleeps, slept } = createSleepingClock();
+    const { summary, results, failures } = startSweep(WATCH, { signal: controller.signal, clock });
+    await slept(1);
+    await fail('a', STOPPED);
+    sleeps[0]?.wake();
+    await slept(2);
+    await waitFor(() => results.length === 1);
+    sleeps[1]?.wake();
+    await slept(3);
+    controller.abort(new Error('stopped'));
+    expect([await summary, failures]).toEqual([{ ...OPTIONS_NONE, resumed: 1 }, []]);
+    expect(sleeps.map(({ ms }) => ms)).toEqual([60_000, 60_000, 60_000]);
+  });
+
+  test('tries an attempt again that it deferred', async () => {
+    await fail('a', STOPPED);
+    const controller = new AbortController();
+    const { clock, sleeps, slept } = createSleepingClock();
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    const fault = database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action });
+    const { summary, results } = startSweep(WATCH, { signal: controller.signal, clock });
+    await slept(1);
+    await waitFor(() => results.length === 1);
+    fault.remove();
+    await getKey('a').update(STOPPED);
+    sleeps[0]?.wake();
+    await slept(2);
+    await waitFor(() => results.length === 2);
+    controller.abort(new Error('stopped'));
+    await summary;
+    expect(results.map(([, result]) => result)).toEqual(['deferred', 'resumed']);
+  });
+
+  test.each([
+    ['as soon as a lease expires, and a second later', 10_000, 11_000],
+    ['after the interval if every lease lasts longer', 90_000, 60_000],
+    ['after a second at least', 0, 1_000],
+  ])('scans %s', async (_, leaseMs, expected) => {
+    await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 100_000 });
+    await fail('b', { ...CRASHED, lease_expires_at: TEST_START + 1 + leaseMs });
+    const controller = new AbortController();
+    const { clock, sleeps, slept } = createSleepingClock();
+    const watching = runSweep(WATCH, { signal: controller.signal, clock });
+    await slept(1);
+    controller.abort(new Error('stopped'));
+    await watching;
+    expect(sleeps[0]?.ms).toBe(leaseMs === 90_000 ? expected : expected + 1);
+  });
+
+  test('reports a scan that failed, and goes on', async () => {
+    const controller = new AbortController();
+    const { clock, sleeps, slept } = createSleepingClock();
+    database.firestore.faults.inject({
+      rpc: 'RunQuery',
+      times: 1,
+      action: { kind: 'error', code: 'PERMISSION_DENIED' },
+    });
+    const watching = runSweep(WATCH, { signal: controller.signal, clock });
+    await slept(1);
+    sleeps[0]?.wake();
+    await slept(2);
+    controller.abort(new Error('stopped'));
+    expect(await watching).toMatchObject({ summary: OPTIONS_NONE, failures: [{ code: 7 }] });
+    expect(sleeps[0]?.ms).toBe(60_000);
+  });
+
+  test('waits for what is under way when it is stopped', async () => {
+    await fail('a', STOPPED);
+    const controller = new AbortController();
+    const { clock, slept } = createSleepingClock();
+    const held = Promise.withResolvers<undefined>();
+    const hold = database.firestore.faults.inject({
+      rpc: 'Commit',
+      match: isEntries,
+      action: { kind: 'call', run: () => held.promise.then(() => undefined) },
+    });
+    let ended = false;
+    const watching = runSweep(WATCH, { signal: controller.signal, clock }).finally(() => (ended = true));
+    await Promise.all([slept(1), hold.fired]);
+    controller.abort(new StoppedError('stopped'));
+    await new Promise(setImmediate);
+    expect(ended).toBe(false);
+    held.resolve(undefined);
+    expect((await watching).summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
+    expect(await readKey('a')).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+  });
+});
+
+/** Requests have Maps and big integers. */
+const toPlain = (_: string, value: unknown): unknown =>
+  value instanceof Map ? Object.fromEntries(value) : typeof value === 'bigint' ? String(value) : value;

@@ -1,0 +1,72 @@
+import { ApiError, StoppedError } from '../../../src/lib/errors';
+import type { KeyOutcome } from '../../../src/price-lists/key-state-machine';
+import { toCreationResult } from '../../../src/price-lists/responses';
+import { toResolutionError } from '../../../src/price-lists/resume';
+import { createKeyRecord } from '../../support/key-records';
+
+/** What a request for a key gets, and an operator, by what became of the key. */
+
+const cause = new StoppedError('why the attempt was not completed');
+
+/** What is thrown for an outcome. */
+function getError(outcome: KeyOutcome): ApiError {
+  try {
+    toCreationResult(outcome, cause);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+test('a completed key has its response, which is a replay unless the request completed it', () => {
+  const response = '{}';
+  for (const isOwn of [true, false])
+    expect(toCreationResult({ kind: 'completed', response, isOwn })).toEqual({ response, replayed: !isOwn });
+});
+
+test.each<[KeyOutcome, string, string, object, boolean]>([
+  [{ kind: 'payload_mismatch' }, 'idempotency_key_reused', 'another payload holds the key', {}, false],
+  [
+    { kind: 'blocked', by: 'attempt', retryAfterMs: 1_001 },
+    'request_in_progress',
+    'an attempt on the key is in progress',
+    { 'Retry-After': '2' },
+    false,
+  ],
+  [
+    { kind: 'blocked', by: 'review', retryAfterMs: 60_000 },
+    'review_required',
+    'the key requires review',
+    { 'Retry-After': '60' },
+    false,
+  ],
+  [{ kind: 'blocked', by: 'review', retryAfterMs: null }, 'review_required', 'the key requires review', {}, true],
+  [{ kind: 'available' }, 'review_required', 'an operator released the key meanwhile', {}, false],
+  [
+    { kind: 'failed', reason: 'internal', retryAfterMs: 1_000 },
+    'creation_failed',
+    'the attempt failed',
+    { 'Retry-After': '1' },
+    false,
+  ],
+  [{ kind: 'failed', reason: 'internal', retryAfterMs: null }, 'creation_failed', 'the attempt failed', {}, true],
+  [{ kind: 'owned', record: createKeyRecord() }, 'creation_failed', 'the attempt failed', {}, false],
+])('%j is the error %s', (outcome, code, message, headers, needsOperator) => {
+  expect(getError(outcome)).toMatchObject({ code, message, needsOperator, cause });
+  expect(getError(outcome).headers).toEqual(headers);
+});
+
+test.each<[Exclude<KeyOutcome, { kind: 'completed' }>, string, string]>([
+  [{ kind: 'available' }, 'key_released', 'the key was released meanwhile'],
+  [
+    { kind: 'blocked', by: 'review', retryAfterMs: null },
+    'key_in_review_again',
+    'the key requires review again since it was read',
+  ],
+  [{ kind: 'blocked', by: 'attempt', retryAfterMs: 1 }, 'key_in_progress', 'another attempt on the key is in progress'],
+  [{ kind: 'payload_mismatch' }, 'key_resolved', 'the key was resolved meanwhile'],
+  [{ kind: 'failed', reason: 'internal', retryAfterMs: null }, 'key_resolved', 'the key was resolved meanwhile'],
+  [{ kind: 'owned', record: createKeyRecord() }, 'key_resolved', 'the key was resolved meanwhile'],
+])('%j is told to an operator as %s', (outcome, code, message) => {
+  expect(toResolutionError(outcome)).toMatchObject({ code, message });
+});

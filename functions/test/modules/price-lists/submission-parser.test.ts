@@ -1,0 +1,185 @@
+import { ValidationError, type FieldError } from '../../../src/lib/errors';
+import { parseText } from '../../../src/lib/json/body-parser';
+import { productPricesSchema } from '../../../src/lib/schemas/add-price-lists';
+import {
+  createPriceListParser,
+  MAX_FIELD_ERRORS,
+  type PriceListSubmission,
+} from '../../../src/price-lists/submission-parser';
+import { createPriceListBody, toProductEntries } from '../../support/submissions';
+
+/** What is made of a body, and of one that is invalid; the rules of each field: functions/test/endpoints. */
+
+const { info } = createPriceListBody(0);
+const INFO = JSON.stringify(info);
+
+const parse = (json: string): PriceListSubmission => parseText(createPriceListParser(), json);
+const parseProducts = (products: string) => parse(`{"info":${INFO},"products":${products}}`);
+
+function getError(run: () => unknown): ValidationError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ValidationError) return error;
+  }
+  throw new Error('no validation error was thrown');
+}
+
+const getErrors = (json: string): FieldError[] => getError(() => parse(json)).errors;
+const getProductErrors = (products: string): FieldError[] => getError(() => parseProducts(products)).errors;
+
+const product = (price: number, cost = 0) => `{"price_list_price":${price},"expected_forward_cost_price":${cost}}`;
+
+describe('a submission', () => {
+  test('has its info, and its products in the code-unit order of their ids, the last of each id', () => {
+    const members = ['"b":1', '"a":2', '"10":3', '"9":4', '"\u{1d11e}":5', '"\uffff":6', '"a":7', '"B":8', '"a":9'];
+    const products = `{${members.map((member) => member.replace(/\d+$/, (price) => product(Number(price), Number(price) / 2))).join()}}`;
+    const submission = parse(`{"products":${products},"info":${INFO}}`);
+    expect(submission.info).toEqual({ ...info, currency_iso: 'USD' });
+    expect(
+      toProductEntries(submission.products).map(([id, prices]) => [
+        id,
+        prices.price_list_price,
+        prices.expected_forward_cost_price,
+      ]),
+    ).toEqual([
+      ['10', 3, 1.5],
+      ['9', 4, 2],
+      ['B', 8, 4],
+      ['a', 9, 4.5],
+      ['b', 1, 0.5],
+      ['\u{1d11e}', 5, 2.5],
+      ['\uffff', 6, 3],
+    ]);
+  });
+
+  test('has no more memory for its prices than it needs', () => {
+    const { products } = parseProducts(`{"a":${product(1)},"b":${product(2)},"c":${product(3)}}`);
+    expect(products.priceListPrices).toEqual(Float64Array.of(1, 2, 3));
+    expect(products.priceListPrices.buffer.byteLength).toBe(24);
+  });
+
+  test('takes the last of several members products', () => {
+    const { products } = parse(
+      `{"products":{"a":${product(1)},"bad/id":1},"info":${INFO},"products":{"b":${product(2)}}}`,
+    );
+    expect(products.ids).toEqual(['b']);
+  });
+
+  test('stores -0 as 0, and prices of any size', () => {
+    const prices = `{"price_list_price":-0,"expected_forward_cost_price":1.7976931348623157e308}`;
+    const { products } = parseProducts(`{"a":${prices},"b":${product(5e-324, 0)}}`);
+    expect(Object.is(products.priceListPrices[0], 0)).toBe(true);
+    expect(products.expectedForwardCostPrices[0]).toBe(Number.MAX_VALUE);
+    expect(products.priceListPrices[1]).toBe(5e-324);
+  });
+
+  test('ignores unknown fields of a product', () => {
+    const { products } = parseProducts(`{"a":{"note":1,${product(1).slice(1)}}`);
+    expect(products.ids).toEqual(['a']);
+  });
+});
+
+describe('zod', () => {
+  const countCalls = (products: string) => {
+    const validate = jest.spyOn(productPricesSchema, 'safeParse');
+    const outcome = attempt(() => parseProducts(products));
+    const { length } = validate.mock.calls;
+    validate.mockRestore();
+    return [length, outcome];
+  };
+  const attempt = (run: () => unknown) => {
+    try {
+      run();
+      return 'accepted';
+    } catch {
+      return 'rejected';
+    }
+  };
+
+  test.each([
+    [product(1, 2), 0],
+    [product(0, 0), 0],
+    [product(5e-324, Number.MAX_VALUE), 0],
+    ['{"price_list_price":-0,"expected_forward_cost_price":1}', 1],
+    ['{"price_list_price":1,"expected_forward_cost_price":-0}', 1],
+  ])('sees of %s only what has to be changed: %i', (prices, calls) => {
+    expect(countCalls(`{"a":${prices}}`)).toEqual([calls, 'accepted']);
+  });
+
+  test('sees nothing after a hundred errors', () => {
+    const products = Array.from({ length: 150 }, (_, i) => `"${i}":{"price_list_price":1}`);
+    expect(countCalls(`{${products.join()}}`)).toEqual([100, 'rejected']);
+  });
+});
+
+describe('an invalid body', () => {
+  test.each([
+    ['[]', 'an array'],
+    ['null', 'null'],
+    ['1', 'a number'],
+    ['"text"', 'a string'],
+  ])('that is %s has one error', (json, received) => {
+    expect(getErrors(json)).toEqual([{ path: 'body', message: `Expected an object, received ${received}` }]);
+  });
+
+  test('has the errors of info before those of the products', () => {
+    const errors = getErrors(`{"products":{"a":{}},"info":{"name":""}}`);
+    expect(errors.map(({ path }) => path)).toEqual([
+      ...['market_id', 'boq_list_id', 'currency_iso', 'date', 'name'].map((field) => `info.${field}`),
+      'products.a.price_list_price',
+      'products.a.expected_forward_cost_price',
+    ]);
+    expect(getErrors('{}').map(({ path }) => path)).toEqual(['info', 'products']);
+  });
+
+  test.each([
+    ['{}', 'Expected at least one product'],
+    ['[]', 'Expected an object of product identifiers to prices, received an array'],
+    ['null', 'Expected an object of product identifiers to prices, received null'],
+    ['"text"', 'Expected an object of product identifiers to prices, received a string'],
+  ])('with the products %s', (products, message) => {
+    expect(getProductErrors(products)).toEqual([{ path: 'products', message }]);
+  });
+
+  test.each([
+    ['-1', 'Expected a non-negative number, received a negative one'],
+    ['1e400', 'Expected a finite number, received one too large'],
+    ['"1"', 'Expected a non-negative number, received a string'],
+  ])('with the price %s', (price, message) => {
+    const cost = `{"a":{"price_list_price":0,"expected_forward_cost_price":${price}}}`;
+    expect(getProductErrors(cost)).toEqual([{ path: 'products.a.expected_forward_cost_price', message }]);
+    const both = `{"a":{"price_list_price":${price},"expected_forward_cost_price":1}}`;
+    expect(getProductErrors(both)).toEqual([{ path: 'products.a.price_list_price', message }]);
+  });
+
+  test.each(['null', '[]', '1'])('with a product that is %s', (json) => {
+    expect(getProductErrors(`{"a":${json}}`).map(({ path }) => path)).toEqual(['products.a']);
+  });
+
+  test('names the id and the prices of a product that are both invalid, and cuts an id that is too long', () => {
+    const long = 'x'.repeat(1_501);
+    const shown = `${'x'.repeat(100)}…`;
+    expect(getProductErrors(`{"${long}":{"price_list_price":1}}`).map(({ path }) => path)).toEqual([
+      `products.${shown}`,
+      `products.${shown}.expected_forward_cost_price`,
+    ]);
+    expect(getProductErrors(`{" ${'x'.repeat(1_499)}":${product(1)}}`)[0]?.path).toBe(`products. ${'x'.repeat(1_499)}`);
+  });
+
+  test('has at most 100 errors, and says whether there may be more', () => {
+    const createProducts = (count: number) =>
+      `{${Array.from({ length: count }, (_, i) => `"${i}":{"price_list_price":1}`).join()}}`;
+    const { errors, isComplete } = getError(() => parseProducts(createProducts(99)));
+    expect([errors.length, isComplete]).toEqual([99, true]);
+    for (const count of [100, 101, 1_000]) {
+      const error = getError(() => parseProducts(createProducts(count)));
+      expect([error.errors.length, error.isComplete]).toEqual([MAX_FIELD_ERRORS, false]);
+    }
+    // The last product has two errors, of which one is shown.
+    const odd = `{"odd":{"price_list_price":1},${Array.from({ length: 50 }, (_, i) => `"x${i}":{}`).join()}}`;
+    expect(getError(() => parseProducts(odd)).errors).toHaveLength(MAX_FIELD_ERRORS);
+    const withInfo = getError(() => parse(`{"products":${createProducts(98)}}`));
+    expect([withInfo.errors.length, withInfo.errors[0]?.path, withInfo.isComplete]).toEqual([99, 'info', true]);
+  });
+});

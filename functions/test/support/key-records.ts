@@ -1,0 +1,33 @@
+import { keyRecordSchema, type Creation, type KeyRecord } from '../../src/lib/schemas/key-record';
+
+/** Both lists of an attempt. */
+export const TEST_CREATION: Creation = {
+  expected_forward_cost_id: 'cost-list',
+  price_list_id: 'price-list',
+  market_name: 'Egypt',
+  market_iso: 'EGY',
+  currency: 'EGP',
+};
+
+/** The record of a key whose attempt is in progress, without lists; `fields` are what a test is about. */
+export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
+  keyRecordSchema.parse({
+    schema_version: 1,
+    boq_list_id: 'boq-1',
+    owner: 'owner',
+    lease_expires_at: 60_000,
+    fingerprint: 'fingerprint',
+    products_count: 1,
+    payload_chunks: 1,
+    market_id: 'market-1',
+    document_id: 'document',
+    creation: null,
+    claimed_at: 0,
+    status: 'processing',
+    updated_at: 0,
+    response: null,
+    failure: null,
+    history: [],
+    actions: [],
+    ...fields,
+  });
