@@ -279,7 +279,7 @@ describe('a payload of more chunks than a claim holds', () => {
       false,
     );
     const stored = await readStoredPayload(database.client, document_id);
-    expect(stored).toBe([...payloads.canonicalJsonChunks(parseSubmission(body))].join(''));
+    expect(stored).toBe([...payloads.streamCanonicalJson(parseSubmission(body))].join(''));
     await check(body);
   });
 

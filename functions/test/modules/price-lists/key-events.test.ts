@@ -2,7 +2,7 @@ import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES, SWEEP_RETRY_AFTER_MS } from '
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import {
   canClaim,
-  describeLastingFailure,
+  describePermanentFailure,
   getSweepDelayMs,
   getSweepObstacle,
   isTransientCause,
@@ -168,8 +168,8 @@ describe('the sweep', () => {
     [{ automatic_resumes: 1 }, null],
     [{ automatic_resumes: 2 }, 'it was resumed 2 times without an operator, and failed again'],
     [{ automatic_resumes: 3 }, 'it was resumed 3 times without an operator, and failed again'],
-    [{ failure_cause: 'error' }, 'the failure is not one that passes: the time is up'],
-    [{ failure_cause: null, failure: null }, 'the failure is not one that passes: unknown'],
+    [{ failure_cause: 'error' }, 'the failure is not transient: the time is up'],
+    [{ failure_cause: null, failure: null }, 'the failure is not transient: unknown'],
   ])('leaves %j to an operator: %s', (fields, obstacle) => {
     expect(getSweepObstacle({ ...failed, ...fields }, 2)).toBe(obstacle);
   });
@@ -177,7 +177,7 @@ describe('the sweep', () => {
   test('has as many tries for a client as it has by itself', () => {
     expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES - 1 })).toBe(SWEEP_RETRY_AFTER_MS);
     expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES })).toBeNull();
-    expect(describeLastingFailure('broken')).toBe('the failure is not one that passes: broken');
+    expect(describePermanentFailure('broken')).toBe('the failure is not transient: broken');
   });
 
   test('resumes as often as it may', () => {

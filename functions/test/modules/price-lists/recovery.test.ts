@@ -363,8 +363,8 @@ describe('a sweep', () => {
     expect(results).toEqual([
       ['crashed', 'resumed', null, 1_000],
       ['exhausted', 'left', 'it was resumed 3 times without an operator, and failed again', 1_000],
-      ['incomplete', 'left', `the failure is not one that passes: ${unusable}`, 1_000],
-      ['rejected', 'left', `the failure is not one that passes: ${rejected.failure ?? ''}`, 1_000],
+      ['incomplete', 'left', `the failure is not transient: ${unusable}`, 1_000],
+      ['rejected', 'left', `the failure is not transient: ${rejected.failure ?? ''}`, 1_000],
       ['stopped', 'resumed', null, 1_000],
     ]);
     expect(await readKey('crashed')).toMatchObject({
