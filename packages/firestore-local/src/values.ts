@@ -171,12 +171,15 @@ const MAX_INDEXED_BYTES = 1500;
 
 /** The order of an index, in which texts and bytes that agree in their first 1,500 bytes are equal. */
 export function compareIndexed(a: Value, b: Value): number {
-  const isLong = (value: Value): value is string | Uint8Array =>
-    (typeof value === 'string' || value instanceof Uint8Array) && value.length > MAX_INDEXED_BYTES / 3;
-  if (typeof a !== typeof b || !isLong(a) || !isLong(b)) return compareValues(a, b);
-  const truncate = (value: string | Uint8Array): Buffer => Buffer.from(value as string).subarray(0, MAX_INDEXED_BYTES);
+  if (!isLong(a) || !isLong(b) || typeof a !== typeof b) return compareValues(a, b);
   return Buffer.compare(truncate(a), truncate(b));
 }
+
+/** Whether a text or bytes may be longer than an index holds. */
+const isLong = (value: Value): value is string | Uint8Array =>
+  (typeof value === 'string' || value instanceof Uint8Array) && value.length > MAX_INDEXED_BYTES / 3;
+
+const truncate = (value: string | Uint8Array): Buffer => Buffer.from(value as string).subarray(0, MAX_INDEXED_BYTES);
 
 /** Equality in the order of all values. */
 export const equalValues = (a: Value, b: Value): boolean => compareValues(a, b) === 0;

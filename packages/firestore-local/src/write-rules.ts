@@ -42,12 +42,13 @@ function assertNamed(value: Value | undefined): void {
 
 /** @throws RpcError INVALID_ARGUMENT for transforms of a field and of one below it */
 export function assertDisjoint(paths: readonly FieldPath[]): void {
-  const isBelow = (path: FieldPath, parent: FieldPath): boolean =>
-    path.length > parent.length && parent.every((step, i) => step === path[i]);
   if (paths.some((path) => paths.some((parent) => isBelow(path, parent)))) {
     throw invalid('Cannot transform a property and its nested property at the same time.');
   }
 }
+
+const isBelow = (path: FieldPath, parent: FieldPath): boolean =>
+  path.length > parent.length && parent.every((step, i) => step === path[i]);
 
 /** @throws RpcError INVALID_ARGUMENT for a document that is too large, or has too many index entries */
 export function assertDocumentLimits(path: DocumentPath, fields: MapValue, bytes: Buffer, indexes: Indexes): void {
