@@ -31,11 +31,12 @@ const TOOLING = ['firebase-admin', 'firebase-functions'];
 /** Files beside the bundle that Firebase's emulator needs; firebase.json excludes them from the upload. */
 const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
-/** Packages whose loading is a tenth of a cold start, though nothing here uses them, and the modules in their place. */
+/** Packages that are loaded but not used, and the modules in their place (docs/decisions/0011-one-bundle.md#decision). */
 const REPLACED = {
   'firebase-admin/app-check': './scripts/bundle/no-callable-functions.mjs',
   'firebase-admin/auth': './scripts/bundle/no-callable-functions.mjs',
   'protobufjs/ext/descriptor': './scripts/bundle/no-descriptors.cjs',
+  'whatwg-url': 'node:url',
 };
 
 const TARGET = { platform: 'node', target: 'node24' };
