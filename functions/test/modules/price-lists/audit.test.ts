@@ -123,6 +123,17 @@ describe('reports', () => {
     expect((await runAudit({ sampleSize: 0 })).found).toEqual([]);
   });
 
+  test('an entry that took the place of another, if all are compared', async () => {
+    const { creation } = await create('a');
+    const path = `price_lists/${creation?.price_list_id}/products`;
+    await database.client.doc(`${path}/product-3`).delete();
+    await set(`${path}/another`, { price_list_price: 3.25 });
+    expect((await runAudit()).found).toEqual([
+      ['entry_values', 'a', path, 'has 1 entries that are not in the payload'],
+      ['entry_values', 'a', path, 'has 1 products without an entry'],
+    ]);
+  });
+
   test('an entry that is missing from a sample', async () => {
     const { creation } = await create('a');
     const path = `expected_forward_costs/${creation?.expected_forward_cost_id}/products`;

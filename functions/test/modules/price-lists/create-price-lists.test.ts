@@ -212,6 +212,8 @@ describe('a creation', () => {
   ])('of %i products makes %i commits of entries', async (count, commits) => {
     const calls = database.recordCalls();
     await create(createPriceListBody(count));
+    // Besides these the claim and the completion.
+    expect(getCommits(calls)).toHaveLength(commits + 2);
     expect(getCommits(calls).filter(isEntries)).toHaveLength(commits);
   });
 

@@ -5,11 +5,14 @@ import type { RequestContext } from '../../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../../src/lib/runtime-options';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create-price-lists';
+import { findPendingEntries } from '../../../src/price-lists/entries';
 import type { ResumeDecision } from '../../../src/price-lists/key-state-machine';
-import type { WrittenEntries } from '../../../src/price-lists/lease';
+import type { Lease, WrittenEntries } from '../../../src/price-lists/lease';
+import { compressToChunks, computeFingerprint, decompressChunks } from '../../../src/price-lists/payload';
 import { release } from '../../../src/price-lists/release';
 import { ResolutionError } from '../../../src/price-lists/resolution-error';
 import { requireKeyRecord, resume } from '../../../src/price-lists/resume';
+import { parseStoredPayload } from '../../../src/price-lists/stored-payload';
 import {
   createSweepMemory,
   sweep,
@@ -20,6 +23,7 @@ import {
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
+import { TEST_CREATION } from '../../support/key-records';
 import { readListEntries } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
@@ -248,6 +252,38 @@ describe('a resume', () => {
   });
 });
 
+test('stored entries are compared a thousand at a time, between which the lease is renewed', async () => {
+  const { db } = database.open();
+  const ids = Array.from({ length: 2_001 }, (_, i) => `product-${i}`);
+  for (let start = 0; start < ids.length; start += 500) {
+    const batch = database.client.batch();
+    for (const id of ids.slice(start, start + 500))
+      batch.set(database.client.doc(`price_lists/price-list/products/${id}`), { price_list_price: 1 });
+    await batch.commit();
+  }
+  let renewals = 0;
+  const lease = { renewIfDue: () => Promise.resolve(void (renewals += 1)) } as Lease;
+  const columns = { ids, prices: new Float64Array(ids.length).fill(1) };
+  const entries = { expected_forward_cost: { ids: ['a'], prices: Float64Array.of(2) }, price_list: columns };
+  expect(await findPendingEntries(TEST_CREATION, entries, lease, db)).toEqual({
+    expected_forward_cost: entries.expected_forward_cost,
+    price_list: { ids: [], prices: new Float64Array() },
+  });
+  expect(renewals).toBe(2);
+  expect(await findPendingEntries(null, entries, lease, db)).toBe(entries);
+});
+
+test('a stored payload is valid if it has the fingerprint of its attempt', async () => {
+  const submission = parseSubmission(createBody('a'));
+  const chunks = await compressToChunks(submission);
+  const attempt = { payload_chunks: 1, fingerprint: computeFingerprint(submission) };
+  const text = await decompressChunks(chunks);
+  expect(await parseStoredPayload(chunks, attempt)).toEqual({ kind: 'valid', submission, text });
+  const another = { ...attempt, fingerprint: 'another' };
+  expect(await parseStoredPayload(chunks, another)).toMatchObject({ kind: 'invalid', chunks: 1 });
+  expect(await parseStoredPayload([], attempt)).toMatchObject({ kind: 'invalid', chunks: 0 });
+});
+
 test('a key that no request was accepted for is unknown', async () => {
   const { db, context } = database.open();
   await expect(requireKeyRecord('nothing "here"', db, context)).rejects.toMatchObject({
@@ -334,7 +370,7 @@ async function runSweep(...args: Parameters<typeof startSweep>) {
 describe('a sweep', () => {
   test('resumes what crashed or was stopped, and leaves the rest to an operator with the reason', async () => {
     await fail('crashed', CRASHED);
-    await fail('exhausted', { ...STOPPED, automatic_resumes: 3 });
+    await fail('exhausted', { ...CRASHED, automatic_resumes: 3 });
     const incomplete = await fail('incomplete', STOPPED);
     await deletePayload(incomplete);
     const live = { ...(await fail('live')), ...CRASHED, lease_expires_at: TEST_START + 90_000 };
@@ -378,6 +414,7 @@ describe('a sweep', () => {
       failure: unusable,
       failure_cause: 'error',
     });
+    expect(await readKey('exhausted')).toMatchObject({ status: 'requires_review', failure_cause: 'lease_expired' });
     expect(await readKey('rejected')).toEqual(rejected);
     expect(await readKey('live')).toEqual(live);
   });
@@ -416,6 +453,17 @@ describe('a sweep', () => {
     const { summary, results } = await runSweep();
     expect(summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
     expect(results).toEqual([['a', 'deferred', '7 PERMISSION_DENIED: injected PERMISSION_DENIED', 0]]);
+  });
+
+  test('defers an attempt that another sweep has taken over meanwhile', async () => {
+    await fail('a', STOPPED);
+    const run = async () => {
+      await getKey('a').update({ ...CRASHED, lease_expires_at: TEST_START + LEASE_DURATION_MS });
+    };
+    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
+    const { results } = await runSweep();
+    expect(results).toEqual([['a', 'deferred', 'another attempt on the key is in progress', 0]]);
+    expect(await readKey('a')).toMatchObject({ status: 'processing', owner: 'crashed' });
   });
 
   test('names a key record that it cannot read, once a memory', async () => {

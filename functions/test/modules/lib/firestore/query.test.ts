@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { Firestore } from 'firebase-admin/firestore';
 import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
@@ -54,6 +55,31 @@ test('reads documents in order with the selected fields, in one call', async () 
   const fields = { created_at: undefined, customer_data: { customer_id: 'customer of order-0000' } };
   expect(first).toEqual(['order-0000', fields]);
   expect(db.counters.firestoreCalls).toBe(2);
+});
+
+describe('batches', () => {
+  const readBatches = async (selected: QuerySpec) => {
+    const context = open();
+    const batches: number[] = [];
+    for await (const batch of streamQuery(context, selected, () => null)) batches.push(batch.length);
+    return { batches, context };
+  };
+
+  test('have at most 128 records, none of them is empty, and the waiting for them is measured', async () => {
+    const { batches, context } = await readBatches(selection);
+    expect(batches[0]).toBe(128);
+    expect(Math.max(...batches)).toBe(128);
+    expect(Math.min(...batches)).toBeGreaterThan(0);
+    expect(Object.keys(context.counters.phasesMs)).toEqual(['firestore']);
+    expect(getEventListeners(context.signal, 'abort')).toEqual([]);
+    expect((await readBatches({ ...selection, where: [['team_id', '==', 'nobody']] })).batches).toEqual([]);
+  });
+
+  test('end early after a mebibyte', async () => {
+    const large = Array.from({ length: 7 }, () => ({ text: 'x'.repeat(400_000) }));
+    await writeRecords(sdk, 'large', Object.fromEntries(large.map((record, i) => [`${i}`, record])));
+    expect((await readBatches({ collection: 'large', fields: ['text'] })).batches).toEqual([3, 3, 1]);
+  });
 });
 
 describe('continues after the last document', () => {

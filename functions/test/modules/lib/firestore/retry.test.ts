@@ -74,6 +74,18 @@ describe('retry', () => {
     expect([outcome, tries]).toEqual([createError(13), 3]);
   });
 
+  test('starts a try exactly 60 s after the first, and none later', async () => {
+    expect(await retryFailing([14], { tryMs: 59_875 })).toMatchObject({ outcome: 'done', tries: 2, slept: [125] });
+    expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
+  });
+
+  test('counts the tries after the first', async () => {
+    const context = createContext(new ManualClock(0));
+    let failures = 3;
+    await retry(() => ((failures -= 1) >= 0 ? Promise.reject(createError(14)) : Promise.resolve()), context);
+    expect(context.counters.retries).toBe(3);
+  });
+
   test('tries until the signal aborts if no other time is set', async () => {
     const { outcome, slept } = await retryFailing(times(500, 14), { maxElapsedMs: Infinity });
     expect(outcome).toBe('done');

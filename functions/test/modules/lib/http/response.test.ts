@@ -101,6 +101,8 @@ describe('the encoding', () => {
     ['identity', undefined],
     ['deflate', undefined],
     ['identity, gzip;q=0.1', undefined],
+    ['identity, gzip', 'gzip'],
+    ['identity, br', 'br'],
     ['*', 'br'],
   ])('for Accept-Encoding %s is %s', async (accepted, expected) => {
     const text = createText(2_000);
