@@ -82,11 +82,25 @@ test.each([
   expect(findSyntaxError(text)).toBe(index);
 });
 
-test('a small body is rejected with the place of its error', () => {
-  const parse = (text: string) => parseText(createJsonParser(String), text);
-  expect(() => parse('{"é":1,}')).toThrow(new JsonSyntaxError(8, false));
-  expect(() => parse('{"é":1')).toThrow(new JsonSyntaxError(7, true));
-  expect(parse('"é"')).toBe('é');
+test('a small body is rejected with the place of its error, and whether it ends there', () => {
+  const getError = (text: string): unknown => {
+    try {
+      return parseText(createJsonParser(String), text);
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(getError('{"é":1,}')).toBeInstanceOf(JsonSyntaxError);
+  const message = 'not JSON at byte 8';
+  expect(getError('{"é":1,}')).toMatchObject({ byteOffset: 8, isAtEnd: false, message });
+  expect(getError('{"é":1')).toMatchObject({ byteOffset: 7, isAtEnd: true });
+  expect(getError('"é"')).toBe('é');
+});
+
+test('a small body may come in pieces', () => {
+  const parser = createJsonParser(String);
+  for (const piece of ['"a', '', 'b"']) parser.write(piece);
+  expect(parser.end()).toBe('ab');
 });
 
 test('a million open arrays need no stack', () => {
