@@ -7,6 +7,7 @@ export default tseslint.config(
       '**/dist/',
       '**/.dev/',
       'coverage/',
+      '.stryker/',
       '**/generated/',
       'docs/examples/client/src/api.ts',
     ],

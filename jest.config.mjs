@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 const roots = ['functions', 'packages', 'local', 'test', 'bench', 'scripts', 'docs/examples'];
 
 /** Each folder of tests is a project of its own: `npx jest --selectProjects local`. */
-const project = (displayName, folder) => ({
+export const project = (displayName, folder) => ({
   displayName,
   roots: roots.map((root) => `<rootDir>/${root}`),
   modulePathIgnorePatterns: ['<rootDir>/functions/dist/'],

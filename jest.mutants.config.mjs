@@ -1,0 +1,13 @@
+import { project } from './jest.config.mjs';
+
+const modules = project('mutants', 'functions/test/modules');
+
+/** How the suites that a group of functions/test/mutants names are run. */
+export default {
+  ...modules,
+  roots: ['<rootDir>/functions', '<rootDir>/packages', '<rootDir>/test'],
+  setupFiles: [...modules.setupFiles, '<rootDir>/functions/test/mutants/setup.cjs'],
+  // Stryker wraps it, and looks it up from this folder.
+  testEnvironment: './functions/test/mutants/environment.cjs',
+  testTimeout: 20_000,
+};
