@@ -127,7 +127,7 @@ test('a renewal stores the progress, from which an identical request gets its Re
   expect(retryAfter).toBeLessThan(150);
 });
 
-test('an outage that outlasts the lease ends in 200 if no other step was taken on the key', async () => {
+test('an outage that outlasts the lease ends in 200 if no other event was applied to the key', async () => {
   const outage = { match: isEntries, nth: 3, times: 30, action: { kind: 'error', code: 'UNAVAILABLE' } } as const;
   service.firestore.faults.inject({ rpc: 'Commit', ...outage });
   service.firestore.faults.inject({

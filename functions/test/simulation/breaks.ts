@@ -78,7 +78,7 @@ export const BREAKS: Record<string, Break> = {
         for (const [i, id] of ids.entries()) writes.create(entries.doc(id), { [field]: prices[i] });
       }),
     ),
-    caught: /a precondition fails only where another step was taken/,
+    caught: /a precondition fails only where another event was applied/,
   },
   'entries that are taken for written after an error': {
     db: withBatches(async (db, batch) => {
@@ -106,7 +106,7 @@ export const BREAKS: Record<string, Break> = {
       };
       return { ...db, getAll: getAll as Database['getAll'] };
     },
-    caught: /a precondition fails only where another step was taken/,
+    caught: /a precondition fails only where another event was applied/,
   },
   'a clock that stands still': {
     context: (context) => {

@@ -62,7 +62,7 @@ export class ResponseModel {
     const { submission, process, result, mark } = observed;
     const key = submission.info.boq_list_id;
     const states = this.history.since(key, mark);
-    assert(process.conflicts < states.length, 'a precondition fails only where another step was taken');
+    assert(process.conflicts < states.length, 'a precondition fails only where another event was applied');
     switch (result.kind) {
       case 'lost':
         return;
