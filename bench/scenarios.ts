@@ -1,4 +1,5 @@
 import { writeOptions } from '../functions/src/lib/runtime-options';
+import { FIXED_CALLS } from './capacity/capacity';
 import { sendHeadersOnly, throughput, type BenchRequest } from './client';
 import { measureColdStarts } from './cold-start';
 import { MARKETS, createOrdersBody, createPriceListPayload } from './data';
@@ -274,9 +275,6 @@ async function unauthorizedBody({ database, add, onProgress }: BenchContext): Pr
 }
 
 const BATCH = 500;
-
-/** Calls besides the batches: read key and market, claim, read key, complete. */
-const FIXED_CALLS = 4;
 
 async function priceLists(
   { plan: { memoryRounds }, database, add, onProgress }: BenchContext,

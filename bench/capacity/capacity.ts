@@ -46,7 +46,7 @@ export const PRODUCTION: ProductionProfile = {
 /** Time for the work of a creation: the function's timeout without the reserves for failing the attempt and for the response. */
 export const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
-/** Read key and market, claim, read key, complete. */
+/** Calls besides the batches: read key and market, claim, read key, complete. */
 export const FIXED_CALLS = 4;
 
 export interface CreationLoad {

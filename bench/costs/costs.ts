@@ -1,4 +1,9 @@
-import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
+import {
+  MAX_ENTRIES_PER_COMMIT,
+  listOptions,
+  rangeOptions,
+  writeOptions,
+} from '../../functions/src/lib/runtime-options';
 import { billCreation, billRead, getAuditReads, REPLAY } from '../../functions/test/support/billed-documents';
 import { FIXED_CALLS, PRODUCTION } from '../capacity/capacity';
 
@@ -58,7 +63,7 @@ function createRead(name: string, size: number, times: number, options: Options,
 }
 
 function createCreation(size: number, times: number, payloadChunks = 1): Call {
-  const waitingMs = FIXED_CALLS * PRODUCTION.smallCallMs + (size / 500) * PRODUCTION.commitMs;
+  const waitingMs = FIXED_CALLS * PRODUCTION.smallCallMs + (size / MAX_ENTRIES_PER_COMMIT) * PRODUCTION.commitMs;
   const usage = { ...billCreation(size, payloadChunks), storedGiB: (size * STORED_BYTES_PER_PRODUCT) / GIB };
   return createCall('add price lists', size, times, writeOptions, waitingMs, usage);
 }

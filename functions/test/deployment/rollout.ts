@@ -9,6 +9,7 @@ import { createLabelledBody, getRpc, holdUntilDeath, identifyCall, type Moment }
 import { checkInvariants } from '../resilience/invariants';
 import { monitorKeys } from '../resilience/monitor';
 import { sendRequest } from '../support/http';
+import { writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
 import { parseSubmission, type PriceListBody } from '../support/submissions';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
@@ -72,7 +73,7 @@ class Handover {
   }
 
   async run(): Promise<void> {
-    await this.#db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+    await writeMarket(this.#db);
     const [elder, victim, heir] = await Promise.all([
       this.#start(this.from),
       this.#start(this.from),

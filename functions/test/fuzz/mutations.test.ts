@@ -5,6 +5,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { getOrdersByTeam } from '../../src/get-orders-by-team';
 import { supplyOrdersInvoices } from '../../src/supply-orders-invoices';
 import { operations, postOperationNames } from '../support/operations';
+import { writeMarket } from '../support/price-lists';
 import { type TestRequest, useTestService } from '../support/service';
 import { anyCharacter } from '../support/arbitrary-text';
 
@@ -159,7 +160,7 @@ async function expectStoredCompletely(): Promise<void> {
 
 async function prepare(): Promise<void> {
   service.reset();
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
 }
 
 test(`${RUNS} random mutations of valid bodies give no 5xx, and nothing but JSON (SEED=${seed})`, async () => {

@@ -3,6 +3,7 @@ import { startFirestore, type EmbeddedFirestore } from '../../../packages/firest
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from '../deployment/deployed';
 import { startFakeGoogleCloud, type FakeGoogleCloud } from '../deployment/google';
 import { sendRequest } from '../support/http';
+import { writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 
 /** Renewals of the access token that the metadata server rejects for four seconds, on both channels, in the built package. */
@@ -22,7 +23,7 @@ beforeAll(async () => {
   firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   const db = new Firestore({ projectId: PROJECT });
-  await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(db);
   await db.terminate();
   cloud = await startFakeGoogleCloud(firestore.port);
   // So short that each call renews its token.

@@ -3,6 +3,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { getMarkets } from '../../src/get-markets';
 import { CHANNEL_OPTIONS } from '../../src/lib/firestore/connection';
 import { useFirestoreEmulator } from '../support/firestore';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy';
@@ -22,7 +23,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   service.reset();
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
   expect(await callBoth()).toEqual([200, 200]);
 });
 

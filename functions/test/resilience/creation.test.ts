@@ -1,6 +1,7 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { systemClock } from '../../src/lib/clock';
 import { MESSAGE_LIMIT, testOfEmbedded } from '../support/firestore';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createLargePriceListBody, createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
@@ -11,7 +12,7 @@ const service = useTestService({ addPriceLists });
 
 beforeEach(async () => {
   service.reset();
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
 });
 
 test.each([1, 500, 501, 1203])('a creation of %i products makes 2 + 2·⌈N/500⌉ + 2 calls', async (count) => {

@@ -7,6 +7,7 @@ import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
 import { systemClock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
 import { requireEmbedded } from '../support/firestore';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, useTestBatches, type CallName } from './calls';
@@ -65,7 +66,7 @@ const moves = new Set<string>();
 beforeEach(async () => {
   service.reset();
   endMonitor = monitorKeys(requireEmbedded(service.firestore), () => systemClock.now());
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
 });
 
 afterEach(() => {

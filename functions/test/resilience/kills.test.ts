@@ -8,6 +8,7 @@ import { startFirestore, type EmbeddedFirestore, type InjectedFault } from '../.
 import { forkProgram } from '../../../test/support/programs';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { sendRequest } from '../support/http';
+import { writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
 import { parseSubmission } from '../support/submissions';
 import { bundleProgram, getBundleVariables } from './bundle';
@@ -74,7 +75,7 @@ beforeAll(async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   process.env['GCLOUD_PROJECT'] = PROJECT;
   db = new Firestore({ projectId: PROJECT });
-  await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(db);
   [victim, host] = await Promise.all([startHost(), startHost()]);
   await kill();
   for (const { label, body } of cells) retries.set(label, await host.addPriceLists(body));

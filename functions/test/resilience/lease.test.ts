@@ -3,6 +3,7 @@ import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
@@ -35,7 +36,7 @@ beforeAll(() => {
 beforeEach(async () => {
   shiftMs = 0;
   service.reset();
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
 });
 
 const submit = () => service.call('addPriceLists', { json: BODY });

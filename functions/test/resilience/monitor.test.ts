@@ -3,6 +3,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { requireEmbedded } from '../support/firestore';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { monitorKeys } from './monitor';
@@ -16,7 +17,7 @@ let endMonitor: ReturnType<typeof monitorKeys>;
 beforeEach(async () => {
   service.reset();
   endMonitor = monitorKeys(requireEmbedded(service.firestore), Date.now);
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
 });
 
 const getKey = () => service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY));

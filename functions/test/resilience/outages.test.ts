@@ -1,6 +1,7 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import type { Code, FaultAction } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { TEST_BATCH, useTestBatches } from './calls';
@@ -23,7 +24,7 @@ beforeAll(() => {
 
 beforeEach(async () => {
   service.reset();
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
 });
 
 const RPCS = ['BatchGetDocuments', 'Commit'] as const;

@@ -5,7 +5,7 @@ import { getDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createRequestContext } from '../../src/lib/request-context';
 import { MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
-import { submitAndFail } from '../support/price-lists';
+import { submitAndFail, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
 import { createLabelledBody, useTestBatches } from './calls';
@@ -21,7 +21,7 @@ const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
 beforeEach(async () => {
   service.reset();
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
   await submitAndFail(service, body);
   await getKey().update({ status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 });
 });

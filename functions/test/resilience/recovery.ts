@@ -12,6 +12,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { forkProgram } from '../../../test/support/programs';
 import { sendRequest } from '../support/http';
+import { writeMarket } from '../support/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
 import { getBundleVariables, bundleProgram } from './bundle';
 
@@ -101,7 +102,7 @@ async function measureInWaves(
   const runs: RecoveryRun[] = [];
   for (let first = 0; first < options.runs; first += options.concurrency) {
     stage.firestore.clear();
-    await stage.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' });
+    await writeMarket(stage.db);
     const standby = await stage.startService();
     const count = Math.min(options.concurrency, options.runs - first);
     const wave = Array.from({ length: count }, async (_, i) => {

@@ -2,6 +2,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
+import { writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
@@ -31,7 +32,7 @@ beforeAll(() => {
 beforeEach(async () => {
   shiftMs = 0;
   service.reset();
-  await service.db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(service.db);
 });
 
 const submit = (json: unknown = body) => service.call('addPriceLists', { json });

@@ -4,7 +4,7 @@ import { createDatabase, type Database } from '../../src/lib/firestore/database'
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
-import { TEST_PROJECT, skipSdkTimers, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, createCallRecorder, skipSdkTimers, startTestFirestore, useFirestoreEmulator } from './firestore';
 
 /** When each test begins. */
 export const TEST_START = Date.UTC(2026, 5, 1);
@@ -28,25 +28,21 @@ export interface TestDatabase {
 /** Starts a Firestore before the tests of a file, and closes it after the last. */
 export function useTestDatabase(): TestDatabase {
   const database = {} as TestDatabase;
-  const observers = new Set<() => void>();
+  let recorder: ReturnType<typeof createCallRecorder>;
   let tokens = 0;
   beforeAll(async () => {
     const firestore = await startTestFirestore(readDeclaredIndexes());
     useFirestoreEmulator(firestore.address, TEST_PROJECT);
     skipSdkTimers();
     const client = new Firestore({ projectId: TEST_PROJECT });
-    Object.assign(database, { client, firestore });
+    recorder = createCallRecorder(firestore);
+    Object.assign(database, { client, firestore, recordCalls: recorder.record });
   });
   afterAll(async () => {
     await database.client.terminate();
     await database.firestore.close();
   });
   return Object.assign(database, {
-    recordCalls: () => {
-      const calls: EndedCall[] = [];
-      observers.add(database.firestore.observe((call) => calls.push(call)));
-      return calls;
-    },
     open: (changed: Partial<RequestContext> = {}) => {
       const context: RequestContext = {
         ...createRequestContext(new AbortController().signal),
@@ -58,8 +54,7 @@ export function useTestDatabase(): TestDatabase {
       return { db: createDatabase(database.client, context), context };
     },
     reset: () => {
-      for (const stop of observers) stop();
-      observers.clear();
+      recorder.stop();
       database.firestore.faults.clear();
       database.firestore.clear();
       database.clock = new ManualClock(TEST_START);

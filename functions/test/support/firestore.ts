@@ -7,6 +7,7 @@ import {
   startFirestore,
   startFirestoreFront,
   type EmbeddedFirestore,
+  type EndedCall,
   type FirestoreFront,
   type IndexDefinitions,
 } from '../../../packages/firestore-local/src';
@@ -14,6 +15,23 @@ import { QueryOptions } from '@google-cloud/firestore/build/src/reference/query-
 
 /** Another Firestore for the tests, such as Google's emulator, as `host:port`: docs/testing.md. */
 export const { TEST_FIRESTORE } = process.env;
+
+/** Records the calls that reach a Firestore, as each of them ends, for one test after another. */
+export function createCallRecorder({ observe }: Pick<FirestoreFront, 'observe'>) {
+  const stops = new Set<() => void>();
+  return {
+    /** The calls from now until the next `stop`. */
+    record: (): EndedCall[] => {
+      const calls: EndedCall[] = [];
+      stops.add(observe((call) => calls.push(call)));
+      return calls;
+    },
+    stop: (): void => {
+      for (const stop of stops) stop();
+      stops.clear();
+    },
+  };
+}
 
 /** The project of the tests. Over another Firestore, each process has its own: they share what it stores. */
 export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` : 'demo-price-lists';

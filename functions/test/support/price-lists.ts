@@ -51,9 +51,9 @@ export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string
   return { path: docs[0]?.ref.path ?? '', data: docs[0]?.data() ?? {} };
 }
 
-/** Stores the market that the price lists of tests are for. */
+/** Stores the market that the price lists of tests are for, its codes in lowercase: the service uppercases them. */
 export async function writeMarket(db: Firestore): Promise<void> {
-  await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'EGY', currency_iso: 'EGP' });
+  await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
 }
 
 /**

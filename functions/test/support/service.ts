@@ -9,7 +9,7 @@ import { takeConsoleLines } from '../../../test/support/console';
 import { readDeclaredIndexes } from './declared-indexes';
 import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
-import { TEST_PROJECT, skipSdkTimers, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, createCallRecorder, skipSdkTimers, startTestFirestore, useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
@@ -96,16 +96,12 @@ async function startTestService(functions: ServedFunctions, indexes: IndexDefini
   }
   const port = (operation: OperationName) => (servers.get(operation)?.address() as AddressInfo).port;
   const db = new Firestore({ projectId: TEST_PROJECT });
-  const observers = new Set<() => void>();
+  const recorder = createCallRecorder(firestore);
 
   const service: TestService = {
     db,
     firestore,
-    recordCalls: () => {
-      const calls: EndedCall[] = [];
-      observers.add(firestore.observe((call) => calls.push(call)));
-      return calls;
-    },
+    recordCalls: recorder.record,
     log,
     port,
     call: async (operation, request = {}) => {
@@ -129,8 +125,7 @@ async function startTestService(functions: ServedFunctions, indexes: IndexDefini
     },
     setConfig,
     reset: () => {
-      for (const stop of observers) stop();
-      observers.clear();
+      recorder.stop();
       firestore.faults.clear();
       firestore.clear();
       setConfig(TEST_CONFIG);

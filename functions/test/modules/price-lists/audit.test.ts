@@ -6,6 +6,7 @@ import { audit, type AuditOptions } from '../../../src/price-lists/audit';
 import { createPriceLists } from '../../../src/price-lists/create-price-lists';
 import type { Violation } from '../../../src/price-lists/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
+import { writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** What the audit reads, counts and reports, without the command. What it says of each damage: invariants.test.ts. */
@@ -13,7 +14,7 @@ import { createPriceListBody, parseSubmission } from '../../support/submissions'
 const database = useTestDatabase();
 beforeEach(async () => {
   database.reset();
-  await database.client.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(database.client);
 });
 
 const PRODUCTS = 7;

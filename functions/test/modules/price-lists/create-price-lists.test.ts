@@ -11,7 +11,7 @@ import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { createKeyRecord } from '../../support/key-records';
 import { TEST_START, useTestDatabase } from '../../support/database';
-import { readAllRecords, readStoredPayload } from '../../support/price-lists';
+import { readAllRecords, readStoredPayload, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
 
 /** A creation over a database, without HTTP: what it stores, tells the log and throws. */
@@ -20,7 +20,7 @@ const database = useTestDatabase();
 beforeEach(async () => {
   useTestBatches();
   database.reset();
-  await database.client.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(database.client);
 });
 afterEach(() => jest.restoreAllMocks());
 

@@ -24,7 +24,7 @@ import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { TEST_CREATION } from '../../support/key-records';
-import { readListEntries } from '../../support/price-lists';
+import { readListEntries, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
 
@@ -34,7 +34,7 @@ const database = useTestDatabase();
 beforeAll(useTestBatches);
 beforeEach(async () => {
   database.reset();
-  await database.client.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
+  await writeMarket(database.client);
 });
 
 const PRODUCTS = 2 * TEST_BATCH + 1;
