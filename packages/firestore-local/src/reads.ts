@@ -10,7 +10,7 @@ import { assertInDatabase, getDatabaseName, parseDocumentPath, type FieldPath } 
 import { encodeStoredDocument } from './projection';
 import { prepareQuery, runQuery, type PreparedQuery } from './query';
 import { assertNameOrder } from './query-rules';
-import type { Consistency, Requests, StructuredQuery } from './requests';
+import type { Consistency, Requests } from './requests';
 import type { RpcContext, SendMessage } from './rpc-context';
 import type { Store } from './store';
 import type { Transaction, Transactions } from './transactions';
@@ -75,8 +75,9 @@ export class Reads {
   }
 
   async query({ query, consistency }: Requests['RunQuery'], send: SendMessage, context: RpcContext): Promise<void> {
-    const prepared = this.prepare(query, []);
+    const prepared = prepareQuery(query);
     await this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
+      this.assertIndexed(prepared);
       if (owner) await this.locks.readRange(owner, prepared);
       const common = { readTime: this.toReadTime(readTime) };
       const results = runQuery(prepared, this.store, readTime);
@@ -100,8 +101,10 @@ export class Reads {
   ): Promise<object> {
     assertAggregations(aggregations);
     const paths = aggregations.flatMap((aggregation) => (aggregation.kind === 'count' ? [] : [aggregation.path]));
-    const prepared = this.prepare(query, paths);
+    const prepared = prepareQuery(query, paths);
+    assertAggregated(query, paths);
     return this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
+      this.assertIndexed(prepared, paths);
       if (owner) await this.locks.readRange(owner, prepared);
       const aggregators = aggregations.map(createAggregator);
       for (const docs of runQuery(prepared, this.store, readTime, false)) {
@@ -114,15 +117,12 @@ export class Reads {
     });
   }
 
-  private prepare(query: StructuredQuery, aggregated: readonly FieldPath[]): PreparedQuery {
-    const prepared = prepareQuery(query, aggregated);
-    assertNameOrder(query, this.indexes);
-    assertAggregated(query, aggregated);
-    if (this.requireIndexes) {
-      const scope = query.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
-      this.indexes.assertIndexed(query.collectionId, scope, query.filter, prepared.orders, aggregated);
-    }
-    return prepared;
+  /** @throws RpcError FAILED_PRECONDITION for a query that needs an index which is not declared */
+  private assertIndexed({ source, orders }: PreparedQuery, aggregated: readonly FieldPath[] = []): void {
+    assertNameOrder(source, this.indexes);
+    if (!this.requireIndexes) return;
+    const scope = source.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
+    this.indexes.assertIndexed(source.collectionId, scope, source.filter, orders, aggregated);
   }
 
   /** Runs a read in its context. A transaction does not become idle meanwhile. */

@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { startFirestore } from '../../src';
 import { describeDifference, type Difference } from './compare-answers';
 import { sequence } from './generator';
-import { compareLive, forEachConcurrently } from './live';
+import { compareLive, forEachConcurrently, startEmbedded } from './live';
 import { connect, type Transport } from './protocol';
 import type { Operation } from './sequence';
 
@@ -41,7 +40,7 @@ const isUnlisted = ({ deviation }: Difference): boolean => deviation === undefin
 async function main(): Promise<void> {
   const total = Number(values.sequences);
   const firstSeed = Number(values.seed);
-  const server = await startFirestore();
+  const server = await startEmbedded();
   const [google, embedded] = [connect(values.google), connect(server.address)];
   const findings = new Map<string, Finding>();
   const listed = new Map<string, number>();

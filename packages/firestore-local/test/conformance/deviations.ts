@@ -39,6 +39,7 @@ const OK = 0;
 const UNKNOWN = 2;
 const INVALID_ARGUMENT = 3;
 const DEADLINE_EXCEEDED = 4;
+const NOT_FOUND = 5;
 const RESOURCE_EXHAUSTED = 8;
 const FAILED_PRECONDITION = 9;
 const ABORTED = 10;
@@ -71,6 +72,10 @@ function writesTwice({ operation }: Found): boolean {
   ];
   return new Set(names.map(([, name]) => name)).size < names.length;
 }
+
+/** Whether a request holds a time that is finer than a microsecond. */
+const hasFineTime = (request: unknown): boolean =>
+  [...text(request).matchAll(/"nanos":(\d+)/g)].some(([, nanos]) => Number(nanos) % 1000 !== 0);
 
 const withoutTimes = (result: unknown): string => text(result).replace(/"updateTime":"t\d+"/g, '"updateTime"');
 
@@ -141,6 +146,20 @@ export const deviations: readonly Deviation[] = [
     matches: (found) =>
       refuses(/greater than the stored version/)(found) ||
       (differs('BatchWrite')(found) && /"status":\[[^\]]*[35]/.test(text(found.google.result))),
+  },
+  {
+    id: 'update time of a deleted document',
+    what: 'A precondition on an update time that is the time at which the document was deleted',
+    google: 'NOT_FOUND',
+    embedded: 'FAILED_PRECONDITION',
+    verdict: 'undocumented',
+    production:
+      'the document must exist and have been last updated at that time; which status says so is not mentioned',
+    source: `${RPC}#precondition`,
+    matches: (found) =>
+      refuses(/no entity to update/, NOT_FOUND)(found) &&
+      found.ours.code === FAILED_PRECONDITION &&
+      text(found.operation.request).includes('"updateTime"'),
   },
   {
     id: 'several writes of one document',
@@ -226,6 +245,16 @@ export const deviations: readonly Deviation[] = [
       (found.google.code === OK || refuses(/requires an index that has fields/)(found)) &&
       /"op":"(NOT_|LESS_|GREATER_)/.test(text(found.operation.request)) &&
       /NULL_VALUE|"NaN"/.test(text(found.operation.request)),
+  },
+  {
+    id: 'a time finer than a microsecond',
+    what: 'A filter or a cursor with a time that is finer than a microsecond',
+    google: 'compares the time as it is, so nothing is equal to it; in an array or a map it is rounded down',
+    embedded: 'rounds it down, as the stored times are',
+    verdict: 'undocumented',
+    production: 'stored times are rounded down to microseconds; times in queries are not mentioned',
+    source: 'https://firebase.google.com/docs/firestore/manage-data/data-types',
+    matches: (found) => differs('RunQuery', 'RunAggregationQuery')(found) && hasFineTime(found.operation.request),
   },
   {
     id: 'times of a batch of writes',

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { startFirestore } from '../../src';
 import { compareAnswers, type Difference } from './compare-answers';
-import { forEachConcurrently } from './live';
+import { forEachConcurrently, startEmbedded } from './live';
 import { connectInProcess } from './protocol';
 import type { Recording } from './recording';
 import { runSequence } from './sequence';
@@ -23,7 +22,7 @@ export async function replay({ sequences }: Recording): Promise<ReplayedDifferen
   );
   const differences: ReplayedDifference[][] = [];
   await forEachConcurrently(starts, SERVERS, async (from) => {
-    const server = await startFirestore();
+    const server = await startEmbedded();
     const transport = connectInProcess(server);
     const round = sequences.slice(from, from + SEQUENCES_A_SERVER);
     await Promise.all(
