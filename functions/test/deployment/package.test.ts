@@ -180,7 +180,9 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
 
   describe('the compile cache that gcp-build makes', () => {
     async function readCachedModules(env: Record<string, string> = {}): Promise<string[]> {
-      served = await startDeployedFunction(folder, 'getTeams', { ...emulated(), ...DEBUG_CACHE, ...env });
+      // A cache under another name is linked in the temporary folder.
+      const settings = { ...emulated(), ...DEBUG_CACHE, TMPDIR: folder, ...env };
+      served = await startDeployedFunction(folder, 'getTeams', settings);
       expect((await call('getTeams', served.port, 'new-key')).status).toBe(200);
       return listCachedModules(served);
     }

@@ -46,7 +46,7 @@ export function renderPage(
       '## The judge',
       `Google’s emulator ${emulator} answered ${format(scripted)} scripted cases and ${format(sequences.length - scripted)} random ` +
         `sequences of seed ${seed}, ${format(calls)} calls, on ${date}. \`npm test\` replays them on the embedded one. Codes and ` +
-        'results are compared strictly, with generated ids and times by their order of appearance; of a text, only what the SDK ' +
+        'results are compared strictly, with generated ids and times by where they first appear; of a text, only what the SDK ' +
         `reads in it. ${format(differences.length)} answers differ, each for a reason on the list below. Calls after a write that ` +
         'differs are not compared in that sequence.',
       'The recording holds requests beside answers. It stays valid when the generator changes.',

@@ -52,7 +52,7 @@ export async function runSequence(
       quiet
         ? { code: 0 }
         : raw.code === 0
-          ? { code: 0, result: normalizer.normalize(rpc, messages) }
+          ? { code: 0, result: normalizer.normalize(rpc, messages, answers.length) }
           : { code: raw.code, message: normalizer.normalizeText(raw.message) },
     );
   }
@@ -127,14 +127,19 @@ const VERSION_TIMES = new Set(['createTime', 'updateTime']);
 /** Timestamps this near to now are server timestamps. */
 const NOW_SECONDS = 3600;
 
-/** Replaces what differs from run to run: times by their order of appearance, generated ids, the database's name. */
+/** Replaces what differs from run to run: times by the answer that they first appear in, generated ids, the database's name. */
 class Normalizer {
   private readonly times = new Map<string, string>();
   private readonly ids = new Map<string, string>();
+  private answerIndex = 0;
+  private newTimes = 0;
 
   constructor(private readonly database: string) {}
 
-  normalize(rpc: string, messages: readonly JsonObject[]): Json {
+  /** @param index the place of the answer in its sequence: a time that only one server shows changes no later name */
+  normalize(rpc: string, messages: readonly JsonObject[], index: number): Json {
+    this.answerIndex = index;
+    this.newTimes = 0;
     const cleaned = messages.map((message) => this.clean(message, ''));
     switch (rpc) {
       case 'BatchGetDocuments':
@@ -196,7 +201,9 @@ class Normalizer {
   private nameTime(time: JsonObject): string {
     const { seconds, nanos } = toTimestamp(time);
     const key = `${seconds}.${nanos}`;
-    const name = this.times.get(key) ?? `t${this.times.size + 1}`;
+    const known = this.times.get(key);
+    if (known !== undefined) return known;
+    const name = `t${this.answerIndex}.${++this.newTimes}`;
     this.times.set(key, name);
     return name;
   }
