@@ -92,7 +92,7 @@ export class Commits {
     plan: (each: (write: Write) => WriteResult) => T,
   ): Promise<{ time: number; results: T }> {
     const paths = new Map(writes.map(({ name }) => [name, parseDocumentPath(name)]));
-    for (const name of paths.keys()) assertInDatabase(name, database);
+    for (const path of paths.values()) assertInDatabase(path, database);
     for (const write of writes) assertWrite(write);
     try {
       await this.locks.write(owner, [...paths.keys()]);

@@ -10,9 +10,10 @@ export const NAME: FieldPath = ['__name__'];
 /** Whether a field path is the document's name. */
 export const isName = (path: FieldPath): boolean => path.length === 1 && path[0] === '__name__';
 
-/** A document's resource name, with the resource name of its collection and its id. */
+/** A document's resource name, with the resource names of its database and its collection and its id. */
 export interface DocumentPath {
   readonly name: string;
+  readonly database: string;
   readonly collection: string;
   readonly id: string;
 }
@@ -39,28 +40,28 @@ function assertValidId(id: string, isDocument: boolean): void {
   }
 }
 
-/** Returns the number of ids below `…/documents` in a resource name, after checking each of them. */
-function countIds(name: string): number {
+/** Parses a resource name: its database, and the ids below `…/documents`, each checked. */
+function parseName(name: string): { database: string; ids: string[] } {
   const [projects, project, databases, database, documents, ...ids] = name.split('/');
   if (projects !== 'projects' || databases !== 'databases' || documents !== 'documents' || !project || !database) {
     throw invalid(`Resource name "${name.slice(0, 200)}" is not below projects/*/databases/*/documents.`);
   }
-  for (const [i, id] of ids.entries()) assertValidId(id, i % 2 === 1);
+  ids.forEach((id, i) => assertValidId(id, i % 2 === 1));
   if (ids.length > MAX_IDS) throw invalid(`Resource name "${name.slice(0, 200)}…" has more than ${MAX_IDS} ids.`);
-  return ids.length;
+  return { database: `projects/${project}/databases/${database}`, ids };
 }
 
 /** Parses the resource name of a document. */
 export function parseDocumentPath(name: string): DocumentPath {
-  const count = countIds(name);
-  if (count === 0 || count % 2 === 1) throw invalid(`Document name "${name}" has an odd number of ids.`);
-  const slash = name.lastIndexOf('/');
-  return { name, collection: name.slice(0, slash), id: name.slice(slash + 1) };
+  const { database, ids } = parseName(name);
+  const id = ids.at(-1);
+  if (id === undefined || ids.length % 2 === 1) throw invalid(`Document name "${name}" has an odd number of ids.`);
+  return { name, database, collection: name.slice(0, name.lastIndexOf('/')), id };
 }
 
 /** Checks the parent of a query or a listing: `…/documents`, or a document, which need not exist. */
 export function parseParentPath(name: string): string {
-  if (countIds(name) % 2 === 1) throw invalid(`Parent "${name}" is a collection, not a document.`);
+  if (parseName(name).ids.length % 2 === 1) throw invalid(`Parent "${name}" is a collection, not a document.`);
   return name;
 }
 
@@ -87,8 +88,8 @@ export function getDatabaseName(name: string): string {
 }
 
 /** @throws RpcError INVALID_ARGUMENT for a document of another database */
-export function assertInDatabase(name: string, database: string): void {
-  if (getDatabaseName(name) !== database) throw invalid(`Document "${name}" is not in the database ${database}.`);
+export function assertInDatabase(path: DocumentPath, database: string): void {
+  if (path.database !== database) throw invalid(`Document "${path.name}" is not in the database ${database}.`);
 }
 
 /** The last id of a collection's resource name: its collection group. */

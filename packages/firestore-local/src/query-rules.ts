@@ -171,9 +171,9 @@ function assertDatabaseOfNames(source: StructuredQuery, terms: readonly Term[]):
   const filtered = terms.flatMap((term) => (term.kind === 'field' && isName(term.path) ? getTermValues(term) : []));
   const names = [filtered, ...[source.startAt, source.endAt].map((cursor) => getNamesOfCursor(cursor, source.orderBy))];
   for (const value of names.flat()) {
-    if (!(value instanceof Reference)) continue;
-    parseDocumentPath(value.name);
-    if (getDatabaseName(value.name) !== database) throw invalid('The key is in a different database than the query.');
+    if (value instanceof Reference && parseDocumentPath(value.name).database !== database) {
+      throw invalid('The key is in a different database than the query.');
+    }
   }
 }
 

@@ -50,7 +50,7 @@ export class Reads {
     context: RpcContext,
   ): Promise<void> {
     const paths = [...new Set(documents)].map(parseDocumentPath);
-    for (const { name } of paths) assertInDatabase(name, database);
+    for (const path of paths) assertInDatabase(path, database);
     await this.read(database, consistency, context, async ({ owner, begun, readTime }) => {
       const names = paths.map(({ name }) => name);
       if (owner) await this.locks.read(owner, names);
