@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -132,12 +133,27 @@ async function start(command: string): Promise<RunningServer> {
     await once(server, 'exit');
   };
   try {
+    await awaitListening(Number(port));
     await awaitFirstRead(db);
   } catch (error) {
     await stop();
     throw error;
   }
   return { db, startMs: performance.now() - startedAt, getMemory: () => getMemory(group), stop };
+}
+
+/** Waits for a port to open. A client of the SDK that finds it closed would wait a second before it looks again. */
+async function awaitListening(port: number): Promise<void> {
+  for (const until = performance.now() + START_TIMEOUT_MS; performance.now() < until;) {
+    const socket = connect(port, '127.0.0.1');
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
+    await delay(10);
+  }
 }
 
 async function awaitFirstRead(db: Firestore): Promise<void> {
