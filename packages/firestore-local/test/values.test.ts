@@ -163,6 +163,16 @@ describe('values', () => {
     ]);
     expect(44 + getFieldsSize(fields) + 32).toBe(147);
   });
+
+  // SMALL_DOCUMENT_BYTES of write-rules.ts relies on it.
+  it('are stored in at most eight times their bytes', () => {
+    fc.assert(
+      fc.property(map, (fields) => {
+        expect(getFieldsSize(fields)).toBeLessThanOrEqual(8 * encodeFields(fields).length);
+      }),
+      { numRuns: 500 },
+    );
+  });
 });
 
 describe('stored fields', () => {
