@@ -59,9 +59,7 @@ export async function createPriceLists(
     outcome = await failAttempt(attempt, error, db, context);
   }
   logOutcome(outcome, cause, attempt, context.clock.now(), log);
-  // Whatever became of the key meanwhile, its payload was this one: a mismatch would mislead the client.
-  const isMismatch = outcome.kind === 'payload_mismatch';
-  return toCreationResult(isMismatch ? { kind: 'blocked', by: 'review', retryAfterMs: null } : outcome, cause);
+  return toCreationResult(outcome, cause);
 }
 
 function logOutcome(outcome: KeyOutcome, cause: unknown, attempt: KeyRecord, now: number, log: PriceListLogger): void {

@@ -96,7 +96,7 @@ export function transition(given: KeyRecord | undefined, event: KeyEvent, now: n
 
 /** Whether a submission may claim the key. */
 export const canClaim = (given: KeyRecord | undefined, caller: CallerIdentity, now: number): boolean =>
-  getOutcome(given && expireLease(given, now), caller, now).kind === 'available';
+  getOutcome(settleLease(given, caller, now), caller, now).kind === 'available';
 
 function getCaller(event: KeyEvent): CallerIdentity | null {
   if (event.kind === 'leaseChecked') return event.caller;
@@ -104,15 +104,14 @@ function getCaller(event: KeyEvent): CallerIdentity | null {
 }
 
 function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
-  const record = given === undefined ? undefined : expireLease(given, now);
+  const record = settleLease(given, getCaller(event), now);
   switch (event.kind) {
     case 'submitted':
       return canClaim(record, event.attempt, now) ? createClaimedRecord(record, event, now) : record;
     case 'renewed': {
-      // An expired lease is the owner's to renew as long as no other event was applied to the key.
-      if (!isOwnedBy(given, event.attempt)) return record;
+      if (!isOwnedBy(record, event.attempt)) return record;
       const progress = { ...event.progress, measured_at: now };
-      return { ...given, lease_expires_at: now + LEASE_DURATION_MS, progress };
+      return { ...record, lease_expires_at: now + LEASE_DURATION_MS, progress };
     }
     case 'completed':
       return isOwnedBy(record, event.attempt) ? complete(record, event.response, event.completedAt) : record;
@@ -151,8 +150,18 @@ export const describePermanentFailure = (failure: string): string => `the failur
 export const getSweepDelayMs = (record: KeyRecord): number | null =>
   getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) === null ? SWEEP_RETRY_AFTER_MS : null;
 
-const isOwnedBy = (record: KeyRecord | undefined, { owner }: Attempt): record is KeyRecord =>
-  record?.status === 'processing' && record.owner === owner;
+const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null): record is KeyRecord =>
+  record?.status === 'processing' && record.owner === caller?.owner;
+
+/**
+ * Returns the record as it is for the caller. Whose the attempt is comes before whether its lease has expired: that takes
+ * effect when anyone else meets it. This is safe since a write requires that the record is unchanged since its read.
+ */
+const settleLease = (
+  record: KeyRecord | undefined,
+  caller: CallerIdentity | null,
+  now: number,
+): KeyRecord | undefined => (record === undefined || isOwnedBy(record, caller) ? record : expireLease(record, now));
 
 const complete = (record: KeyRecord, response: string, completedAt: number): KeyRecord => ({
   ...record,
@@ -222,8 +231,11 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
     const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller?.document_id);
     return isOwn ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'available' };
   }
-  if (caller?.fingerprint !== undefined && caller.fingerprint !== record.fingerprint)
-    return { kind: 'payload_mismatch' };
+  if (caller?.fingerprint !== undefined && caller.fingerprint !== record.fingerprint) {
+    // The caller's own attempt may have been released, and its key claimed with another payload since.
+    const isReleased = record.history.some(({ document_id }) => document_id === caller.document_id);
+    return isReleased ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'payload_mismatch' };
+  }
   const isOwn = record.owner === caller?.owner;
   switch (record.status) {
     case 'processing':

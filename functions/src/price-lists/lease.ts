@@ -65,6 +65,8 @@ export class Lease {
         this.#renewal = undefined;
       });
       await this.#renewal;
+      // The workflow no longer waits for a try whose signal aborted: it neither renews again nor writes.
+      this.context.signal.throwIfAborted();
     }
   }
 

@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { RequestContext } from '../request-context';
 import { abortable } from '../clock';
+import { StoppedError } from '../errors';
 
 /**
  * Retries of calls to Firestore after transient errors. Only for calls that may be executed twice: reads, writes of fixed
@@ -33,23 +34,31 @@ const MAX_ELAPSED_MS = 60_000;
 /**
  * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms to 5 s.
  *
- * Ends with the signal's reason as soon as it aborts, even during a try, whose effect is then unknown. A try of several calls
- * checks the signal between them.
+ * Ends as soon as the signal aborts, even during a try, whose effect is then unknown. A try of several calls checks the
+ * signal between them.
  *
  * @param maxElapsedMs no try starts later than this after the first, by default 60 s; Infinity: until the signal aborts
- * @throws the last error
+ * @throws the last error of a try, also when time runs out; the signal's reason before any, and when the work is stopped
  */
 export async function retry<T>(fn: () => Promise<T>, context: RequestContext, maxElapsedMs?: number): Promise<T> {
+  const { signal } = context;
   const backoff = new Backoff(context, maxElapsedMs);
+  let lastError: unknown;
   for (;;) {
     try {
-      return await abortable(context.signal, fn);
+      return await abortable(signal, fn);
     } catch (error) {
+      if (signal.aborted) throw getEndReason(signal, lastError ?? error);
       if (!(isTransient(error) || CONFLICT_CODES.has(getCode(error)))) throw error;
+      lastError = error;
       await backoff.wait(error);
     }
   }
 }
+
+/** What Firestore last answered tells why a call failed; that time ran out does not. A stop is a reason of its own. */
+const getEndReason = (signal: AbortSignal, lastError: unknown): unknown =>
+  signal.reason instanceof StoppedError ? signal.reason : lastError;
 
 /** The pauses between the tries of one call. */
 export class Backoff {
@@ -63,13 +72,17 @@ export class Backoff {
     this.#retryUntil = context.clock.now() + maxElapsedMs;
   }
 
-  /** Waits before the next try. @throws `error` if there is no time for one; the signal's reason when that aborts */
+  /** Waits before the next try. @throws `error` if there is no time for one; the reason of a stop when the signal aborts */
   async wait(error: unknown): Promise<void> {
     const { clock, counters, random, signal } = this.context;
     const delayMs = getBackoffMs(this.#failures, isOverload(error), random);
     this.#failures += 1;
     if (clock.now() + delayMs > this.#retryUntil) throw error;
-    await abortable(signal, () => clock.sleep(delayMs, signal));
+    try {
+      await abortable(signal, () => clock.sleep(delayMs, signal));
+    } catch {
+      throw getEndReason(signal, error);
+    }
     counters.retries += 1;
   }
 }

@@ -410,6 +410,22 @@ describe('a commit of a key whose response is lost', () => {
     await check(BODY);
   });
 
+  test.each([
+    ['one chunk', payloads.MAX_CHUNK_BYTES],
+    ['more chunks than a claim holds', 40],
+  ])('a live request keeps its claim of %s, though the lease expires unseen', async (_, chunkBytes) => {
+    const limits: { MAX_CHUNK_BYTES: number } = payloads;
+    jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', chunkBytes);
+    failCommits(isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
+    const run = () => database.clock.advance(LEASE_DURATION_MS + 1);
+    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
+    const { result, logged } = await create();
+    expect(result).toMatchObject({ replayed: false });
+    expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
+    expect(await readKey()).toMatchObject({ status: 'completed', actions: [], automatic_resumes: 0 });
+    await check(BODY);
+  });
+
   test('the claim, with an error that is not retried, has taken effect', async () => {
     failCommits(isClaim, { times: 1, when: 'after' });
     expect((await create()).result).toMatchObject({ replayed: false });
@@ -538,12 +554,14 @@ describe('the lease of a creation', () => {
   test('of a key that another payload holds by now is a key that requires review', async () => {
     atCommit(isEntries, async () => {
       database.clock.advance(20 * SECOND);
-      await getKey().update({ owner: 'another', fingerprint: 'another' });
+      const { document_id, ...own } = createKeyRecord({ document_id: String((await readKey())['document_id']) });
+      const history = [{ ...own, document_id, settled_at: TEST_START, failure: null }];
+      await getKey().update({ owner: 'another', document_id: 'another', fingerprint: 'another', history });
     });
     const { result, logged } = await create(body);
     expect(getRejection({ result, logged, context: database.open().context })).toEqual(['review_required', undefined]);
     expect(result).toMatchObject({ needsOperator: true });
-    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'payload_mismatch']);
+    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'blocked']);
   });
 
   test('outlasts an outage: a write is tried again until the signal aborts', async () => {

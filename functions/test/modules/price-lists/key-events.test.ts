@@ -80,6 +80,18 @@ describe('an event', () => {
     expect(apply({ ...left, document_id: 'another' }, payloadUnusable).record).toMatchObject({ failure: left.failure });
   });
 
+  test.each<[string, KeyEvent, KeyRecord['status']]>([
+    ['a repeated claim', { ...submitted, attempt: processing }, 'processing'],
+    ['a check', { kind: 'leaseChecked', caller: processing }, 'processing'],
+    ['a repeated resume', { ...resumed, attempt: { owner } }, 'processing'],
+    ['a completion', { kind: 'completed', attempt: processing, response: '{}', completedAt: 1 }, 'completed'],
+    ['a failure', { kind: 'failed', attempt: processing, reason: 'r', cause: 'error' }, 'requires_review'],
+  ])('of an owner whose lease expired unseen finds its own attempt: %s', (_, event, status) => {
+    const { record } = transition(processing, event, processing.lease_expires_at);
+    expect(record).toMatchObject({ owner, status });
+    expect(record?.failure_cause).not.toBe('lease_expired');
+  });
+
   test('finds an expired lease: the attempt has no owner, and waits for the sweep', () => {
     const { record } = transition(processing, { kind: 'leaseChecked', caller: null }, processing.lease_expires_at);
     expect(record).toEqual({
@@ -144,6 +156,13 @@ describe('a key', () => {
     expect(canClaim(record, { ...other, document_id: 'earlier' }, NOW)).toBe(false);
     expect(canClaim(undefined, other, NOW)).toBe(true);
     expect(canClaim(processing, other, NOW)).toBe(false);
+  });
+
+  test('that was released and claimed with another payload is no mismatch for the attempt before', () => {
+    const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
+    const record = { ...processing, fingerprint: 'another', history: [archived] };
+    expect(check(record, { ...own, document_id: 'earlier' })).toEqual(review(null));
+    expect(check(record, { ...other })).toEqual({ kind: 'payload_mismatch' });
   });
 
   test('is of another payload', () => {

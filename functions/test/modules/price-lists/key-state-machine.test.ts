@@ -136,18 +136,16 @@ function getCaller(event: KeyEvent): CallerIdentity {
 const isBySender = (record: KeyRecord | undefined, event: KeyEvent) =>
   record?.status === 'processing' && record.owner === getCaller(event).owner;
 
-/** A renewal is the one event that an owner may send after its lease expired. */
-const takesEffect = (record: KeyRecord | undefined, event: KeyEvent, now: number) =>
-  isBySender(record, event) && (event.kind === 'renewed' || !isExpired(record, now));
+const wasReleased = (record: KeyRecord | undefined, event: KeyEvent) =>
+  record?.history.some(({ document_id }) => document_id === getCaller(event).document_id) === true;
 
 type Status = KeyRecord['status'] | 'none';
 
 /** The status after an event, as the drawing has it. */
 function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: number): Status {
-  if (event.kind === 'renewed' && isBySender(before, event)) return 'processing';
-  const expired = isExpired(before, now);
-  const status: Status = expired ? 'requires_review' : (before?.status ?? 'none');
   const isOwner = isBySender(before, event);
+  const expired = isExpired(before, now) && !isOwner;
+  const status: Status = expired ? 'requires_review' : (before?.status ?? 'none');
   const isReviewed = 'document_id' in event && before?.document_id === event.document_id;
   const wasClaimed =
     event.kind === 'submitted' &&
@@ -189,6 +187,13 @@ describe('a key', () => {
       if (after !== undefined) expect(keyRecordSchema.parse(after)).toEqual(after);
     }));
 
+  test('keeps an attempt whose lease expired until anyone but its owner meets it', () =>
+    always(({ before, after, event, now }) => {
+      if (!isExpired(before, now)) return;
+      if (isBySender(before, event)) expect(after?.status === 'requires_review').toBe(event.kind === 'failed');
+      else expect(after).not.toBe(before);
+    }));
+
   test('that is completed absorbs every event', () =>
     always(({ before, after }) => {
       if (before?.status === 'completed') expect(after).toBe(before);
@@ -202,7 +207,7 @@ describe('a key', () => {
   test('is changed by an attempt only while that owns it', () =>
     always(({ before, after, event, now }) => {
       if (event.kind !== 'renewed' && event.kind !== 'completed' && event.kind !== 'failed') return;
-      if (takesEffect(before, event, now)) return;
+      if (isBySender(before, event)) return;
       if (isExpired(before, now)) expect(after).toMatchObject({ status: 'requires_review', failure: LEASE_EXPIRED });
       else expect(after).toBe(before);
     }));
@@ -263,19 +268,25 @@ describe('an outcome', () => {
       expect(outcome.record).toBe(after);
     }));
 
-  test('gives the response to one payload to no other', () =>
+  test('gives the response to one payload to no other, and tells a released attempt nothing of the next payload', () =>
     always(({ after, outcome, event }) => {
       const { fingerprint } = getCaller(event);
       // A renewal by the owner concerns its lease, for any payload in its event.
       if (outcome.kind === 'owned' && event.kind === 'renewed') return;
       if (after === undefined || after.status === 'released' || fingerprint === undefined) return;
       if (fingerprint === after.fingerprint) expect(outcome.kind).not.toBe('payload_mismatch');
+      else if (wasReleased(after, event))
+        expect(outcome).toEqual({ kind: 'blocked', by: 'review', retryAfterMs: null });
       else expect(outcome).toEqual({ kind: 'payload_mismatch' });
     }));
 
   test('says when to send the request again exactly while an attempt is in progress or the sweep will resume it', () =>
-    always(({ after, outcome }) => {
+    always(({ after, outcome, event }) => {
       if (outcome.kind !== 'blocked' && outcome.kind !== 'failed') return;
+      if (wasReleased(after, event) && getCaller(event).fingerprint !== after?.fingerprint) {
+        expect(outcome.retryAfterMs).toBeNull();
+        return;
+      }
       if (after?.status === 'processing') {
         expect(outcome.retryAfterMs).toBeGreaterThan(0);
         return;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { createRequestContext, type RequestContext } from '../../../../src/lib/request-context';
+import { StoppedError } from '../../../../src/lib/errors';
 import { retry } from '../../../../src/lib/firestore/retry';
 import type { Clock } from '../../../../src/lib/clock';
 import { ManualClock } from '../../../support/clock';
@@ -117,14 +118,31 @@ describe('retry', () => {
     await expect(ended).rejects.toThrow('timeout');
   });
 
-  test('rejects with the reason of the signal during a pause', async () => {
-    const timeout = new AbortController();
-    const clock = new ManualClock(0);
-    jest.spyOn(clock, 'sleep').mockImplementation((_, signal) => {
-      timeout.abort(new Error('timeout'));
-      return Promise.reject(new DOMException(String(signal.aborted), 'AbortError'));
+  describe.each([
+    ['runs out', new Error('timeout'), 'code 14'],
+    ['is cut short by a stop', new StoppedError('the instance stops'), 'the instance stops'],
+  ])('whose time %s', (_, reason, expected) => {
+    test('during a pause rejects with what tells why', async () => {
+      const timeout = new AbortController();
+      const clock = new ManualClock(0);
+      jest.spyOn(clock, 'sleep').mockImplementation((_ms, signal) => {
+        timeout.abort(reason);
+        return Promise.reject(new DOMException(String(signal.aborted), 'AbortError'));
+      });
+      const call = () => Promise.reject(createError(14));
+      await expect(retry(call, createContext(clock, timeout.signal))).rejects.toThrow(expected);
     });
-    const call = () => Promise.reject(createError(14));
-    await expect(retry(call, createContext(clock, timeout.signal))).rejects.toThrow('timeout');
+
+    test('during a try rejects with what tells why', async () => {
+      const timeout = new AbortController();
+      let tries = 0;
+      const call = () => {
+        tries += 1;
+        if (tries === 1) return Promise.reject(createError(14));
+        timeout.abort(reason);
+        return new Promise<never>(() => undefined);
+      };
+      await expect(retry(call, createContext(new ManualClock(0), timeout.signal))).rejects.toThrow(expected);
+    });
   });
 });
