@@ -13,10 +13,8 @@ const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const OUTCOMES = [
   'completed, blocked',
   'completed, completed',
-  'completed, payload_mismatch',
   'failed, blocked',
   'failed, failed',
-  'failed, payload_mismatch',
   'leaseChecked, blocked',
   'leaseChecked, payload_mismatch',
   'payloadUnusable, blocked',
