@@ -46,6 +46,7 @@ function created(creation: Attempt['creation']): JsonObject {
     owner: 'none',
     lease_expires_at: 0,
     fingerprint: 'none',
+    fingerprint_version: 1,
     products_count: Object.keys(priceList.products).length,
     payload_chunks: 1,
     trace_id: null,

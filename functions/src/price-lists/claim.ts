@@ -17,7 +17,7 @@ import { PayloadNotStoredError } from './attempt';
 import { canClaim, type KeyOutcome, type SubmittedAttempt } from './key-state-machine';
 import type { Lease } from './lease';
 import { createListDocuments } from './list-documents';
-import type { Payload } from './payload';
+import { FINGERPRINT_VERSION, type Payload } from './payload';
 import { createSuccessResponse } from './responses';
 
 /** Chunks of the payload in the claim's commit. Firestore's limit is 10 MiB, and for the key record among it 1 MiB. */
@@ -38,6 +38,7 @@ export async function claimKey(
   const draft: AttemptDraft = {
     owner: context.newToken(),
     fingerprint: payload.fingerprint,
+    fingerprint_version: FINGERPRINT_VERSION,
     products_count: products.ids.length,
     market_id: info.market_id,
     document_id: newDocumentId(db),

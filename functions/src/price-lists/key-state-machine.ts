@@ -61,7 +61,7 @@ export interface ResumeDecision extends OperatorDecision {
 export type SubmittedAttempt = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
 /** Identifies the attempt that sends an event; a resume has only an owner token, and a release nothing. */
-export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
+export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'fingerprint_version' | 'document_id'>>;
 
 /** What a key record means for the sender of an event. */
 export type KeyOutcome =
@@ -231,6 +231,9 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
     const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller?.document_id);
     return isOwn ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'available' };
   }
+  // A later version, which may run beside this one, knows whether the payloads differ.
+  if (record.fingerprint_version > (caller?.fingerprint_version ?? record.fingerprint_version))
+    return { kind: 'blocked', by: 'review', retryAfterMs: null };
   if (caller?.fingerprint !== undefined && caller.fingerprint !== record.fingerprint) {
     // The caller's own attempt may have been released, and its key claimed with another payload since.
     const isReleased = record.history.some(({ document_id }) => document_id === caller.document_id);

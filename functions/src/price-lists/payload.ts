@@ -48,13 +48,30 @@ export function* streamCanonicalJson({ info, products }: PriceListSubmission): G
   yield `${chunk}}}`;
 }
 
-const toCanonicalInfo = ({ boq_list_id, currency_iso, date, market_id, name }: PriceListInfo): string =>
-  JSON.stringify({ boq_list_id, currency_iso, date, market_id, name });
+/** Every field of `info`, by the compiler's word: one that is left out would be neither stored nor told apart. */
+const INFO_FIELDS = {
+  boq_list_id: true,
+  currency_iso: true,
+  date: true,
+  market_id: true,
+  name: true,
+} satisfies Record<keyof PriceListInfo, true>;
+
+const INFO_KEYS = Object.keys(INFO_FIELDS).sort();
+
+/** An optional field that is absent leaves the text as it was before the field existed. */
+const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
 const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
- * Computes what tells payloads apart: lowercase hex SHA-256 of the canonical info, then of the products in batches, the ids as
+ * Which definition a fingerprint follows; records without it have 1. A later one is stored beside the fingerprints that it
+ * defines, and an earlier one is computed again to compare a submission with its records.
+ */
+export const FINGERPRINT_VERSION = 1;
+
+/**
+ * Computes what tells payloads apart, version 1: lowercase hex SHA-256 of the canonical info, then of the products in batches, the ids as
  * JSON before the prices, of each product first the cost. Prices are hashed as 64 bits each, which is a fifth of the work of
  * hashing digits: two numbers have the same bits exactly if their JSON is the same.
  */
@@ -82,6 +99,6 @@ export async function compressToChunks(submission: PriceListSubmission): Promise
   return starts.map((start) => packed.subarray(start, start + MAX_CHUNK_BYTES));
 }
 
-/** Returns the canonical JSON of a stored payload. @throws Error if a chunk is missing or damaged */
+/** Returns the canonical JSON of a stored payload. @throws Error of zlib if a chunk is missing or damaged */
 export const decompressChunks = (chunks: readonly Buffer[]): Promise<Buffer> =>
   promisify(gunzip)(Buffer.concat(chunks));

@@ -10,6 +10,7 @@ import type { KeyOutcome, ResumeDecision } from './key-state-machine';
 import { Lease, type WrittenEntries } from './lease';
 import { ResolutionError } from './resolution-error';
 import { readStoredPayload } from './stored-payload';
+import type { PriceListSubmission } from './submission-parser';
 
 /** @throws ResolutionError key_unknown */
 export async function requireKeyRecord(boqListId: string, db: Database, context: RequestContext): Promise<KeyRecord> {
@@ -33,15 +34,13 @@ export async function resume(
   onProgress?: (progress: WrittenEntries) => void,
 ): Promise<string> {
   const { boq_list_id, document_id } = record;
-  const payload = await retry(() => readStoredPayload(db, record), context);
-  if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
+  const { info, products } = await readSubmission(record, db, context);
 
   const event = { kind: 'resumed', document_id, attempt: { owner: context.newToken() }, ...decision } as const;
   const taken = await applyEvent(boq_list_id, event, db, context);
   if (taken.kind !== 'owned') return requireResponse(taken);
 
   const attempt = taken.record;
-  const { info, products } = payload.submission;
   const lease = new Lease(attempt, db, context);
   let outcome: KeyOutcome;
   try {
@@ -54,6 +53,13 @@ export async function resume(
     if (outcome.kind === 'failed') throw cause;
   }
   return requireResponse(outcome);
+}
+
+/** The text of the payload is as large as the submission, so it is not held while the attempt goes on. */
+async function readSubmission(record: KeyRecord, db: Database, context: RequestContext): Promise<PriceListSubmission> {
+  const payload = await retry(() => readStoredPayload(db, record), context);
+  if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
+  return payload.submission;
 }
 
 function requireResponse(outcome: KeyOutcome): string {

@@ -115,7 +115,14 @@ test('a record of an unknown version returns 500, is logged, and stays unchanged
 });
 
 /** Fields that versions after 1.0.0 added. It ignores them, and each has a default for records without it. */
-const ADDED_FIELDS = ['automatic_resumes', 'failure_cause', 'progress', 'request_id', 'trace_id'];
+const ADDED_FIELDS = [
+  'automatic_resumes',
+  'failure_cause',
+  'fingerprint_version',
+  'progress',
+  'request_id',
+  'trace_id',
+];
 
 describe('for a rollback to 1.0.0', () => {
   const fixture = JSON.parse(readFileSync(`${FIXTURES}/schema-1.json`, 'utf8')) as Fixture;

@@ -378,6 +378,7 @@ export class Moves {
       owner,
       document_id: documentId,
       fingerprint: spec.role === 'client' ? spec.payload : this.#getPayload(documentId),
+      fingerprint_version: 1,
       products_count: 1,
       market_id: 'market',
       trace_id: null,
@@ -389,7 +390,14 @@ export class Moves {
   /** Returns the attempt as its owner knows it, less what no event reads. */
   #toWorkedAttempt({ owner, documentId }: Actor): Attempt {
     const times = { claimed_at: EVENT_TIME, lease_expires_at: EVENT_TIME };
-    const rest = { products_count: 1, market_id: 'market', trace_id: null, payload_chunks: 1, creation: null };
+    const rest = {
+      products_count: 1,
+      market_id: 'market',
+      trace_id: null,
+      payload_chunks: 1,
+      creation: null,
+      fingerprint_version: 1,
+    };
     return { owner, document_id: documentId, fingerprint: this.#getPayload(documentId), ...rest, ...times };
   }
 

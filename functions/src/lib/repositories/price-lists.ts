@@ -76,6 +76,7 @@ export function setRequestRecord(
     trace_id: attempt.trace_id,
     products_count: attempt.products_count,
     fingerprint: attempt.fingerprint,
+    fingerprint_version: attempt.fingerprint_version,
     market_id: attempt.market_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,

@@ -29,6 +29,8 @@ const attemptSchema = z.object({
   /** Until then the owner may be at work; its renewals extend it. */
   lease_expires_at: time,
   fingerprint: text,
+  /** Which definition the fingerprint follows (docs/data-model.md#fingerprint); absent means 1. */
+  fingerprint_version: z.int().default(1),
   products_count: z.int(),
   /** Number of chunks of the complete stored payload. */
   payload_chunks: z.int(),

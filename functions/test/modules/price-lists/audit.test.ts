@@ -151,7 +151,7 @@ describe('reports', () => {
     const { document_id } = await create('a');
     await database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
     const { report, found } = await runAudit();
-    const message = 'cannot be used: only 0 of its 1 chunks were stored';
+    const message = 'cannot be used: 0 of its 1 chunks are stored';
     expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/payload`, message]]);
     // The key record is read again before a violation is reported.
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 1 });

@@ -106,7 +106,13 @@ describe('a creation', () => {
       name: 'June',
       new_date: { year: 2026, month: 6 },
     };
-    const facts = { fingerprint, market_id: 'market-1', products_count: TEST_BATCH + 1, trace_id: 'trace-1' };
+    const facts = {
+      fingerprint,
+      fingerprint_version: 1,
+      market_id: 'market-1',
+      products_count: TEST_BATCH + 1,
+      trace_id: 'trace-1',
+    };
     const records = await readAllRecords(database.client);
     expect(records).toEqual({
       [getKey().path]: {

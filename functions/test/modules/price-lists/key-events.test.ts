@@ -165,6 +165,12 @@ describe('a key', () => {
     expect(check(record, { ...other })).toEqual({ kind: 'payload_mismatch' });
   });
 
+  test('whose fingerprint a later version made requires review: whether the payloads differ is not known here', () => {
+    const record = { ...completed, fingerprint_version: 2, fingerprint: 'another' };
+    expect(check(record, { ...other, fingerprint_version: 1 })).toEqual(review(null));
+    expect(check(record)).toEqual({ kind: 'completed', response: '{}', isOwn: false });
+  });
+
   test('is of another payload', () => {
     expect(check(processing, { fingerprint: 'another' })).toEqual({ kind: 'payload_mismatch' });
   });

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { Call } from '../../../../packages/firestore-local/src';
 import { StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
@@ -8,6 +9,7 @@ import { createPriceLists } from '../../../src/price-lists/create-price-lists';
 import { findPendingEntries } from '../../../src/price-lists/entries';
 import type { ResumeDecision } from '../../../src/price-lists/key-state-machine';
 import type { Lease, WrittenEntries } from '../../../src/price-lists/lease';
+import * as payloads from '../../../src/price-lists/payload';
 import { compressToChunks, computeFingerprint, decompressChunks } from '../../../src/price-lists/payload';
 import { release } from '../../../src/price-lists/release';
 import { ResolutionError } from '../../../src/price-lists/resolution-error';
@@ -159,9 +161,8 @@ describe('a resume', () => {
     expect(outcome).toMatchObject({
       name: 'ResolutionError',
       code: 'payload_unusable',
-      detail: 'only 0 of its 1 chunks were stored',
-      message:
-        'the stored payload cannot be used, so the attempt can only be released: only 0 of its 1 chunks were stored',
+      detail: '0 of its 1 chunks are stored',
+      message: 'the stored payload cannot be used, so the attempt can only be released: 0 of its 1 chunks are stored',
     });
     expect(await readKey('a')).toEqual(record);
   });
@@ -172,13 +173,14 @@ describe('a resume', () => {
       .doc(`price_list_requests/${record.document_id}/payload/0000`)
       .set({ data: Buffer.from('damaged') });
     const { outcome } = await runResume(record);
-    expect(outcome).toMatchObject({ code: 'payload_unusable', detail: 'the stored payload is not the accepted one' });
+    expect(outcome).toMatchObject({ code: 'payload_unusable', detail: 'it is damaged: incorrect header check' });
   });
 
   test('of a payload with another fingerprint changes nothing', async () => {
     const record = await fail('a', { fingerprint: 'another' });
     const { outcome } = await runResume(record);
-    expect(outcome).toMatchObject({ code: 'payload_unusable', detail: 'the stored payload is not the accepted one' });
+    const detail = 'it is not the accepted one: its fingerprint differs';
+    expect(outcome).toMatchObject({ code: 'payload_unusable', detail });
   });
 
   test('of an attempt that is completed by now returns its response', async () => {
@@ -276,12 +278,35 @@ test('stored entries are compared a thousand at a time, between which the lease 
 test('a stored payload is valid if it has the fingerprint of its attempt', async () => {
   const submission = parseSubmission(createBody('a'));
   const chunks = await compressToChunks(submission);
-  const attempt = { payload_chunks: 1, fingerprint: computeFingerprint(submission) };
+  const attempt = { payload_chunks: 1, fingerprint: computeFingerprint(submission), fingerprint_version: 1 };
   const text = await decompressChunks(chunks);
   expect(await parseStoredPayload(chunks, attempt)).toEqual({ kind: 'valid', submission, text });
   const another = { ...attempt, fingerprint: 'another' };
   expect(await parseStoredPayload(chunks, another)).toMatchObject({ kind: 'invalid', chunks: 1 });
   expect(await parseStoredPayload([], attempt)).toMatchObject({ kind: 'invalid', chunks: 0 });
+});
+
+describe('a stored payload that cannot be used', () => {
+  const pack = (text: string) => [gzipSync(text)];
+  const rejected = JSON.stringify({ info: createBody('a').info, products: { ' a': {} } });
+
+  test.each([
+    ['damaged JSON', pack('{"info'), 1, 'it is damaged: not JSON at byte 6'],
+    ['rules that this version no longer has', pack(rejected), 1, 'it was accepted by a version with other rules'],
+    ['a fingerprint of a later version', pack('{}'), 2, 'it was accepted by a later version'],
+  ])('says so: %s', async (_, chunks, fingerprint_version, reason) => {
+    const attempt = { payload_chunks: 1, fingerprint: 'any', fingerprint_version };
+    expect(await parseStoredPayload(chunks, attempt)).toEqual({ kind: 'invalid', reason, chunks: 1 });
+  });
+
+  test('is not one that a defect of the program keeps from being read', async () => {
+    const defect = jest.spyOn(payloads, 'computeFingerprint').mockImplementation(() => {
+      throw new TypeError('a defect');
+    });
+    const attempt = { payload_chunks: 1, fingerprint: 'any', fingerprint_version: 1 };
+    await expect(parseStoredPayload(pack(JSON.stringify(createBody('a'))), attempt)).rejects.toThrow('a defect');
+    defect.mockRestore();
+  });
 });
 
 test('a key that no request was accepted for is unknown', async () => {
@@ -394,7 +419,7 @@ describe('a sweep', () => {
 
     const { summary, results } = await runSweep();
     expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 3, deferred: 0 });
-    const chunks = 'only 0 of its 1 chunks were stored';
+    const chunks = '0 of its 1 chunks are stored';
     const unusable = `the stored payload cannot be used, so the attempt can only be released: ${chunks}`;
     expect(results).toEqual([
       ['crashed', 'resumed', null, 1_000],
