@@ -60,11 +60,20 @@ export type ParsedArguments =
 
 /**
  * Parses the arguments of `npm run price-lists`. Prints help that is asked for, and a usage error with the help of its
- * command.
+ * command. Options that stood before `--` are an error: npm has taken them for itself, and the rest would do more than asked.
  */
-export function parseArguments(args: readonly string[], output: HelpOutput): ParsedArguments {
+export function parseArguments(
+  args: readonly string[],
+  output: HelpOutput,
+  environment: NodeJS.ProcessEnv,
+): ParsedArguments {
   let command: ParsedCommand | undefined;
   const program = createProgram(output, (parsed) => (command = parsed));
+  const taken = findOptionsTakenByNpm(program, args, environment);
+  if (taken.length > 0) {
+    output.printError(describeOptionsTakenByNpm(taken, args));
+    return { kind: 'ended', exitCode: 2 };
+  }
   try {
     program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   } catch (error) {
@@ -75,6 +84,27 @@ export function parseArguments(args: readonly string[], output: HelpOutput): Par
   if (command === undefined) return { kind: 'ended', exitCode: 2 };
   return { kind: 'command', command, project: program.opts<{ project?: string }>().project };
 }
+
+/** npm passes an option that stands before `--` to the program as `npm_config_…` only. @returns those that are ours */
+function findOptionsTakenByNpm(program: Command, args: readonly string[], environment: NodeJS.ProcessEnv): string[] {
+  const options = [program, ...program.commands].flatMap((command) => command.options);
+  const taken = options.flatMap(({ long, flags, required }) => {
+    const name = long ?? flags;
+    const value = environment[`npm_config_${name.slice(2).replaceAll('-', '_')}`] ?? '';
+    const isGiven = args.some((arg) => arg === name || arg.startsWith(`${name}=`));
+    if (isGiven || value === '' || value === 'false') return [];
+    // Without an equals sign npm leaves the value among the arguments.
+    if (value === 'true') return [required ? flags : name];
+    return [`${name}=${quote(value)}`];
+  });
+  return [...new Set(taken)];
+}
+
+const describeOptionsTakenByNpm = (taken: readonly string[], args: readonly string[]): string =>
+  `npm has taken ${taken.join(' and ')} for itself, so nothing was done. Options follow \`--\`:\n\n` +
+  `    npm run price-lists -- ${[...args.map(quote), ...taken].join(' ')}\n`;
+
+const quote = (text: string): string => (/^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 function createProgram(output: HelpOutput, onCommand: (command: ParsedCommand) => void): Command {
   const program = new Command('npm run price-lists --')

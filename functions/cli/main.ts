@@ -13,14 +13,21 @@ import { Terminal, type Streams } from './terminal';
  * Runs one command of an operator.
  *
  * @param getSignal aborts a command that is about to begin
+ * @param environment in which npm leaves the options that it took for itself
  * @returns exit code: 0 success, 1 failure, 2 usage error
  */
-export async function runPriceLists(args: string[], streams: Streams, getSignal: () => AbortSignal): Promise<number> {
+export async function runPriceLists(
+  args: string[],
+  streams: Streams,
+  getSignal: () => AbortSignal,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<number> {
   const terminal = new Terminal(streams);
-  const parsed = parseArguments(args, {
-    print: (text) => terminal.print(text),
-    printError: (text) => terminal.printError(text),
-  });
+  const output = {
+    print: (text: string) => terminal.print(text),
+    printError: (text: string) => terminal.printError(text),
+  };
+  const parsed = parseArguments(args, output, environment);
   if (parsed.kind === 'ended') return parsed.exitCode;
   try {
     return await runInProject(parsed.command, parsed.project, terminal, getSignal());

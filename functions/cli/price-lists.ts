@@ -24,7 +24,7 @@ function abortOnSignals(): AbortSignal {
   return stop.signal;
 }
 
-void runPriceLists(process.argv.slice(2), process, abortOnSignals).then((code) => {
+void runPriceLists(process.argv.slice(2), process, abortOnSignals, process.env).then((code) => {
   // Streams that were given up keep the process alive; output to a pipe is written out first.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

@@ -1,7 +1,7 @@
 import { ApiError } from '../lib/errors';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt } from '../lib/schemas/key-record';
-import type { AddPriceListsResponse } from '../lib/schemas/responses';
+import type { PriceListsResponse } from '../lib/schemas/responses';
 import type { KeyOutcome } from './key-state-machine';
 import { createListDocuments } from './list-documents';
 
@@ -14,7 +14,7 @@ type ReportedAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count'
 export function createSuccessResponse(attempt: ReportedAttempt, info: PriceListInfo, completedAt: number): string {
   const { creation, market_id, products_count, document_id } = attempt;
   const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
-  const toText = (response: AddPriceListsResponse) => JSON.stringify(response);
+  const toText = (response: PriceListsResponse) => JSON.stringify(response);
   if (creation === null) return toText({ ...stored, market: null, expected_forward_cost: null, price_list: null });
   const { expected_forward_cost, price_list } = createListDocuments(attempt, creation, info, 'ready', completedAt);
   return toText({

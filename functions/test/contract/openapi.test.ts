@@ -35,6 +35,24 @@ test('every function is described with its method, and nothing else is', () => {
   expect(Object.fromEntries(described)).toEqual(Object.fromEntries(functions));
 });
 
+describe('for code generators', () => {
+  const { components } = JSON.parse(committed) as { components: { schemas: Record<string, object> } };
+
+  test('every number has 64 bits: without a format, oapi-codegen stored 1234567.89 as 1234567.9', () => {
+    const formats: unknown[] = [];
+    JSON.parse(committed, (_, value: { type?: unknown; format?: unknown } | null) => {
+      if (value?.type === 'number') formats.push(value.format);
+      return value;
+    });
+    expect(new Set(formats)).toEqual(new Set(['double']));
+  });
+
+  test('no schema has the name that oapi-codegen gives to the response of an operation', () => {
+    const taken = getOperations().map(({ name }) => `${name.charAt(0).toUpperCase()}${name.slice(1)}Response`);
+    expect(Object.keys(components.schemas).filter((name) => taken.includes(name))).toEqual([]);
+  });
+});
+
 test.each(Object.values(ERROR_DEFINITIONS))('the document has the error $status $message', ({ message }) => {
   expect(committed).toContain(JSON.stringify(message));
 });

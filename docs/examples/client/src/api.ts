@@ -149,21 +149,6 @@ export interface components {
                 [key: string]: components["schemas"]["ProductPrices"];
             };
         };
-        AddPriceListsResponse: {
-            /** @constant */
-            success: true;
-            /** @description States that the payload is valid and stored. */
-            message: string;
-            products_count: number;
-            /** @description Identifier of the request record. Give it to support with a question. */
-            document_id: string;
-            /** @description The market of the lists. Null if no market has the `market_id`: then only the request is stored. */
-            market: components["schemas"]["ListMarket"] | null;
-            /** @description Null if no market has the `market_id`: then only the request is stored. */
-            expected_forward_cost: components["schemas"]["ExpectedForwardCostList"] | null;
-            /** @description Null if no market has the `market_id`: then only the request is stored. */
-            price_list: components["schemas"]["PriceList"] | null;
-        };
         ErrorResponse: {
             error: string;
         };
@@ -206,6 +191,12 @@ export interface components {
             name: string;
             /** @description Address of the invoice document. */
             url: string;
+        };
+        InvoicesResponse: {
+            /** @description Oldest first, then by identifier. */
+            supply_orders: components["schemas"]["SupplyOrder"][];
+            /** @description Number of records in the response. Comes last. */
+            count: number;
         };
         ListMarket: {
             id: string;
@@ -312,10 +303,31 @@ export interface components {
             /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. */
             name: string;
         };
+        PriceListsResponse: {
+            /** @constant */
+            success: true;
+            /** @description States that the payload is valid and stored. */
+            message: string;
+            products_count: number;
+            /** @description Identifier of the request record. Give it to support with a question. */
+            document_id: string;
+            /** @description The market of the lists. Null if no market has the `market_id`: then only the request is stored. */
+            market: components["schemas"]["ListMarket"] | null;
+            /** @description Null if no market has the `market_id`: then only the request is stored. */
+            expected_forward_cost: components["schemas"]["ExpectedForwardCostList"] | null;
+            /** @description Null if no market has the `market_id`: then only the request is stored. */
+            price_list: components["schemas"]["PriceList"] | null;
+        };
         ProductPrices: {
-            /** @description Finite, non-negative. */
+            /**
+             * Format: double
+             * @description Finite, non-negative.
+             */
             price_list_price: number;
-            /** @description Finite, non-negative. */
+            /**
+             * Format: double
+             * @description Finite, non-negative.
+             */
             expected_forward_cost_price: number;
         };
         SupplyOrder: {
@@ -339,12 +351,6 @@ export interface components {
             end_date: string;
             /** @description `null` for supply orders of any status. */
             status: (0 | 1) | null;
-        };
-        SupplyOrdersInvoicesResponse: {
-            /** @description Oldest first, then by identifier. */
-            supply_orders: components["schemas"]["SupplyOrder"][];
-            /** @description Number of records in the response. Comes last. */
-            count: number;
         };
         Team: {
             /** @description Null if the stored record is incomplete or malformed. */
@@ -480,7 +486,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AddPriceListsResponse"];
+                    "application/json": components["schemas"]["PriceListsResponse"];
                 };
             };
             /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */
@@ -1141,7 +1147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SupplyOrdersInvoicesResponse"];
+                    "application/json": components["schemas"]["InvoicesResponse"];
                 };
             };
             /** @description The body breaks a rule; `errors` names the fields, for add price lists at most 100. Correct it before sending it again. */

@@ -35,7 +35,8 @@ const priceSchema = z
         : expectedError('a non-negative number').error({ input }),
   })
   .nonnegative({ error: 'Expected a non-negative number, received a negative one' })
-  .describe('Finite, non-negative.')
+  // Generators take a number without a format for one of 32 bits, which changes prices.
+  .meta({ description: 'Finite, non-negative.', format: 'double' })
   .transform((value) => value + 0);
 
 export const productPricesSchema = z

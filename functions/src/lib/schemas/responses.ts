@@ -68,7 +68,7 @@ export const supplyOrdersInvoicesResponseSchema = z
     supply_orders: z.array(supplyOrderSchema).describe('Oldest first, then by identifier.'),
     count: countField,
   })
-  .meta({ id: 'SupplyOrdersInvoicesResponse' });
+  .meta({ id: 'InvoicesResponse' });
 
 /** The list document of an expected forward cost list, without its id. */
 const listDocumentSchema = z.object({
@@ -115,8 +115,8 @@ export const addPriceListsResponseSchema = z
       .nullable()
       .describe(NULL_WITHOUT_MARKET),
   })
-  .meta({ id: 'AddPriceListsResponse' });
-export type AddPriceListsResponse = z.output<typeof addPriceListsResponseSchema>;
+  .meta({ id: 'PriceListsResponse' });
+export type PriceListsResponse = z.output<typeof addPriceListsResponseSchema>;
 
 const fieldErrorSchema = z
   .object({
