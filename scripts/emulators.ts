@@ -6,6 +6,7 @@ import { startFirestore, type IndexDefinitions } from '../packages/firestore-loc
 import { seedIfEmpty } from '../local/sample';
 import { PROJECT } from '../local/server/local-config';
 import { assertPortFree } from '../local/server/port';
+import { onStopRequest } from '../local/server/stop-requests';
 import { emulators } from '../firebase.json';
 import definitions from '../firestore.indexes.json';
 
@@ -38,8 +39,7 @@ async function main(embedded: boolean): Promise<void> {
     void Promise.resolve(firestore?.close()).then(() => process.exit(code ?? 1));
   });
   // A terminal sends Ctrl-C to both; the suite ends first, and this process with it.
-  process.on('SIGINT', () => undefined);
-  process.on('SIGTERM', () => suite.kill('SIGTERM'));
+  onStopRequest(() => suite.kill('SIGTERM'));
 
   console.log(`${await seed(address)} sample records added to Firestore at ${address}`);
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { assertNodeVersion, readConfig, StartupError } from './local-config';
 import { openFirestore } from './running-firestore';
+import { onStopRequest } from './stop-requests';
 
 /**
  * `npm run dev`: serves the source files, and again whenever one of them is saved, by tsx's own watch. Firestore is a process of
@@ -22,9 +23,8 @@ async function main(): Promise<void> {
       ...(firestore.isEmbedded && { SAMPLE_DATA: 'false' }),
     },
   });
-  // A terminal sends Ctrl-C to both; the server ends first, and this process with it.
-  process.on('SIGINT', () => undefined);
-  process.on('SIGTERM', () => watched.kill('SIGTERM'));
+  // A terminal sends Ctrl-C to both: the server knows a second signal at once for the same. This process ends with it.
+  onStopRequest(() => watched.kill('SIGTERM'));
   watched.once('exit', (code) => void firestore.close().then(() => process.exit(code === 130 ? 0 : (code ?? 1))));
 }
 

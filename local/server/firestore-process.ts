@@ -15,9 +15,8 @@ async function start({ sampleProject, ...options }: FirestoreCommand): Promise<v
   report({ address: firestore.address, seeded });
 }
 
-// A terminal sends Ctrl-C to all its processes; this one waits for its parent.
-process.on('SIGINT', () => undefined);
-process.on('SIGTERM', () => undefined);
+// A terminal sends Ctrl-C and its own end to all its processes; this one waits for its parent.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.once('message', (command: FirestoreCommand) => {
   start(command).catch((error: unknown) => report({ error: error instanceof Error ? error.message : String(error) }));
 });

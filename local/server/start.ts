@@ -3,6 +3,7 @@ import { loadFunctions } from './load-functions';
 import { assertNodeVersion, readConfig, StartupError, type LocalConfig } from './local-config';
 import { installLogFormat } from './log-format';
 import { openFirestore } from './running-firestore';
+import { onStopRequest } from './stop-requests';
 
 /**
  * `npm start` serves the built functions over a Firestore of their own until Ctrl-C. With `--sources` it serves the functions as
@@ -16,7 +17,7 @@ const SOURCES = 'functions/src/index.ts';
 const GRACE_MS = 10_000;
 
 /** A second signal within this time is the same Ctrl-C: a terminal also sends it to npm, which passes it on. */
-const SAME_SIGNAL_MS = 500;
+const SAME_REQUEST_MS = 500;
 
 async function main(): Promise<void> {
   const isFromSources = process.argv.includes('--sources');
@@ -30,7 +31,7 @@ async function main(): Promise<void> {
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   const server = await serve(config, firestore, functions);
 
-  stopOnSignal(async () => {
+  stopOnRequest(async () => {
     await server.close(GRACE_MS);
     await firestore.close();
     if (!isFromSources) console.log(`Stopped. ${describeData(config)}`);
@@ -56,23 +57,22 @@ function loadServedFunctions(from: string): ReturnType<typeof loadFunctions> {
   }
 }
 
-/** Stops cleanly at the first Ctrl-C or SIGTERM, and immediately at the second. */
-function stopOnSignal(stop: () => Promise<void>): void {
-  let signalledAt: number | undefined;
-  const onSignal = () => {
-    if (signalledAt === undefined) {
-      signalledAt = performance.now();
+/** Stops cleanly at the first request to stop, and immediately at the second. */
+function stopOnRequest(stop: () => Promise<void>): void {
+  let requestedAt: number | undefined;
+  const onRequest = () => {
+    if (requestedAt === undefined) {
+      requestedAt = performance.now();
       setTimeout(
         () => console.log('Waiting for open requests. Press Ctrl-C again to stop immediately.'),
-        SAME_SIGNAL_MS,
+        SAME_REQUEST_MS,
       );
       stop().then(() => process.exit(0), fail);
-    } else if (performance.now() - signalledAt > SAME_SIGNAL_MS) {
+    } else if (performance.now() - requestedAt > SAME_REQUEST_MS) {
       process.exit(130);
     }
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  onStopRequest(onRequest);
 }
 
 function fail(error: unknown): void {

@@ -10,6 +10,7 @@ import {
   PROJECT,
   createFirestoreClient,
   isGroupRunning,
+  NPM_START_IN_SHELL,
   post,
   startLocalServer,
   startExpectingFailure,
@@ -110,6 +111,16 @@ describe('with free ports and otherwise defaults', () => {
     expect(text).not.toContain('team-islands');
     expect(await again.stop()).toMatchObject({ code: 0 });
   });
+});
+
+test('when npm is told to end, the server ends too, although the shell between them passes nothing on', async () => {
+  const dataDir = temporaryFolder();
+  const env = { DATA_DIR: dataDir, npm_lifecycle_event: 'start' };
+  const local = await startLocalServer(env, NPM_START_IN_SHELL);
+  process.kill(local.pid, 'SIGTERM');
+  expect((await local.ended).stdout).toContain('Stopped.');
+  const again = await startLocalServer({ DATA_DIR: dataDir });
+  expect(await again.stop()).toMatchObject({ code: 0 });
 });
 
 describe('with no sample data, no key and no origins', () => {

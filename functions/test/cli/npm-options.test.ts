@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { parseArguments } from '../../cli/arguments';
+import { runProgramSync } from '../../../test/support/programs';
 
 /** npm takes options that stand before `--` for itself: the command then knows them from its environment only. */
 
@@ -33,10 +33,8 @@ test.each<[string, NodeJS.ProcessEnv, string[]]>([
 });
 
 test('a sweep whose --dry-run npm has taken writes nothing, and says what to type', () => {
-  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'price-lists', 'sweep', '--dry-run'], {
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  });
+  const args = ['run', '--silent', 'price-lists', 'sweep', '--dry-run'];
+  const { status, stdout, stderr } = runProgramSync('npm', args);
   expect([status, stdout]).toEqual([2, '']);
   expect(stderr).toContain('npm run price-lists -- sweep --dry-run');
 }, 60_000);

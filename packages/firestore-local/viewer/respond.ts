@@ -80,7 +80,10 @@ async function createPage(
   }
   const findLink = createFindLink(collections, settings.linkedCollections);
   if (path.split('/').length % 2 === 1) {
-    return { status: 200, page: renderCollection(await source.readCollection(path, view), view, findLink, settings) };
+    const page = renderCollection(await source.readCollection(path, view), view, findLink, settings);
+    // A collection exists as long as it has documents; those of a document may be empty.
+    const isKnown = path.includes('/') || collections.includes(path);
+    return { status: isKnown ? 200 : 404, page };
   }
   const found = await source.readDocument(path);
   if (!found.document.exists && found.subcollections.length === 0) {

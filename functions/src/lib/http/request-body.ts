@@ -21,13 +21,24 @@ export function disableFrameworkBodyParsing(): void {
 
 /**
  * Makes every address one that the Functions Framework can route: it responds in HTML to one that is not a path, such as `*`,
- * or that cannot be decoded. No operation has a path of its own.
+ * or whose path cannot be decoded. No operation has a path of its own. Every other address stays as it is, since a process
+ * may serve more than functions.
  */
 export function makeRequestUrlsRoutable(): void {
   onEachRequest((request) => {
-    const { url = '' } = request;
-    request.url = url.startsWith('/') ? url.replaceAll('%', '%25') : '/';
+    const [path = '', ...query] = (request.url ?? '').split('?');
+    if (!path.startsWith('/')) request.url = '/';
+    else if (!isDecodable(path)) request.url = [path.replaceAll('%', '%25'), ...query].join('?');
   });
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Calls `fn` with each request of this process before anything else sees it. */

@@ -165,6 +165,7 @@ test('ids with any characters have pages', async () => {
 
 test.each([
   ['/data/teams/none', 404],
+  ['/data/unknown', 404],
   ['/data/%E0%A4', 400],
 ])('%s: %d, as a page', async (path, status) => {
   const response = await get(path);

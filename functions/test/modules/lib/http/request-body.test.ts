@@ -318,7 +318,9 @@ describe('each request of the process', () => {
   test.each([
     ['/', '/'],
     ['/a?b=c', '/a?b=c'],
-    ['/%ff%', '/%25ff%25'],
+    ['/%ff%?a=%22b%22', '/%25ff%25?a=%22b%22'],
+    ['/data/orders?field=status&value=%22DELIVERED%22', '/data/orders?field=status&value=%22DELIVERED%22'],
+    ['/data/caf%C3%A9', '/data/caf%C3%A9'],
     ['*', '/'],
     ['http://elsewhere/a', '/'],
   ])('for %s is routed as %s', async (path, routed) => {
