@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { formatRecordedLog } from '../../functions/test/observability/recorded-log';
 import { renderSoakChart, renderSoakText } from './report';
 import { soak } from './soak';
 
 /**
  * `npm run soak -- [--seconds 240] [--outage 60] [--watch 30s | --schedule 60] [--connections 64] [--pause 0] [--seed N]
- * [--svg FILE] [--log FILE]`; exits with 1 if anything is lost, twice or left to an operator.
+ * [--svg FILE]`; exits with 1 if anything is lost, twice or left to an operator.
  */
 
 const { values } = parseArgs({
@@ -19,7 +18,6 @@ const { values } = parseArgs({
     schedule: { type: 'string' },
     pause: { type: 'string', default: '0' },
     svg: { type: 'string' },
-    log: { type: 'string' },
   },
 });
 
@@ -42,10 +40,6 @@ async function main(): Promise<void> {
   });
   process.stderr.write('\n');
   console.log(renderSoakText(report));
-  if (values.log !== undefined) {
-    const header = { seed: options.seed, trafficMs: report.trafficMs, disturbances: report.disturbances };
-    writeFileSync(values.log, formatRecordedLog({ header, lines: report.log }));
-  }
   if (values.svg !== undefined) writeFileSync(values.svg, renderSoakChart(report));
   process.exit(report.violations.length === 0 ? 0 : 1);
 }

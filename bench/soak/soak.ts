@@ -25,7 +25,6 @@ import { createRequestContext } from '../../functions/src/lib/request-context';
 import { audit } from '../../functions/src/price-lists/audit';
 import type { Violation } from '../../functions/src/price-lists/invariants';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
-import { toRecordedLine, type RecordedLine } from '../../functions/test/observability/recorded-log';
 import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
 import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
 import { startScheduledSweep } from './scheduled-sweep';
@@ -100,8 +99,6 @@ export interface SoakReport {
   heapMegabytes: Record<OperationName, { before: number; after: number }>;
   keys: SoakKeys;
   violations: string[];
-  /** What the functions logged since the start of the traffic, in the order of time. */
-  log: RecordedLine[];
 }
 
 /** A lease, three scans of the sweep and the resumes. */
@@ -142,7 +139,6 @@ class SoakRun {
   readonly #violations: string[] = [];
   readonly #responses: SoakResponse[] = [];
   readonly #disturbances: SoakDisturbance[] = [];
-  #log: RecordedLine[] = [];
   #sweep: SweepProcess | undefined;
   #startedAt = performance.now();
   #isOver = false;
@@ -178,7 +174,6 @@ class SoakRun {
     await Promise.all(operationNames.map((name) => this.#sendOnce(createRead(name))));
     await this.#sendUntilDone(newCreation(10));
     this.#responses.length = 0;
-    this.#log = [];
     const before = await this.#readHeaps();
 
     this.#startedAt = performance.now();
@@ -207,7 +202,6 @@ class SoakRun {
       heapMegabytes: await this.#checkHeaps(before),
       keys: await checkSoakDatabase(this.db, this.#created, this.#attempted, this.#violations),
       violations: this.#violations,
-      log: this.#log,
     };
   }
 
@@ -234,20 +228,14 @@ class SoakRun {
     };
   }
 
-  #keepLine(text: string): void {
-    const line = toRecordedLine(text, this.#now());
-    if (line !== undefined) this.#log.push(line);
-  }
-
   async #startFunction(name: OperationName): Promise<void> {
-    const onLine = (line: string) => this.#keepLine(line);
-    this.#functions.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, this.#getEnvironment(), onLine));
+    this.#functions.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, this.#getEnvironment()));
   }
 
   #startSweep(): Promise<SweepProcess> {
     const { watch, scheduleSeconds } = this.options;
     if (scheduleSeconds === null) return startSweepProcess(watch);
-    return startScheduledSweep(scheduleSeconds * 1_000, this.#getEnvironment(), (line) => this.#keepLine(line));
+    return startScheduledSweep(scheduleSeconds * 1_000, this.#getEnvironment());
   }
 
   async #runClient(random: Random): Promise<void> {

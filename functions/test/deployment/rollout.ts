@@ -88,7 +88,7 @@ class Handover {
     await this.#handBack(elder, heir);
     const moves = this.#endMonitor();
     await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
-    this.print(`all records are valid; keys moved in ${moves.size} ways, each of which the explorer has`);
+    this.print(`all records are valid; keys moved in ${moves.size} ways, each of them legal`);
   }
 
   async end(): Promise<void> {

@@ -224,7 +224,7 @@ ${markdown(['call', ...Object.keys(lasting)], lastingRows)}
 
 ## Moves of the keys
 
-Every commit of these requests was one of the moves that the explorer has ([reliability](reliability.md#exploration)); these occurred:
+Every commit of these requests was one of the legal moves of a key ([key-moves.ts](../functions/test/resilience/key-moves.ts)); these occurred:
 
 ${[...moves]
   .sort()

@@ -4,11 +4,11 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../src/price-lists/invariants';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
-import { describeKeyMove, KEY_MOVES } from '../explorer/key-moves';
+import { describeKeyMove, KEY_MOVES } from './key-moves';
 
 /**
  * Checks every commit that an embedded Firestore carries out, of whichever process: how key records and lists change, and
- * that each change is a move that the explorer has. The schedules and the matrices run under it.
+ * that each change is one of the moves of key-moves.ts. The schedules and the matrices run under it.
  */
 
 /** A key record between two commits. */
@@ -101,14 +101,13 @@ export class KeyMonitor {
     return { before, record };
   }
 
-  /** What a commit makes of a key is one of the moves that the explorer has. */
   #checkKeyMove(before: KeyState, after: KeyRecord): void {
     const getStatus = (path: string) => this.#lists.get(path)?.['status'] as string | undefined;
     const move = describeKeyMove(before, after, [
       getStatus(`${COST_LISTS}/${after.creation?.expected_forward_cost_id}`),
       getStatus(`${PRICE_LISTS}/${after.creation?.price_list_id}`),
     ]);
-    assert(KEY_MOVES.has(move), `the explorer has no such move: ${move}`);
+    assert(KEY_MOVES.has(move), `no commit may do this to a key: ${move}`);
     this.moves.add(move);
   }
 

@@ -6,7 +6,7 @@ import type { BrokenParts } from './world';
 
 /**
  * Services that are broken on purpose, by what they run with: database, clock, signal or tokens. They break what surrounds
- * `transition()`; its own conditions are broken in ../explorer/breaks.ts.
+ * `transition()`; its own conditions are held by the suites in ../modules/price-lists.
  */
 
 export interface Break extends BrokenParts {

@@ -2,9 +2,8 @@ import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 
 /**
- * Trace validation: what one commit may make of a key, without ids and times. The explorer finds all of these moves and no
- * other one (explorer.test.ts), and every commit of the schedules and of the matrices is one of them (../resilience/monitor.ts).
- * So neither the explored protocol nor the running service can change without the other.
+ * What one commit may make of a key, without ids and times: every commit of the schedules and of the matrices is one of
+ * these moves (monitor.ts), whichever process it is of.
  */
 
 /** Statuses of both lists of the attempt that a record shows; undefined for a list that does not exist. */
@@ -13,9 +12,7 @@ export type ListStatuses = readonly [cost: string | undefined, price: string | u
 /** Describes what a commit made of a key: `processing → completed, owner same, attempt same, resumes same, lists ready`. */
 export function describeKeyMove(before: KeyRecord | undefined, after: KeyRecord, lists: ListStatuses): string {
   const resumes = describeResumes(before, after);
-  // The explorer gives a token again that nothing holds any more: a counted resume is by a new owner.
-  const isSameOwner = before?.owner === after.owner && resumes === 'same';
-  const owner = after.owner === '' ? 'none' : isSameOwner ? 'same' : 'new';
+  const owner = after.owner === '' ? 'none' : before?.owner === after.owner ? 'same' : 'new';
   const attempt = before?.document_id === after.document_id ? 'same' : 'new';
   const status = new Set(after.creation === null ? ['none'] : lists.map((each) => each ?? 'missing'));
   return [
@@ -38,7 +35,7 @@ function describeResumes(before: KeyRecord | undefined, after: KeyRecord): strin
   return to === 0 ? 'none' : `${to - from} more`;
 }
 
-/** Every move of a key. A commit that makes anything else of one is an error of the service, or of the explorer. */
+/** Every move of a key. A commit that makes anything else of one is an error of the service, or of this table. */
 export const KEY_MOVES: ReadonlySet<string> = new Set([
   'nothing → completed, owner new, attempt new, resumes same, lists none',
   'nothing → processing, owner new, attempt new, resumes same, lists processing',
@@ -65,6 +62,8 @@ export const KEY_MOVES: ReadonlySet<string> = new Set([
   'requires_review (transient) → released, owner same, attempt same, resumes same, lists failed',
   'requires_review (transient) → requires_review (permanent), owner none, attempt same, resumes same, lists failed',
   'requires_review (transient) → requires_review (permanent), owner same, attempt same, resumes same, lists failed',
+  'requires_review (permanent) → processing, owner new, attempt same, resumes none, lists failed',
   'requires_review (permanent) → processing, owner new, attempt same, resumes same, lists failed',
+  'requires_review (permanent) → released, owner none, attempt same, resumes same, lists failed',
   'requires_review (permanent) → released, owner same, attempt same, resumes same, lists failed',
 ]);
