@@ -4,7 +4,7 @@ import { renderSoakChart, renderSoakText } from './report';
 import { soak } from './soak';
 
 /**
- * `npm run soak -- [--seconds 240] [--outage 60] [--watch 30s | --schedule 60] [--connections 64] [--pause 0] [--seed N]
+ * `npm run soak -- [--seconds 240] [--outage 60] [--schedule 60] [--connections 64] [--pause 0] [--seed N]
  * [--svg FILE]`; exits with 1 if anything is lost, twice or left to an operator.
  */
 
@@ -13,9 +13,8 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '240' },
     connections: { type: 'string', default: '64' },
     outage: { type: 'string', default: '60' },
-    watch: { type: 'string', default: '30s' },
     seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 1e9)) },
-    schedule: { type: 'string' },
+    schedule: { type: 'string', default: '60' },
     pause: { type: 'string', default: '0' },
     svg: { type: 'string' },
   },
@@ -27,8 +26,7 @@ async function main(): Promise<void> {
     connections: Number(values.connections),
     outageSeconds: Number(values.outage),
     seed: Number(values.seed),
-    watch: values.watch,
-    scheduleSeconds: values.schedule === undefined ? null : Number(values.schedule),
+    scheduleSeconds: Number(values.schedule),
     pauseSeconds: Number(values.pause),
   };
   if (!(options.seconds > 2 * options.outageSeconds)) {

@@ -8,8 +8,7 @@ test('Firestore hangs and dies, the service is stopped in the middle of creation
     connections: 8,
     outageSeconds: 1.5,
     seed,
-    watch: '1s',
-    scheduleSeconds: null,
+    scheduleSeconds: 1,
     pauseSeconds: 0,
   };
   const report = await soak(options, () => undefined);

@@ -26,8 +26,7 @@ import { audit } from '../../functions/src/price-lists/audit';
 import type { Violation } from '../../functions/src/price-lists/invariants';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
 import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
-import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
-import { startScheduledSweep } from './scheduled-sweep';
+import { startScheduledSweep, type ScheduledSweep } from '../../functions/test/deployment/scheduled-sweep';
 import {
   createCreation,
   createRead,
@@ -44,8 +43,8 @@ import {
 } from './traffic';
 
 /**
- * Mixed traffic against all functions, each in a process of its own as in production, with `sweep --watch` beside
- * them. Firestore hangs for a while, add price lists is stopped by SIGTERM and started again, Firestore is dead for a
+ * Mixed traffic against all functions, each in a process of its own as in production, with the scheduled sweep
+ * beside them. Firestore hangs for a while, add price lists is stopped by SIGTERM and started again, Firestore is dead for a
  * while. Every response is checked as it comes, the database by audits meanwhile and as a whole at the end: nothing lost,
  * nothing twice, no key left.
  */
@@ -56,10 +55,8 @@ export interface SoakOptions {
   seed: number;
   /** How long Firestore hangs, and how long it is dead. */
   outageSeconds: number;
-  /** Pause between the sweep's scans, in the form of its option `--watch`; null: no sweep. */
-  watch: string | null;
-  /** Seconds between two calls of the scheduled sweep, which then takes the place of the command; null: the command. */
-  scheduleSeconds: number | null;
+  /** Seconds between two calls of the scheduled sweep. */
+  scheduleSeconds: number;
   /** Mean pause of a client between two requests. */
   pauseSeconds: number;
 }
@@ -139,7 +136,7 @@ class SoakRun {
   readonly #violations: string[] = [];
   readonly #responses: SoakResponse[] = [];
   readonly #disturbances: SoakDisturbance[] = [];
-  #sweep: SweepProcess | undefined;
+  #sweep: ScheduledSweep | undefined;
   #startedAt = performance.now();
   #isOver = false;
   /** The creation in the middle of which the service is stopped. */
@@ -232,10 +229,8 @@ class SoakRun {
     this.#functions.set(name, await startDeployedFunction(DEPLOY_PACKAGE, name, this.#getEnvironment()));
   }
 
-  #startSweep(): Promise<SweepProcess> {
-    const { watch, scheduleSeconds } = this.options;
-    if (scheduleSeconds === null) return startSweepProcess(watch);
-    return startScheduledSweep(scheduleSeconds * 1_000, this.#getEnvironment());
+  #startSweep(): Promise<ScheduledSweep> {
+    return startScheduledSweep(this.options.scheduleSeconds * 1_000, this.#getEnvironment());
   }
 
   async #runClient(random: Random): Promise<void> {

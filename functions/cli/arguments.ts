@@ -1,5 +1,4 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { MAX_AUTOMATIC_RESUMES } from '../src/lib/runtime-options';
 import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
 
 /** The commands of `npm run price-lists`, their arguments and their help. */
@@ -29,11 +28,8 @@ export interface ReleaseOptions extends ResumeOptions {
 }
 
 export interface SweepOptions extends OutputOptions {
-  /** ms */
-  watch?: number;
-  maxAttempts: number;
   dryRun?: true;
-  left?: true;
+  all?: true;
 }
 
 export interface AuditOptions extends OutputOptions {
@@ -176,25 +172,32 @@ function addResolvingCommands(program: Command, onCommand: (command: ParsedComma
     .action((key: string, options: ReleaseOptions) => onCommand({ name: 'release', key, options }));
 }
 
+const FORMER_SWEEP_OPTIONS = {
+  '--watch': 'the function sweepPriceLists runs every minute; in its place, run this command by a line of cron.',
+  '--left': '`list` prints the keys that require review, each with its reason.',
+  '--max-attempts': '`resume` resumes a key as often as a person decides.',
+};
+
 function addSweep(program: Command, onCommand: (command: ParsedCommand) => void): void {
-  program
+  const sweep = program
     .command('sweep')
     .description('Resume what crashed, or failed for a transient cause. May run beside other sweeps and operators.')
-    .option('--watch <time>', 'go on, and scan this often: from 1s to 24h, such as 30s', parseWatchInterval)
-    .option(
-      '--max-attempts <number>',
-      'resume an attempt at most so often, from 1 to 99',
-      parseMaxAttempts,
-      MAX_AUTOMATIC_RESUMES,
-    )
     .option('--dry-run', 'only print what would be done')
-    .option('--left', 'print every key that is left to an operator, not only how many there are')
+    .option(
+      '--all',
+      'look at every unresolved key, once after an upgrade: those of an older version are not found as due',
+    )
     .addOption(jsonOption())
     .addHelpText(
       'after',
       exitCodes('0  the sweep is over, whatever became of each key', '1  the keys could not be read'),
     )
     .action((options: SweepOptions) => onCommand({ name: 'sweep', options }));
+  // Options of earlier versions: a reader of an old note is told what takes their place.
+  for (const [name, instead] of Object.entries(FORMER_SWEEP_OPTIONS)) {
+    const refuse = () => sweep.error(`error: ${name} is gone: ${instead}`);
+    sweep.addOption(new Option(`${name} [value]`).hideHelp()).on(`option:${name.slice(2)}`, refuse);
+  }
 }
 
 function addAudit(program: Command, onCommand: (command: ParsedCommand) => void): void {
@@ -230,18 +233,6 @@ function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   if (amount === undefined) throw new InvalidArgumentError('Expected a number of s, m, h or d, such as 30m.');
   return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
-}
-
-/** @returns ms */
-function parseWatchInterval(text: string): number {
-  const ms = parseDuration(text);
-  if (ms < UNITS_MS.s || ms > UNITS_MS.d) throw new InvalidArgumentError('Expected a time from 1s to 24h.');
-  return ms;
-}
-
-function parseMaxAttempts(text: string): number {
-  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('Expected a number from 1 to 99.');
-  return Number(text);
 }
 
 function parseSampleSize(text: string): number {

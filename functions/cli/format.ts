@@ -3,6 +3,7 @@ import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, type ListKind } from '../src/lib/repositories/price-lists';
 import { countEntries, readListStatuses, type ListProgress } from '../src/lib/repositories/stored-price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
+import { getSweepDueAt } from '../src/price-lists/key-state-machine';
 import type { StoredPayload } from '../src/price-lists/stored-payload';
 import type { SweepResult } from '../src/price-lists/sweep';
 import { escapeControls, escapeJsonControls, quote } from './escape';
@@ -28,7 +29,8 @@ export async function getKeySummary(record: KeyRecord, statuses: ReadonlyMap<str
     readProgress('price_list'),
   ]);
   const attempt = { boq_list_id, status, market_id, products_count, expected_forward_cost, price_list };
-  return { ...attempt, claimed_at, since, lease_expires_at, failure, failure_cause };
+  const sweep_due_at = getSweepDueAt(record);
+  return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }
 
 export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
@@ -77,6 +79,7 @@ export function formatInProgress(records: readonly KeyRecord[]): string {
 const getCommonFields = (key: KeySummary) => ({
   lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
   written: formatProgress(key),
+  'sweep due': key.sweep_due_at === null ? null : formatTime(key.sweep_due_at),
   // What a completed key got over is history.
   failure: key.status === 'completed' ? null : key.failure,
 });
@@ -158,16 +161,6 @@ function formatAge(ms: number): string {
   if (minutes < 1) return `${Math.floor(ms / 1000)} s`;
   if (minutes < 120) return `${minutes} min`;
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
-}
-
-/** @param ms a whole number of seconds */
-export function formatDuration(ms: number): string {
-  const units = [
-    ['h', 3_600_000],
-    ['min', 60_000],
-  ] as const;
-  const unit = units.find(([, size]) => ms % size === 0);
-  return unit === undefined ? `${ms / 1_000} s` : `${ms / unit[1]} ${unit[0]}`;
 }
 
 /** A command as it is typed at a shell. @param id of a key, whose hash is taken if it cannot be typed */

@@ -1,6 +1,6 @@
 import { onSchedule } from 'firebase-functions/v2/scheduler';
 import { createTimeout } from './lib/clock';
-import { getErrorMessage, StoppedError } from './lib/errors';
+import { getErrorMessage } from './lib/errors';
 import { SWEEP_TIMEOUTS_MS } from './lib/firestore/connection';
 import { getDatabase } from './lib/firestore/database';
 import { runOutsideDomain } from './lib/firestore/node-domain';
@@ -8,16 +8,10 @@ import { startInstance } from './lib/http/instance';
 import { shutdown } from './lib/http/shutdown';
 import { logSweepEnded, logSweepFailed, logSweepWorking, logSweptAttempt, logUnreadableKey } from './lib/logging';
 import { createRequestContext } from './lib/request-context';
-import { FAILURE_RESERVE_MS, MAX_AUTOMATIC_RESUMES, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
-import { createSweepMemory, sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
+import { ASK_INTERVAL_MS, sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
 
-const OPTIONS: SweepOptions = {
-  maxResumes: MAX_AUTOMATIC_RESUMES,
-  concurrency: 4,
-  dryRun: false,
-  mode: 'until_idle',
-  scanIntervalMs: 10_000,
-};
+const OPTIONS: SweepOptions = { concurrency: 4, dryRun: false, all: false, askIntervalMs: ASK_INTERVAL_MS };
 
 /** The same as the platform's time, less what failing the attempts under way and the response take. */
 const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
@@ -25,15 +19,11 @@ const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - 
 /** The alert on a sweep that does not end waits for longer than this. */
 const WORKING_INTERVAL_MS = 60_000;
 
-/** What is left to an operator is logged once an instance, not once a minute. */
-const memory = createSweepMemory();
-
 const reporter: SweepReporter = {
   onResult: ({ result, ...attempt }, sinceClaimMs) => {
     if (result !== 'would_resume') logSweptAttempt(result, attempt, sinceClaimMs);
   },
   onUnreadable: logUnreadableKey,
-  onScanFailed: (error) => logSweepFailed(getErrorMessage(error)),
 };
 
 /**
@@ -48,19 +38,15 @@ startInstance();
 
 /** A sweep that fails is logged, and followed by the next: Cloud Scheduler has nothing to repeat. */
 async function runSweep(): Promise<void> {
-  const createReason = () => new StoppedError('the time for the sweep is up');
+  // No stop: the attempts under way have reached their timeout.
+  const createReason = () => new Error('the time for the sweep is up');
   const { signal, cancel } = createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);
   const working = setInterval(logSweepWorking, WORKING_INTERVAL_MS);
   const context = createRequestContext(signal);
   const startedAt = context.clock.now();
   try {
-    const { resumed, deferred, left } = await sweep(
-      getDatabase(context, SWEEP_TIMEOUTS_MS),
-      context,
-      OPTIONS,
-      reporter,
-      memory,
-    );
+    const db = getDatabase(context, SWEEP_TIMEOUTS_MS);
+    const { resumed, deferred, left } = await sweep(db, context, OPTIONS, reporter);
     const duration_ms = context.clock.now() - startedAt;
     logSweepEnded({ resumed, deferred, left, duration_ms, interrupted: signal.aborted });
   } catch (error) {

@@ -7,7 +7,7 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function every minute, as Cloud Scheduler does; a call may begin before the last one has ended. After Ctrl-C in
+ * Calls each function at every full minute, as Cloud Scheduler does; a call may begin before the last one has ended. After Ctrl-C in
  * the middle of a sweep, its attempts are due again when their leases expire.
  *
  * @param intervalMs in place of a minute, for tests
@@ -19,6 +19,11 @@ export function startSchedules(functions: readonly ScheduledFunction[], interval
     if (schedule !== '* * * * *') throw new Error(`the schedule ${String(schedule)} is not known here`);
   }
   const call = (each: ScheduledFunction) => void each.run({ scheduleTime: new Date().toISOString() });
-  const timer = setInterval(() => functions.forEach(call), intervalMs);
-  return () => clearInterval(timer);
+  const schedule = () => setTimeout(callAll, intervalMs - (Date.now() % intervalMs));
+  const callAll = () => {
+    functions.forEach(call);
+    timer = schedule();
+  };
+  let timer = schedule();
+  return () => clearTimeout(timer);
 }

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Firestore } from '@google-cloud/firestore';
-import { startSweepProcess, type SweepProcess } from '../../functions/test/cli/sweep-process';
 import {
   DEPLOY_PACKAGE,
   PROJECT,
   startDeployedFunction,
   type DeployedFunction,
 } from '../../functions/test/deployment/deployed';
+import { startScheduledSweep, type ScheduledSweep } from '../../functions/test/deployment/scheduled-sweep';
 import { createPriceListBody } from '../../functions/test/support/submissions';
 import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
 import { startTestFirestore } from '../../functions/test/support/firestore';
@@ -49,7 +49,7 @@ const programs = {
 
 let firestore: FirestoreFront;
 let db: Firestore;
-let sweep: SweepProcess;
+let sweep: ScheduledSweep;
 
 /** Both begin at once, since each mostly waits. */
 const runs = new Map<(typeof SIGNALS)[number], Promise<Result[]>>();
@@ -61,7 +61,7 @@ beforeAll(async () => {
   db = new Firestore({ projectId: PROJECT });
   const market = { name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' };
   await db.doc('markets/market-1').set(market);
-  sweep = await startSweepProcess('1s');
+  sweep = await startScheduledSweep(1_000, getEnvironment());
   for (const signal of SIGNALS) runs.set(signal, runThrough(signal));
 });
 
@@ -187,9 +187,11 @@ class Service {
 }
 
 const startFunction = (): Promise<DeployedFunction> =>
-  startDeployedFunction(DEPLOY_PACKAGE, 'addPriceLists', {
-    API_KEY: KEY,
-    CORS_ALLOWED_ORIGINS: '',
-    FIRESTORE_EMULATOR_HOST: firestore.address,
-    METADATA_SERVER_DETECTION: 'none',
-  });
+  startDeployedFunction(DEPLOY_PACKAGE, 'addPriceLists', getEnvironment());
+
+const getEnvironment = () => ({
+  API_KEY: KEY,
+  CORS_ALLOWED_ORIGINS: '',
+  FIRESTORE_EMULATOR_HOST: firestore.address,
+  METADATA_SERVER_DETECTION: 'none',
+});

@@ -66,9 +66,9 @@ function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandCo
   const { terminal, db, requestContext } = context;
   const decision = { by: getOperatorName(options), reason: options.reason ?? null, maxResumes: null };
   const unit = `entries of ${quote(record.boq_list_id)}`;
-  return resume(record, decision, db, requestContext, ({ entries_written, entries_total }) =>
-    terminal.drawProgress(entries_written, entries_total, unit),
-  );
+  return resume(record, decision, db, requestContext, {
+    onProgress: ({ entries_written, entries_total }) => terminal.drawProgress(entries_written, entries_total, unit),
+  });
 }
 
 /** Prints one line for each of several keys; for one, its response stands out. */

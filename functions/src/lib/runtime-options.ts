@@ -59,8 +59,11 @@ export const LEASE_DURATION_MS = 50_000;
 /** How often the sweep resumes one attempt before it leaves it to an operator. */
 export const MAX_AUTOMATIC_RESUMES = 3;
 
-/** After which time a client may find that the sweep resumed its attempt: the sweep runs every minute. */
-export const SWEEP_RETRY_AFTER_MS = 60_000;
+/** From one sweep to the next: they begin at full minutes. */
+export const SWEEP_INTERVAL_MS = 60_000;
+
+/** After which time of a sweep a client may find that it resumed its attempt. */
+export const SWEEP_START_MS = 5_000;
 
 /** Entries of one batch (docs/api.md#behaviour-of-add-price-lists). */
 export const MAX_ENTRIES_PER_COMMIT = 500;

@@ -4,7 +4,7 @@ import { readKey, setKey, setListStatuses, type KeySnapshot } from '../lib/repos
 import type { RequestContext } from '../lib/request-context';
 import { FAILURE_RESERVE_MS } from '../lib/runtime-options';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
+import { getSweepDueAt, transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
 
 /**
  * Applies events to keys. Each try reads the key record, and commits what follows from the event in one commit, on the
@@ -62,7 +62,7 @@ export async function commitEvent(
   signal.throwIfAborted();
   const hasEnded = key.record?.status === 'processing' && record.status !== 'processing';
   await db.commit((writes) => {
-    setKey(writes, key, record);
+    setKey(writes, key, record, getSweepDueAt(record));
     if (hasEnded) setListStatuses(db, writes, record);
     addExtraWrites(writes, record);
   });

@@ -51,7 +51,7 @@ export async function failAttempt(
     // The lease expires, and the next event of the key fails the attempt.
     const expired = { ...attempt, failure_cause: 'lease_expired' } as const;
     const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
-    return { kind: 'failed', reason: text, retryAfterMs: getSweepDelayMs(expired) };
+    return { kind: 'failed', reason: text, retryAfterMs: getSweepDelayMs(expired, context.clock.now()) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES, SWEEP_RETRY_AFTER_MS } from '../lib/runtime-options';
+import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES, SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/runtime-options';
 import {
   archivedAttemptSchema,
   type ArchivedAttempt,
@@ -81,6 +81,9 @@ export type KeyOutcome =
 
 export const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
+/** As whom the sweep signs what it does. */
+export const SWEEP = 'sweep';
+
 /** The owner after a lease expired. No owner token is empty. */
 const NO_OWNER = '';
 
@@ -118,7 +121,8 @@ function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: numbe
     case 'failed': {
       if (!isOwnedBy(record, event.attempt)) return record;
       const failure = { failure: event.reason, failure_cause: event.cause };
-      return { ...record, status: 'requires_review', ...failure, updated_at: now };
+      const given = event.cause === 'stopped' ? takeBackSweep(record) : record;
+      return { ...given, status: 'requires_review', ...failure, updated_at: now };
     }
     case 'leaseChecked':
       return record;
@@ -146,9 +150,36 @@ export function getSweepObstacle(record: KeyRecord, maxResumes: number): string 
 /** Why the sweep leaves an attempt whose failure no resume mends. */
 export const describePermanentFailure = (failure: string): string => `the failure is not transient: ${failure}`;
 
-/** When the sweep may have resumed an attempt that failed; null if an operator is needed. */
-export const getSweepDelayMs = (record: KeyRecord): number | null =>
-  getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) === null ? SWEEP_RETRY_AFTER_MS : null;
+/** From a failure to the resume by the sweep, by how many there were. The last repeats: one more never comes. */
+const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
+
+/**
+ * When the sweep has to look at a record, in Unix milliseconds; null: never. An attempt in progress is due when its lease
+ * expires, also one that the sweep may not resume any more, since to settle it is work.
+ */
+export function getSweepDueAt(record: KeyRecord): number | null {
+  switch (record.status) {
+    case 'processing':
+      return record.lease_expires_at;
+    case 'requires_review':
+      if (getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) !== null) return null;
+      return record.updated_at + (SWEEP_DELAYS_MS[record.automatic_resumes] ?? 0);
+    case 'completed':
+    case 'released':
+      return null;
+  }
+}
+
+/** A person may resolve an attempt meanwhile, so no client is sent away for longer. */
+const MAX_RETRY_AFTER_MS = 300_000;
+
+/** Time until the sweep that takes an attempt that failed has begun; null if an operator is needed. */
+export function getSweepDelayMs(record: KeyRecord, now: number): number | null {
+  const dueAt = getSweepDueAt(record);
+  if (dueAt === null || getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) !== null) return null;
+  const sweepAt = (Math.floor(Math.max(dueAt, now) / SWEEP_INTERVAL_MS) + 1) * SWEEP_INTERVAL_MS;
+  return Math.min(sweepAt + SWEEP_START_MS - now, MAX_RETRY_AFTER_MS);
+}
 
 const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null): record is KeyRecord =>
   record?.status === 'processing' && record.owner === caller?.owner;
@@ -213,6 +244,13 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
   return recordAction('resume', resumed, event, now);
 }
 
+/** A resume by the sweep that the platform stopped was no try: it does not count. */
+function takeBackSweep(record: KeyRecord): KeyRecord {
+  const last = record.actions.at(-1);
+  if (record.automatic_resumes === 0 || last?.action !== 'resume' || last.by !== SWEEP) return record;
+  return { ...record, automatic_resumes: record.automatic_resumes - 1, actions: record.actions.slice(0, -1) };
+}
+
 const toArchived = (record: KeyRecord): ArchivedAttempt =>
   archivedAttemptSchema.parse({ ...record, settled_at: record.updated_at });
 
@@ -249,7 +287,7 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
       if (record.response === null) return { kind: 'blocked', by: 'review', retryAfterMs: null };
       return { kind: 'completed', response: record.response, isOwn };
     case 'requires_review':
-      if (!isOwn) return { kind: 'blocked', by: 'review', retryAfterMs: getSweepDelayMs(record) };
-      return { kind: 'failed', reason: record.failure ?? 'unknown', retryAfterMs: getSweepDelayMs(record) };
+      if (!isOwn) return { kind: 'blocked', by: 'review', retryAfterMs: getSweepDelayMs(record, now) };
+      return { kind: 'failed', reason: record.failure ?? 'unknown', retryAfterMs: getSweepDelayMs(record, now) };
   }
 }

@@ -19,6 +19,13 @@ export async function requireKeyRecord(boqListId: string, db: Database, context:
   return record;
 }
 
+/** Whom a resume tells how it goes. */
+export interface ResumeObserver {
+  onProgress?: (progress: WrittenEntries) => void;
+  /** The attempt failed again. @param needsOperator the sweep does not resume it any more */
+  onFailed?: (needsOperator: boolean) => void;
+}
+
 /**
  * Takes over an attempt that requires review: writes the entries that are missing or differ, makes both lists ready, and
  * stores the response. May be stopped anywhere and repeated; of two at the same time one is rejected.
@@ -31,7 +38,7 @@ export async function resume(
   decision: ResumeDecision,
   db: Database,
   context: RequestContext,
-  onProgress?: (progress: WrittenEntries) => void,
+  { onProgress, onFailed }: ResumeObserver = {},
 ): Promise<string> {
   const { boq_list_id, document_id } = record;
   const { info, products } = await readSubmission(record, db, context);
@@ -50,7 +57,10 @@ export async function resume(
     outcome = await completeAttempt(attempt, info, lease, db, context);
   } catch (cause) {
     outcome = await failAttempt(attempt, cause, db, context);
-    if (outcome.kind === 'failed') throw cause;
+    if (outcome.kind === 'failed') {
+      onFailed?.(outcome.retryAfterMs === null);
+      throw cause;
+    }
   }
   return requireResponse(outcome);
 }

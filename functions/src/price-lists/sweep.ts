@@ -1,25 +1,27 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isDocumentId } from '../lib/document-id';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
-import { retry } from '../lib/firestore/retry';
-import { readKeyRecords } from '../lib/repositories/stored-price-lists';
+import { isConflict, retry } from '../lib/firestore/retry';
+import { isKeyOf, readKey, setSweepDueAt, type FoundKey } from '../lib/repositories/price-lists';
+import { readDueKeys, readUnresolvedKeys } from '../lib/repositories/stored-price-lists';
 import type { RequestContext } from '../lib/request-context';
+import { MAX_AUTOMATIC_RESUMES } from '../lib/runtime-options';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { applyEvent } from './apply-event';
-import { describePermanentFailure, expireLease, getSweepObstacle, type KeyEvent } from './key-state-machine';
+import { commitEvent } from './apply-event';
+import { expireLease, getSweepDueAt, getSweepObstacle, SWEEP, transition, type KeyEvent } from './key-state-machine';
 import { ResolutionError } from './resolution-error';
 import { resume } from './resume';
 
 export interface SweepOptions {
-  /** Maximum resumes of one attempt without an operator. */
-  maxResumes: number;
   /** Maximum resumes at the same time; each holds a payload in memory. */
   concurrency: number;
-  /** Reports what a sweep would resume, and writes nothing. */
+  /** Reports what a sweep would do, and writes nothing. */
   dryRun: boolean;
-  /** `until_idle`: ends when nothing is due, and tries each attempt once. `watch`: until the signal aborts. */
-  mode: 'until_idle' | 'watch';
-  /** Milliseconds from one scan to the next; less if a lease expires before. Infinity: only when nothing is under way. */
-  scanIntervalMs: number;
+  /** Looks at every unresolved key, also those of a release without `sweep_due_at`, and gives them that. */
+  all: boolean;
+  /** How often a sweep asks for what has become due while resumes are under way; Infinity: only when one ends. */
+  askIntervalMs: number;
 }
 
 /** What the sweep did about one key. */
@@ -28,62 +30,49 @@ export interface SweepResult {
   document_id: string;
   /** Trace of the request that claimed the key; null without one. */
   trace_id: string | null;
-  /** `left`: to an operator. `deferred`: an owner, an operator or another sweep is at it, or the resume failed. */
+  /** `left`: needs an operator from now on. `deferred`: someone else is at it, or the resume failed. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
 }
 
-/** How many keys had each result; those that are left to an operator count in every sweep that finds them. */
+/** How many keys had each result. */
 export type SweepSummary = Record<SweepResult['result'], number>;
-
-/** What the sweeps of a process found about attempts that are left to an operator, so that none repeats it. */
-export interface SweepMemory {
-  /** What was last reported of an attempt: each reason is reported once. */
-  readonly reported: Map<string, string>;
-  /** Paths of key records that do not parse. */
-  readonly unreadable: Set<string>;
-}
-
-export const createSweepMemory = (): SweepMemory => ({
-  reported: new Map(),
-  unreadable: new Set(),
-});
 
 /** Where a sweep tells what it did, and what it could not read. */
 export interface SweepReporter {
   /** `sinceClaimMs`: the age of the attempt. */
   onResult: (result: SweepResult, sinceClaimMs: number) => void;
-  /** A key record does not parse; each is reported once a memory. */
+  /** The record at this path does not parse: it is left as it is. */
   onUnreadable: (path: string) => void;
-  /** A scan failed while watching; the next one follows. */
-  onScanFailed: (error: unknown) => void;
 }
 
 /**
- * Resumes, without an operator, attempts whose lease expired or that failed for a transient cause. Every change is an
- * event of the state machine, so sweeps may overlap with each other, with operators and with owners.
+ * Resumes, without an operator, the attempts that are due (`getSweepDueAt`), each once, until none is. Every change is an event
+ * of the state machine, so sweeps may overlap with each other, with operators and with owners.
  *
- * When the signal aborts, the attempts under way are failed as stopped, so that the next sweep resumes them at once.
+ * When the signal aborts, the attempts under way are failed, and the next sweep resumes them.
  *
- * @throws the error of a scan with `until_idle`
+ * @throws the error of reading what is due
  */
 export const sweep = (
   db: Database,
   context: RequestContext,
   options: SweepOptions,
   reporter: SweepReporter,
-  memory = createSweepMemory(),
-): Promise<SweepSummary> => new Sweeper(db, context, options, reporter, memory).run();
+): Promise<SweepSummary> => new Sweeper(db, context, options, reporter).run();
 
-/** Minimum pause between scans, and from the expiry of a lease to its scan. */
-const MIN_PAUSE_MS = 1_000;
+/** Of the deployed sweep and of the command. */
+export const ASK_INTERVAL_MS = 10_000;
+
+/** Keys of one reading. */
+const KEYS_PER_READING = 100;
 
 class Sweeper {
-  /** Resumes under way, by `document_id`. */
+  /** Work on keys, by the path of their records. */
   readonly #running = new Map<string, Promise<void>>();
-  /** Found by the last scan, and not started yet. */
-  #waiting: KeyRecord[] = [];
-  /** Attempts that were tried; only `until_idle` asks. */
+  /** Found due, and not started yet. */
+  #waiting: FoundKey[] = [];
+  /** Paths of what this sweep has begun with. */
   readonly #tried = new Set<string>();
   readonly #summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
 
@@ -92,131 +81,146 @@ class Sweeper {
     private readonly context: RequestContext,
     private readonly options: SweepOptions,
     private readonly reporter: SweepReporter,
-    private readonly memory: SweepMemory,
   ) {}
 
   async run(): Promise<SweepSummary> {
-    const { signal, clock } = this.context;
+    const { signal } = this.context;
     try {
       while (!signal.aborted) {
-        const nextExpiry = await this.#tryScan();
-        if (this.options.mode === 'until_idle' && this.#running.size === 0) break;
-        await this.#pause(nextExpiry - clock.now());
+        if (this.#waiting.length === 0) await this.#ask();
+        this.#startWaiting();
+        if (this.#running.size === 0) break;
+        await this.#pause();
       }
+    } catch (error) {
+      // What fails once the signal has aborted fails because of that.
+      if (!signal.aborted) throw error;
     } finally {
-      await this.#waitForRunning();
+      await Promise.all(this.#running.values());
     }
     return this.#summary;
   }
 
-  /** Waits for the next scan: for the interval, or until a lease expires; `until_idle` also until nothing is under way. */
-  async #pause(untilExpiryMs: number): Promise<void> {
-    const { mode, scanIntervalMs } = this.options;
+  /** Reads what is due, the longest first, without what this sweep has tried. */
+  async #ask(): Promise<void> {
+    const { db, context } = this;
+    const limit = KEYS_PER_READING + this.#tried.size;
+    const read = () => (this.options.all ? readUnresolvedKeys(db) : readDueKeys(db, context.clock.now(), limit));
+    const found = await retry(read, context);
+    this.#waiting = found.filter(({ reference }) => !this.#tried.has(reference.path));
+  }
+
+  #startWaiting(): void {
+    while (this.#running.size < this.options.concurrency) {
+      const key = this.#waiting.shift();
+      if (key === undefined) return;
+      const { path } = key.reference;
+      this.#tried.add(path);
+      this.#running.set(
+        path,
+        this.#sweepKey(key).finally(() => this.#running.delete(path)),
+      );
+    }
+  }
+
+  /** Waits until the work on a key ends, or it is time to ask again. */
+  async #pause(): Promise<void> {
     const { clock, signal } = this.context;
+    const { askIntervalMs } = this.options;
     const ended = new AbortController();
-    const waits: Promise<void>[] = [];
-    if (mode === 'until_idle') waits.push(this.#waitForRunning());
-    if (scanIntervalMs < Infinity) {
-      const ms = Math.min(scanIntervalMs, untilExpiryMs + MIN_PAUSE_MS);
-      const sleep = clock.sleep(Math.max(MIN_PAUSE_MS, ms), AbortSignal.any([signal, ended.signal]));
+    const waits = [...this.#running.values()];
+    if (askIntervalMs < Infinity) {
+      const sleep = clock.sleep(askIntervalMs, AbortSignal.any([signal, ended.signal]));
       waits.push(sleep.catch(() => undefined));
     }
     await Promise.race(waits);
     ended.abort();
   }
 
-  async #waitForRunning(): Promise<void> {
-    // Each that ends may start the next.
-    while (this.#running.size > 0) await Promise.all(this.#running.values());
-  }
-
-  /** The same as a scan, but an error while watching is reported, and one after the signal aborted is its consequence. */
-  async #tryScan(): Promise<number> {
-    try {
-      return await this.#scan();
-    } catch (error) {
-      if (this.context.signal.aborted) return Infinity;
-      if (this.options.mode === 'until_idle') throw error;
-      this.reporter.onScanFailed(error);
-      return Infinity;
-    }
-  }
-
-  /** Reads the open keys, and starts what is due. @returns when the next lease expires */
-  async #scan(): Promise<number> {
-    const { db, context } = this;
-    const { records, unreadable } = await retry(() => readKeyRecords(db, ['processing', 'requires_review']), context);
-    for (const path of unreadable) this.#reportUnreadable(path);
-    const now = context.clock.now();
-    const current = records.map((record) => expireLease(record, now));
-    this.#waiting = current.filter((record) => this.#isDue(record)).sort((a, b) => a.updated_at - b.updated_at);
-    this.#startWaiting();
-    const leases = current.filter(({ status }) => status === 'processing').map((live) => live.lease_expires_at);
-    return Math.min(...leases, Infinity);
-  }
-
-  #isDue({ status, document_id }: KeyRecord): boolean {
-    if (status !== 'requires_review' || this.#running.has(document_id)) return false;
-    return this.options.mode === 'watch' || !this.#tried.has(document_id);
-  }
-
-  #reportUnreadable(path: string): void {
-    if (!this.memory.unreadable.has(path)) this.reporter.onUnreadable(path);
-    this.memory.unreadable.add(path);
-  }
-
-  #startWaiting(): void {
-    while (this.#running.size < this.options.concurrency && !this.context.signal.aborted) {
-      const record = this.#waiting.shift();
-      if (record === undefined) return;
-      const { document_id } = record;
-      this.#tried.add(document_id);
-      if (this.#isKnownAsLeft(record)) continue;
-      const work = this.#sweepKey(record).finally(() => {
-        this.#running.delete(document_id);
-        this.#startWaiting();
-      });
-      this.#running.set(document_id, work);
-    }
-  }
-
-  async #sweepKey(record: KeyRecord): Promise<void> {
-    const { maxResumes, dryRun } = this.options;
-    const obstacle = getSweepObstacle(record, maxResumes);
-    if (obstacle !== null) return this.#leave(record, obstacle, { kind: 'leaseChecked', caller: null });
-    if (dryRun) {
-      this.#report(record, 'would_resume', record.failure);
+  async #sweepKey(key: FoundKey): Promise<void> {
+    if (key.record === undefined) {
+      this.reporter.onUnreadable(key.reference.path);
       return;
     }
     try {
-      await resume(record, { by: 'sweep', reason: record.failure, maxResumes }, this.db, this.context);
-      this.#report(record, 'resumed', null);
+      await this.#sweepRecord(key, key.record);
     } catch (error) {
-      const reason = getErrorMessage(error);
-      if (!(error instanceof ResolutionError && error.code === 'payload_unusable')) {
-        this.#report(record, 'deferred', reason);
-        return;
-      }
-      const event = { kind: 'payloadUnusable', document_id: record.document_id, reason } as const;
-      await this.#leave(record, describePermanentFailure(reason), event);
+      this.#report(key.record, 'deferred', getErrorMessage(error));
     }
   }
 
-  /** Counts a key that an earlier scan left to an operator for the same reason: there is nothing else to do about it. */
-  #isKnownAsLeft(record: KeyRecord): boolean {
-    const obstacle = getSweepObstacle(record, this.options.maxResumes);
-    const isKnown = obstacle !== null && this.memory.reported.get(record.document_id) === obstacle;
-    if (isKnown) this.#summary.left += 1;
-    return isKnown;
+  async #sweepRecord(key: FoundKey, stored: KeyRecord): Promise<void> {
+    const now = this.context.clock.now();
+    const dueAt = getSweepDueAt(stored);
+    if (dueAt === null || dueAt > now) {
+      await this.#correct(key, dueAt);
+      return;
+    }
+    const record = expireLease(stored, now);
+    const unusable = describeUnusableIds(key, record);
+    if (unusable !== null) {
+      await this.#leave(key, { kind: 'payloadUnusable', document_id: record.document_id, reason: unusable }, now);
+      return;
+    }
+    if (getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) !== null) {
+      await this.#leave(key, { kind: 'leaseChecked', caller: null }, now);
+      return;
+    }
+    await this.#resume(key, record, now);
   }
 
-  /** Leaves a key to an operator, by an event that tells the key's record, and its lists if only its lease had expired. */
-  async #leave(record: KeyRecord, reason: string, event: KeyEvent): Promise<void> {
-    const { reported } = this.memory;
-    reported.set(record.document_id, reason);
-    this.#report(record, 'left', reason);
-    if (this.options.dryRun) return;
-    await applyEvent(record.boq_list_id, event, this.db, this.context).catch(() => reported.delete(record.document_id));
+  async #resume(key: FoundKey, record: KeyRecord, now: number): Promise<void> {
+    if (this.options.dryRun) {
+      this.#report(record, 'would_resume', record.failure);
+      return;
+    }
+    const decision = { by: SWEEP, reason: record.failure, maxResumes: MAX_AUTOMATIC_RESUMES };
+    const failed = { needsOperator: false };
+    const onFailed = (needsOperator: boolean) => Object.assign(failed, { needsOperator });
+    try {
+      await resume(record, decision, this.db, this.context, { onFailed });
+      this.#report(record, 'resumed', null);
+    } catch (error) {
+      const reason = getErrorMessage(error);
+      if (error instanceof ResolutionError && error.code === 'payload_unusable') {
+        await this.#leave(key, { kind: 'payloadUnusable', document_id: record.document_id, reason }, now);
+      } else {
+        this.#report(record, failed.needsOperator ? 'left' : 'deferred', reason);
+      }
+    }
+  }
+
+  /** Gives a record that is not due, as one of another release may be, the time at which it is. */
+  async #correct(key: FoundKey, dueAt: number | null): Promise<void> {
+    if (this.options.dryRun || key.sweepDueAt === dueAt) return;
+    try {
+      await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
+    } catch (error) {
+      // Whoever has changed it meanwhile has given it the right time.
+      if (!isConflict(error)) throw error;
+    }
+  }
+
+  /** Leaves a key to an operator, and reports that if it was this sweep whose event took effect. */
+  async #leave(key: FoundKey, event: KeyEvent, now: number): Promise<void> {
+    const { record: after } = transition(key.record, event, now);
+    if (after === undefined) return;
+    if (!this.options.dryRun) {
+      const isOwn = await retry(() => this.#commitOwn(key, event, now, after), this.context);
+      if (!isOwn) return;
+    }
+    this.#report(after, 'left', getSweepObstacle(after, MAX_AUTOMATIC_RESUMES));
+  }
+
+  /** The reply to a commit may be lost: a repeated try finds its own record, or that of somebody else. */
+  async #commitOwn(key: FoundKey, event: KeyEvent, now: number, after: KeyRecord): Promise<boolean> {
+    try {
+      await commitEvent(key, event, now, this.db, this.context);
+      return true;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      return isDeepStrictEqual((await readKey(this.db, after.boq_list_id)).record, after);
+    }
   }
 
   #report(record: KeyRecord, result: SweepResult['result'], reason: string | null): void {
@@ -225,4 +229,10 @@ class Sweeper {
     const sinceClaimMs = this.context.clock.now() - claimed_at;
     this.reporter.onResult({ boq_list_id, document_id, trace_id, result, reason }, sinceClaimMs);
   }
+}
+
+/** Ids that lead nowhere would be tried for ever. */
+function describeUnusableIds(key: FoundKey, { boq_list_id, document_id }: KeyRecord): string | null {
+  if (!isKeyOf(key.reference, boq_list_id)) return 'its boq_list_id is that of another record';
+  return isDocumentId(document_id) ? null : 'its document_id is no id of a document';
 }

@@ -294,11 +294,6 @@ test.each<[args: string[], error: string, usage: string]>([
   [['release', 'a'], "required option '--reason <text>'", 'release [options] <boq_list_id>'],
   [['release', 'a', 'b', '--reason', 'x'], "too many arguments for 'release'", 'release [options] <boq_list_id>'],
   [['sweep', 'key'], "too many arguments for 'sweep'", 'sweep [options]'],
-  [['sweep', '--watch', 'often'], 'such as 30m', 'sweep [options]'],
-  [['sweep', '--watch', '0s'], 'from 1s to 24h', 'sweep [options]'],
-  [['sweep', '--watch', '25h'], 'from 1s to 24h', 'sweep [options]'],
-  [['sweep', '--watch', '25d'], 'from 1s to 24h', 'sweep [options]'],
-  [['sweep', '--max-attempts', '0'], 'from 1 to 99', 'sweep [options]'],
   [['audit', '--sample', 'all'], 'from 0 to 999999', 'audit [options]'],
   [['audit', '--sample', '3', '--full'], 'cannot be used with', 'audit [options]'],
 ])('%j is no command: the error, and how its command is used', async (args, error, usage) => {

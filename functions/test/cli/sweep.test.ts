@@ -1,13 +1,12 @@
-import { on } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { FieldValue } from 'firebase-admin/firestore';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
-import { submitAndFail, writeMarket } from '../support/price-lists';
+import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
-import { buildCommand, runCommand, type CommandOutput, type CommandProgram, type RunningCommand } from './command';
+import { buildCommand, runCommand, type CommandOutput, type CommandProgram } from './command';
 
 /** The sweep over attempts that crashed or failed, in processes of its own where that matters. */
 
@@ -35,7 +34,7 @@ const getKey = (key: string) => service.db.collection('price_list_idempotency').
 /** Submits a price list whose second commit of entries fails with a permanent error, then updates its key record. */
 async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
   await submitAndFail(service, createBody(key));
-  if (Object.keys(update).length > 0) await getKey(key).update(update);
+  if (Object.keys(update).length > 0) await updateKey(getKey(key), update);
 }
 
 const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
@@ -48,7 +47,7 @@ interface SweepLine {
 }
 
 const sweep = async (...args: string[]): Promise<SweepLine[]> =>
-  parseLines(await runCommand('sweep', '--json', '--left', ...args));
+  parseLines(await runCommand('sweep', '--json', ...args));
 
 function parseLines({ code, out }: CommandOutput): SweepLine[] {
   expect(code).toBe(0);
@@ -68,7 +67,7 @@ test('resumes what crashed or was stopped, and leaves the rest to an operator wi
   await failAttempt('crashed', CRASHED);
   await failAttempt('stopped', STOPPED);
   await failAttempt('rejected', {});
-  await failAttempt('exhausted', { ...STOPPED, automatic_resumes: 3 });
+  await failAttempt('exhausted', { ...CRASHED, automatic_resumes: 3 });
   await failAttempt('incomplete', STOPPED);
   await failAttempt('in progress', live);
   const [chunk] = (
@@ -83,7 +82,6 @@ test('resumes what crashed or was stopped, and leaves the rest to an operator wi
     ['crashed', 'would_resume'],
     ['exhausted', 'left'],
     ['incomplete', 'would_resume'],
-    ['rejected', 'left'],
     ['stopped', 'would_resume'],
   ]);
   expect((await getKey('crashed').get()).get('status')).toBe('processing');
@@ -93,14 +91,12 @@ test('resumes what crashed or was stopped, and leaves the rest to an operator wi
     ['crashed', 'resumed'],
     ['exhausted', 'left'],
     ['incomplete', 'left'],
-    ['rejected', 'left'],
     ['stopped', 'resumed'],
   ]);
   expect(lines.map(({ reason }) => reason)).toEqual([
     null,
     expect.stringContaining('resumed 3 times without an operator'),
     expect.stringContaining('0 of its 1 chunks'),
-    expect.stringContaining('the failure is not transient'),
     null,
   ]);
   for (const key of ['crashed', 'stopped']) {
@@ -111,8 +107,6 @@ test('resumes what crashed or was stopped, and leaves the rest to an operator wi
     });
   }
   expect((await getKey('in progress').get()).data()).toMatchObject(live);
-  expect(getResults(await sweep('--max-attempts', '4'))).toContainEqual(['exhausted', 'resumed']);
-  await expectReplayed('exhausted');
 });
 
 test('two sweeps at the same time resume each attempt once', async () => {
@@ -128,30 +122,6 @@ test('two sweeps at the same time resume each attempt once', async () => {
     service.db,
     keys.map((key) => parseSubmission(createBody(key))),
   );
-});
-
-test('with --watch it resumes an attempt as soon as its lease expires, and ends at a signal', async () => {
-  await failAttempt('crashed', { ...CRASHED, lease_expires_at: Date.now() + 3_000 });
-  const watching = command.start('sweep', '--watch', '1h', '--json');
-  while ((await getKey('crashed').get()).get('status') !== 'completed') await delay(200);
-  await expectReplayed('crashed');
-  watching.process.kill('SIGTERM');
-  const { code, out } = await watching.output;
-  expect([code, out]).toEqual([0, expect.stringContaining('"result":"resumed"')]);
-});
-
-test('with --watch one scan resumes every key that is due, behind keys that are left to an operator too', async () => {
-  const rejected = ['a', 'b', 'c', 'd'];
-  for (const key of rejected) await failAttempt(key, {});
-  const due = ['e', 'f', 'g', 'h', 'i', 'j'];
-  for (const key of due) await failAttempt(key, STOPPED);
-  const watching = command.start('sweep', '--watch', '1h', '--json');
-  const completed = service.db.collection('price_list_idempotency').where('status', '==', 'completed');
-  for (let waited = 0; waited < 30_000 && (await completed.get()).size < due.length; waited += 200) await delay(200);
-  watching.process.kill('SIGTERM');
-  const { out } = await watching.output;
-  expect(out.split('"result":"resumed"')).toHaveLength(1 + due.length);
-  for (const key of due) await expectReplayed(key);
 });
 
 test('a sweep that is stopped in the middle gives its attempt back, and the next one completes it', async () => {
@@ -172,58 +142,37 @@ test('a sweep that is stopped in the middle gives its attempt back, and the next
   await expectReplayed('crashed');
 });
 
-test('names a key record that it cannot read, with --watch once, and resumes the others', async () => {
-  await failAttempt('newer', { ...STOPPED, schema_version: 2 });
+test('names a key record that it cannot read, and resumes the others', async () => {
+  await failAttempt('newer', STOPPED);
+  await getKey('newer').update({ schema_version: 2 });
   await failAttempt('first', CRASHED);
   const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read: it is left out.\n`;
   expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
   await expectReplayed('first');
-  const watching = command.start('sweep', '--watch', '1s');
-  for (const key of ['second', 'third']) {
-    // Found by a look of its own.
-    await failAttempt(key, CRASHED);
-    while ((await getKey(key).get()).get('status') !== 'completed') await delay(200);
-  }
-  watching.process.kill('SIGTERM');
-  expect((await watching.output).err.split(warning)).toHaveLength(2);
 });
 
-test('a single sweep counts what is left to operators, and prints each key with --left', async () => {
-  for (const key of ['a', 'b']) await failAttempt(key, {});
-  const { code, out, err } = await runCommand('sweep');
-  expect([code, out]).toEqual([
-    0,
-    '2 keys are left to an operator: npm run price-lists -- list, or sweep --left with the reasons\n',
-  ]);
-  expect(err).toContain('Nothing to do: no attempt is due.\n');
-  const counted = { boq_list_id: null, document_id: null, result: 'left', reason: null, keys: 2 };
-  expect(parseLines(await runCommand('sweep', '--json'))).toEqual([expect.objectContaining(counted)]);
-  const each = await runCommand('sweep', '--left');
-  expect(each.out.match(/^.*"[ab]" left to an operator: .+$/gm)).toHaveLength(2);
-  expect(each.out).not.toContain('keys are');
+test('a sweep of all keys finds those of a version that gave them no time', async () => {
+  await failAttempt('older', CRASHED);
+  await getKey('older').update({ sweep_due_at: FieldValue.delete() });
+  expect(await sweep()).toEqual([]);
+  expect(getResults(await sweep('--all'))).toEqual([['older', 'resumed']]);
+  await expectReplayed('older');
+});
+
+test.each([
+  [['--watch', '30s'], 'by a line of cron'],
+  [['--left'], '`list` prints the keys'],
+  [['--max-attempts=4'], '`resume` resumes a key'],
+])('%j is refused with what takes its place', async (args, instead) => {
+  const { code, out, err } = await runCommand('sweep', ...args);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toContain(instead);
 });
 
 test('a sweep with nothing to do says so', async () => {
   const { code, out, err } = await runCommand('sweep');
   expect([code, out]).toEqual([0, '']);
   expect(err).toContain('Nothing to do: no attempt is due.\n');
-});
-
-/** Resolves when the process has printed a text on standard error. */
-async function printed({ process }: RunningCommand, text: string): Promise<void> {
-  let err = '';
-  for await (const [data] of on(process.stderr ?? process, 'data') as AsyncIterable<[Buffer]>) {
-    err += data.toString();
-    if (err.includes(text)) return;
-  }
-}
-
-test('--watch says that it watches, and how to stop', async () => {
-  const sentence = 'Watching: scans every 90 s, and when a lease expires. Ctrl-C stops it.\n';
-  const watching = command.start('sweep', '--watch', '90s');
-  await printed(watching, sentence);
-  watching.process.kill('SIGINT');
-  expect(await watching.output).toMatchObject({ code: 0, out: '' });
 });
 
 test('a sweep whose output is closed gives its attempts back, as with Ctrl-C', async () => {
@@ -235,11 +184,11 @@ test('a sweep whose output is closed gives its attempts back, as with Ctrl-C', a
     times: 100,
     action: { kind: 'hang' },
   });
-  const watching = command.start('sweep', '--json', '--watch', '1s');
+  const watching = command.start('sweep', '--json');
   watching.process.stdout?.destroy();
   await entries.fired;
-  // Has it print a line, which nobody reads.
-  await getKey('left').update({ status: 'requires_review' });
+  // Found when the sweep asks again: it prints a line, which nobody reads.
+  await updateKey(getKey('left'), { ...CRASHED, automatic_resumes: 3 });
   const { code, err } = await watching.output;
   expect([code, err]).toEqual([0, expect.not.stringContaining('EPIPE')]);
   service.firestore.faults.clear();

@@ -1,3 +1,4 @@
+import { AFTER_NEXT_SWEEP, updateKey } from '../support/price-lists';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Firestore } from 'firebase-admin/firestore';
@@ -81,7 +82,7 @@ test('a creation ends by its failure path: a response, failed lists, and a key t
 
   const { status, headers, json: body } = await response;
   // The sweep resumes it.
-  expect([status, headers.connection, headers['retry-after']]).toEqual([500, 'close', '60']);
+  expect([status, headers.connection, headers['retry-after']]).toEqual([500, 'close', AFTER_NEXT_SWEEP]);
   expect(body).toEqual({ error: expect.any(String) as string });
   expect(performance.now() - startedAt).toBeLessThan(8_000);
   expect(await exitCode).toBe(0);
@@ -113,7 +114,8 @@ test('a sweep gives back what it resumes, and ends', async () => {
   await deployed.stop();
   rejected.remove();
   const [key] = (await db.collection('price_list_idempotency').get()).docs;
-  await key?.ref.update({ failure_cause: 'stopped' });
+  if (key === undefined) throw new Error('there is no key');
+  await updateKey(key.ref, { failure_cause: 'stopped' });
 
   await start('sweepPriceLists');
   const entries = firestore.faults.inject({ rpc: 'Commit', match: isEntry, times: Infinity, action: { kind: 'hang' } });
@@ -123,7 +125,8 @@ test('a sweep gives back what it resumes, and ends', async () => {
   expect((await response).status).toBe(200);
   expect(await exitCode).toBe(0);
   expect(logged('sweep_ended')).toMatchObject([{ interrupted: true, deferred: 1, resumed: 0 }]);
-  expect((await key?.ref.get())?.data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+  const given = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
+  expect((await key.ref.get()).data()).toMatchObject(given);
 }, 300_000);
 
 test('a creation whose body is arriving gets an error response, and claims nothing', async () => {

@@ -7,7 +7,7 @@ import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { readKeyRecord } from '../../src/lib/repositories/stored-price-lists';
 import { resume } from '../../src/price-lists/resume';
-import { readAllRecords } from '../support/price-lists';
+import { AFTER_NEXT_SWEEP, readAllRecords } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
@@ -70,7 +70,7 @@ describe.each(versions)('records of %s', (file) => {
     // Of the one the cause is not known; the other crashed, so the sweep resumes it.
     for (const [key, retryAfter] of [
       ['requires-review', undefined],
-      ['processing', '60'],
+      ['processing', AFTER_NEXT_SWEEP],
     ] as const) {
       const { status, headers } = await submit(key);
       expect([status, headers['retry-after']]).toEqual([409, retryAfter]);
@@ -121,6 +121,7 @@ const ADDED_FIELDS = [
   'fingerprint_version',
   'progress',
   'request_id',
+  'sweep_due_at',
   'trace_id',
 ];
 

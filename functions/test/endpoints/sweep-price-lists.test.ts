@@ -3,7 +3,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
-import { submitAndFail, writeMarket } from '../support/price-lists';
+import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 
@@ -25,7 +25,7 @@ const getKey = (key: string) => service.db.collection('price_list_idempotency').
 /** Submits a price list whose second commit of entries fails with a permanent error, then updates its key record. */
 async function failAttempt(key: string, update: Record<string, unknown>): Promise<void> {
   await submitAndFail(service, createBody(key));
-  await getKey(key).update({ update_of_test: true, ...update });
+  await updateKey(getKey(key), update);
   service.log.length = 0;
 }
 
@@ -80,20 +80,32 @@ test('deliveries that overlap, or repeat one another, resume each attempt once',
   );
 });
 
-test('names what it leaves to an operator once, counts it each time, and reads no more of it than its record', async () => {
-  await failAttempt('rejected', {});
+test('says once, over any number of deliveries, that it leaves a key to an operator', async () => {
+  await failAttempt('exhausted', { ...CRASHED, automatic_resumes: 3 });
   await deliver();
   expect(getEvents()).toEqual([
     ['ERROR', 'price_list_left'],
     ['INFO', 'sweep_ended'],
   ]);
-  expect(service.log[0]).toMatchObject({ reason: expect.stringContaining('the failure is not transient') as string });
+  expect(service.log[0]).toMatchObject({ reason: expect.stringContaining('resumed 3 times') as string });
   service.log.length = 0;
-  const calls = service.recordCalls();
   await deliver();
-  expect(getEvents()).toEqual([['INFO', 'sweep_ended']]);
-  expect(service.log[0]).toMatchObject({ resumed: 0, left: 1 });
-  expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+  expect(service.log).toEqual([expect.objectContaining({ event: 'sweep_ended', resumed: 0, left: 0 })]);
+});
+
+test('reads nothing of keys that wait for an operator', async () => {
+  await failAttempt('a', {});
+  const record = (await getKey('a').get()).data() ?? {};
+  const batch = service.db.batch();
+  for (let i = 0; i < 300; i += 1) batch.set(getKey(`waiting-${i}`), { ...record, boq_list_id: `waiting-${i}` });
+  await batch.commit();
+  let documents = 0;
+  const stop = service.firestore.observe((call) => {
+    if (call.rpc === 'RunQuery') documents += 1;
+  });
+  await deliver();
+  stop();
+  expect([documents, getEvents()]).toEqual([1, [['INFO', 'sweep_ended']]]);
 });
 
 test('an attempt without its whole payload is left to an operator, by its client’s response and by every sweep', async () => {
@@ -129,7 +141,7 @@ test('the line of a resume leads to the request that began the attempt', async (
   const trace_id = '0af7651916cd43dd8448eb211c80319c';
   const headers = { traceparent: `00-${trace_id}-b7ad6b7169203331-01` };
   await submitAndFail(service, createBody('traced'), { headers });
-  await getKey('traced').update(CRASHED);
+  await updateKey(getKey('traced'), CRASHED);
   service.log.length = 0;
   await deliver();
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
@@ -146,10 +158,10 @@ test('an attempt that fails again is tried again by the next delivery', async ()
   await deliver();
   fault.remove();
   expect(getEvents()).toEqual([
-    ['NOTICE', 'price_list_deferred'],
+    ['ERROR', 'price_list_left'],
     ['INFO', 'sweep_ended'],
   ]);
-  await getKey('crashed').update({ failure_cause: 'unavailable' });
+  await updateKey(getKey('crashed'), { failure_cause: 'unavailable', automatic_resumes: 0 });
   await deliver();
   await expectReplayed('crashed');
 });

@@ -1,3 +1,4 @@
+import { AFTER_NEXT_SWEEP } from '../support/price-lists';
 import { createHash } from 'node:crypto';
 import * as functions from '../../src';
 import { operationNames, operations, type OperationName } from '../support/operations';
@@ -238,7 +239,7 @@ describe('the life of a price list', () => {
     await key?.ref.update({ failure_cause: 'unavailable' });
     service.log.length = 0;
     const { status, headers } = await service.call('addPriceLists', { json: createPriceListBody(3) });
-    expect([status, headers['retry-after']]).toEqual([409, '60']);
+    expect([status, headers['retry-after']]).toEqual([409, AFTER_NEXT_SWEEP]);
     expect(lines('request')).toMatchObject([{ error_code: 'review_required' }]);
     expect(service.log[0]).not.toHaveProperty('needs_operator');
   });

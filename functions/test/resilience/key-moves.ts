@@ -51,6 +51,8 @@ export const KEY_MOVES: ReadonlySet<string> = new Set([
   'processing → released, owner none, attempt same, resumes same, lists failed',
   'processing → requires_review (transient), owner none, attempt same, resumes same, lists failed',
   'processing → requires_review (transient), owner same, attempt same, resumes same, lists failed',
+  'processing → requires_review (transient), owner same, attempt same, resumes -1 more, lists failed',
+  'processing → requires_review (transient), owner same, attempt same, resumes none, lists failed',
   'processing → requires_review (permanent), owner none, attempt same, resumes same, lists failed',
   'processing → requires_review (permanent), owner same, attempt same, resumes same, lists failed',
   'released → processing, owner new, attempt new, resumes none, lists processing',

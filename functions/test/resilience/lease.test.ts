@@ -3,7 +3,7 @@ import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import { writeMarket } from '../support/price-lists';
+import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';
 import { checkInvariants } from './invariants';
@@ -165,12 +165,12 @@ test('an attempt whose lease cannot be renewed writes no entry until it is, or a
         // A later request finds the lease expired.
         shiftMs += LEASE_DURATION_MS;
         const { status, headers } = await submit();
-        expect([status, headers['retry-after']]).toEqual([409, '60']);
+        expect([status, headers['retry-after']]).toEqual([409, AFTER_NEXT_SWEEP]);
       },
     },
   });
   const { status, headers } = await submit();
-  expect([status, headers['retry-after']]).toEqual([409, '60']);
+  expect([status, headers['retry-after']]).toEqual([409, AFTER_NEXT_SWEEP]);
   expect(entriesAfterwards).toBe(0);
   expect(await getRecord()).toMatchObject({ status: 'requires_review', failure_cause: 'lease_expired' });
 });

@@ -2,20 +2,14 @@ import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
+import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
 import { release } from '../../src/price-lists/release';
 import { requireKeyRecord, resume } from '../../src/price-lists/resume';
 import { sweep, type SweepSummary } from '../../src/price-lists/sweep';
 
-const quiet = { onResult: () => undefined, onUnreadable: () => undefined, onScanFailed: () => undefined };
+const quiet = { onResult: () => undefined, onUnreadable: () => undefined };
 
-const SWEEP_OPTIONS = {
-  maxResumes: MAX_AUTOMATIC_RESUMES,
-  dryRun: false,
-  concurrency: 1,
-  mode: 'until_idle',
-  scanIntervalMs: 1_000,
-} as const;
+const SWEEP_OPTIONS = { dryRun: false, concurrency: 1, all: false, askIntervalMs: 1_000 } as const;
 
 /** Sweeps until nothing is due, or the signal of the context aborts. */
 export const runSweep = (db: Database, context: RequestContext): Promise<SweepSummary> =>

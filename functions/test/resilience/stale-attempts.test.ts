@@ -2,7 +2,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import { writeMarket } from '../support/price-lists';
+import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
@@ -97,11 +97,15 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'complete
       const staleAttempt = await frozenAt(name);
       const met = await submit();
       // The sweep will resume it.
-      expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNRESOLVED, '60']);
+      expect([met.status, met.json, met.headers['retry-after']]).toEqual([409, UNRESOLVED, AFTER_NEXT_SWEEP]);
       const before = await everything();
 
       const response = await staleAttempt.wake();
-      expect([response.status, response.json, response.headers['retry-after']]).toEqual([409, UNRESOLVED, '60']);
+      expect([response.status, response.json, response.headers['retry-after']]).toEqual([
+        409,
+        UNRESOLVED,
+        AFTER_NEXT_SWEEP,
+      ]);
       const after = await everything();
       // The batch that was under way is the one thing that lands; it is of a list that stays failed.
       const landed = [...after].filter(([path, time]) => before.get(path) !== time).map(([path]) => path);

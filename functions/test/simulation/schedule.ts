@@ -3,9 +3,14 @@ import type { Firestore } from 'firebase-admin/firestore';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { createDatabase } from '../../src/lib/firestore/database';
 import type { RequestContext } from '../../src/lib/request-context';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../src/lib/runtime-options';
+import {
+  FAILURE_RESERVE_MS,
+  MAX_AUTOMATIC_RESUMES,
+  RESPONSE_RESERVE_MS,
+  writeOptions,
+} from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create-price-lists';
-import { isTransientCause } from '../../src/price-lists/key-state-machine';
+import { getSweepDueAt } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { release } from '../../src/price-lists/release';
 import { ResolutionError } from '../../src/price-lists/resolution-error';
@@ -50,7 +55,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** No timer of its own, so that a process stands still at one gate or sleep at a time. */
-const SWEEP = { concurrency: 1, mode: 'until_idle', scanIntervalMs: Infinity } as const;
+const SWEEP = { concurrency: 1, all: false, askIntervalMs: Infinity } as const;
 
 /** How long a deployed function works at a request before it fails it by itself. */
 const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
@@ -251,11 +256,11 @@ class Schedule {
     const times = integer(1, 6);
     for (let i = 1; i <= times; i += 1) {
       await self.context.clock.sleep(pick([SECOND, 30 * SECOND, 30 * SECOND, 5 * MINUTE]), NEVER);
-      await this.#sweep(`${name}-${i}`, { maxResumes: pick([1, 3]), dryRun: chance(0.1) });
+      await this.#sweep(`${name}-${i}`, { dryRun: chance(0.1) });
     }
   }
 
-  async #sweep(name: string, options: Pick<SweepOptions, 'maxResumes' | 'dryRun'>): Promise<void> {
+  async #sweep(name: string, options: Pick<SweepOptions, 'dryRun'>): Promise<void> {
     const process = this.world.process(name);
     try {
       await this.world.run(process, BUDGET_MS, async (context) => {
@@ -272,7 +277,6 @@ class Schedule {
               this.#count(`sweep ${result}`);
             },
             onUnreadable: (path) => note(`${path} cannot be read`),
-            onScanFailed: (error) => note(`could not scan: ${String(error)}`),
           },
         );
       });
@@ -298,7 +302,11 @@ class Schedule {
   }
 
   async #endAll(): Promise<void> {
-    await this.#sweep('last-sweep', { maxResumes: 99, dryRun: false });
+    // One that fails again is due later.
+    for (let i = 1; i <= MAX_AUTOMATIC_RESUMES; i += 1) {
+      await this.#sweep(`last-sweep-${i}`, { dryRun: false });
+      this.world.now += HOUR;
+    }
     for (const key of this.#keys) await this.#endKey(key);
   }
 
@@ -326,7 +334,7 @@ class Schedule {
     if (record?.status !== 'requires_review') return undefined;
     const db = createDatabase(this.#db, process.context);
     const { kind } = await readStoredPayload(db, record);
-    const isSwept = kind === 'valid' && isTransientCause(record.failure_cause);
+    const isSwept = kind === 'valid' && getSweepDueAt(record) !== null;
     assert(!isSwept, 'the sweep makes everything ready that failed for a transient cause');
     return kind === 'valid' ? 'resume' : 'release';
   }

@@ -1,5 +1,7 @@
 import { gunzipSync } from 'node:zlib';
-import type { DocumentData, Firestore } from 'firebase-admin/firestore';
+import type { DocumentData, DocumentReference, Firestore } from 'firebase-admin/firestore';
+import { keyRecordSchema } from '../../src/lib/schemas/key-record';
+import { getSweepDueAt } from '../../src/price-lists/key-state-machine';
 import { readAllDocuments } from './firestore';
 import type { TestService } from './service';
 
@@ -49,6 +51,18 @@ export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string
   const { docs } = await db.collection('price_list_idempotency').get();
   expect(docs).toHaveLength(1);
   return { path: docs[0]?.ref.path ?? '', data: docs[0]?.data() ?? {} };
+}
+
+/** A `Retry-After` that leads to the next sweep after a failure, or after the lease of an attempt that could not store it. */
+export const AFTER_NEXT_SWEEP = expect.stringMatching(/^([5-9]|\d\d|1[01]\d)$/) as string;
+
+/** Updates a key record, and gives it the `sweep_due_at` that it then has. */
+export async function updateKey(key: DocumentReference, update: Record<string, unknown>): Promise<void> {
+  if (Object.keys(update).length === 0) return;
+  await key.update(update);
+  const record = keyRecordSchema.parse((await key.get()).data());
+  const dueAt = getSweepDueAt(record);
+  if (dueAt !== null) await key.update({ sweep_due_at: dueAt });
 }
 
 /** Stores the market that the price lists of tests are for, its codes in lowercase: the service uppercases them. */

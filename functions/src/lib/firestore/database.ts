@@ -2,6 +2,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { getApps, initializeApp } from 'firebase-admin/app';
 import {
+  FieldValue,
   getFirestore,
   type DocumentReference,
   type DocumentSnapshot,
@@ -21,6 +22,9 @@ import type { RequestContext } from '../request-context';
 export type Database = ReturnType<typeof createDatabase>;
 
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
+
+/** As a value of an update: takes the field away. */
+export const DELETED = FieldValue.delete();
 
 /** The clients of the process, which hold the connections: one for each set of timeouts. */
 const clients = new Map<CallTimeouts, Firestore>();

@@ -49,7 +49,7 @@ export async function retry<T>(fn: () => Promise<T>, context: RequestContext, ma
       return await abortable(signal, fn);
     } catch (error) {
       if (signal.aborted) throw getEndReason(signal, lastError ?? error);
-      if (!(isTransient(error) || CONFLICT_CODES.has(getCode(error)))) throw error;
+      if (!(isTransient(error) || isConflict(error))) throw error;
       lastError = error;
       await backoff.wait(error);
     }
@@ -95,6 +95,9 @@ export function getBackoffMs(failures: number, isOverload: boolean, random: () =
 
 /** Whether the same call may succeed later. */
 export const isTransient = (error: unknown): boolean => TRANSIENT_CODES.has(getCode(error));
+
+/** Whether a commit failed because a record had changed since it was read. */
+export const isConflict = (error: unknown): boolean => CONFLICT_CODES.has(getCode(error));
 
 /** Whether Firestore rejected the call because it gets too many. */
 export const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;

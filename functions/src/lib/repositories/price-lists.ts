@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { CollectionReference, DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
+import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
 import { isDocumentId } from '../document-id';
 import type { PriceListInfo } from '../schemas/add-price-lists';
 import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
-import type { Database, CommitWrites } from '../firestore/database';
+import { DELETED, type Database, type CommitWrites } from '../firestore/database';
 import { toMarket } from './organisation';
 
 /**
@@ -23,6 +23,18 @@ export const keyDocumentId = (boqListId: string): string =>
 /** A key record as it was read. */
 export type KeySnapshot = ReturnType<typeof toKeySnapshot>;
 
+/** A key record that a query found. */
+export interface FoundKey extends KeySnapshot {
+  version: Timestamp;
+  /** Undefined if it does not parse. */
+  record: KeyRecord | undefined;
+  /** As it is stored; null without one. */
+  sweepDueAt: number | null;
+}
+
+/** Whether a record is stored where that of the key belongs. */
+export const isKeyOf = ({ id }: DocumentReference, boqListId: string): boolean => id === keyDocumentId(boqListId);
+
 export async function readKey(db: Database, boqListId: string): Promise<KeySnapshot> {
   const [key] = await db.getAll(keyDocument(db, boqListId));
   return toKeySnapshot(key);
@@ -36,10 +48,20 @@ export async function readKeyAndMarket(db: Database, { boq_list_id, market_id }:
   return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/** Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key` was read. */
-export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord): void {
-  if (key.version === undefined) writes.create(key.reference, record);
-  else writes.update(key.reference, { ...record }, { lastUpdateTime: key.version });
+/**
+ * Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key` was read.
+ *
+ * @param sweepDueAt when the sweep has to look at it; null: never, so that its index does not have it
+ */
+export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord, sweepDueAt: number | null): void {
+  const isDue = sweepDueAt !== null && { sweep_due_at: sweepDueAt };
+  if (key.version === undefined) writes.create(key.reference, { ...record, ...isDue });
+  else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...isDue }, { lastUpdateTime: key.version });
+}
+
+/** Changes nothing else of a record, and fails the commit like {@link setKey}. */
+export function setSweepDueAt(writes: CommitWrites, { reference, version }: FoundKey, dueAt: number | null): void {
+  writes.update(reference, { sweep_due_at: dueAt ?? DELETED }, { lastUpdateTime: version });
 }
 
 /** Gives both lists the status in which the end of their attempt leaves them. */

@@ -1,11 +1,16 @@
+import type { CollectionReference, Query } from 'firebase-admin/firestore';
 import { collections, fields, subcollections } from '../firestore/collections';
 import type { Database } from '../firestore/database';
 import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
 import { isDocumentId } from '../document-id';
-import { entriesCollection, LIST_KINDS, listDocument, readKey, type ListKind } from './price-lists';
+import { entriesCollection, LIST_KINDS, listDocument, readKey, type FoundKey, type ListKind } from './price-lists';
+
 import { readText } from './stored-values';
 
 /** Reads what add price lists stored. Every function is one try and changes nothing. */
+
+const keyRecords = ({ firestore }: Database): CollectionReference =>
+  firestore.collection(collections.priceListIdempotency);
 
 /** Reads the key records with any of the statuses. @returns also the paths of those that do not parse */
 export async function readKeyRecords(
@@ -14,13 +19,36 @@ export async function readKeyRecords(
 ): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
   const records: KeyRecord[] = [];
   const unreadable: string[] = [];
-  const keys = db.firestore.collection(collections.priceListIdempotency).where('status', 'in', statuses);
+  const keys = keyRecords(db).where('status', 'in', statuses);
   for await (const document of db.stream(keys)) {
     const parsed = keyRecordSchema.safeParse(document.data());
     if (parsed.success) records.push(parsed.data);
     else unreadable.push(document.ref.path);
   }
   return { records, unreadable };
+}
+
+/** Reads the keys that are due at a time, the longest first. */
+export const readDueKeys = (db: Database, now: number, limit: number): Promise<FoundKey[]> =>
+  findKeys(db, keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').limit(limit));
+
+/** Reads every key that is neither completed nor released. */
+export const readUnresolvedKeys = (db: Database): Promise<FoundKey[]> =>
+  findKeys(db, keyRecords(db).where('status', 'in', ['processing', 'requires_review']));
+
+async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
+  const found: FoundKey[] = [];
+  for await (const document of db.stream(keys)) {
+    const { success, data } = keyRecordSchema.safeParse(document.data());
+    const dueAt: unknown = document.get('sweep_due_at');
+    found.push({
+      reference: document.ref,
+      version: document.updateTime,
+      record: success ? data : undefined,
+      sweepDueAt: typeof dueAt === 'number' ? dueAt : null,
+    });
+  }
+  return found;
 }
 
 /** @returns undefined if no request was ever accepted for the key */
@@ -43,10 +71,7 @@ export async function findKeyRecords(db: Database, id: string): Promise<KeyRecor
 export async function findBoqListIds(db: Database, id: string): Promise<string[]> {
   if (!isDocumentId(id)) return [];
   const requests = db.firestore.collection(collections.priceListRequests);
-  const [request, key] = await db.getAll(
-    requests.doc(id),
-    db.firestore.collection(collections.priceListIdempotency).doc(id),
-  );
+  const [request, key] = await db.getAll(requests.doc(id), keyRecords(db).doc(id));
   const found = [request.get('info.boq_list_id'), key.get('boq_list_id')];
   for (const field of ['price_list_id', 'expected_forward_cost_id', 'request_id']) {
     if (found.some((boqListId) => typeof boqListId === 'string')) break;
@@ -118,12 +143,11 @@ export async function readPage(
   return documents;
 }
 
-export const countKeyRecords = (db: Database): Promise<number> =>
-  db.count(db.firestore.collection(collections.priceListIdempotency));
+export const countKeyRecords = (db: Database): Promise<number> => db.count(keyRecords(db));
 
 /** Reads a key record as it is stored, by the id of its document. */
 export async function readKeyFields(db: Database, id: string): Promise<Fields | undefined> {
-  const [key] = await db.getAll(db.firestore.collection(collections.priceListIdempotency).doc(id));
+  const [key] = await db.getAll(keyRecords(db).doc(id));
   return key.data();
 }
 

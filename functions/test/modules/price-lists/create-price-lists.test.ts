@@ -11,7 +11,7 @@ import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { createKeyRecord } from '../../support/key-records';
 import { TEST_START, useTestDatabase } from '../../support/database';
-import { readAllRecords, readStoredPayload, writeMarket } from '../../support/price-lists';
+import { AFTER_NEXT_SWEEP, readAllRecords, readStoredPayload, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
 
 /** A creation over a database, without HTTP: what it stores, tells the log and throws. */
@@ -366,10 +366,10 @@ describe('a creation that cannot go on', () => {
     const controller = new AbortController();
     atCommit(isEntries, () => controller.abort(reason));
     const created = await create(BODY, { signal: controller.signal });
-    expect(getRejection(created)).toEqual(['creation_failed', '60']);
+    expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
     expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false, reason]);
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason.message, failure_cause });
-    expect(getRejection(await create())).toEqual(['review_required', '60']);
+    expect(getRejection(await create())).toEqual(['review_required', AFTER_NEXT_SWEEP]);
   });
 
   test('because Firestore is not available is left to the sweep', async () => {
@@ -380,7 +380,7 @@ describe('a creation that cannot go on', () => {
     expect(await failAttempt(attempt, error, db, context)).toEqual({
       kind: 'failed',
       reason: 'no connection',
-      retryAfterMs: 60_000,
+      retryAfterMs: 65_000,
     });
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'unavailable' });
   });
@@ -398,7 +398,7 @@ describe('a creation that cannot go on', () => {
     failCommits(isKey);
     const created = await create();
     const text = `${REASON}; the failure could not be stored: ${REASON}`;
-    expect(getRejection(created)).toEqual(['creation_failed', '60']);
+    expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
     expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false, expect.anything()]);
     expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
   });
@@ -503,6 +503,7 @@ describe('the lease of a creation', () => {
     expect(await readKey()).toEqual({
       ...attempt,
       lease_expires_at: now + LEASE_DURATION_MS,
+      sweep_due_at: now + LEASE_DURATION_MS,
       progress: { entries_written: 75, entries_total: 100, started_at: TEST_START + SECOND, measured_at: now },
     });
   });

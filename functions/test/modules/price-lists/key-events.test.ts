@@ -1,9 +1,10 @@
-import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES, SWEEP_RETRY_AFTER_MS } from '../../../src/lib/runtime-options';
+import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES } from '../../../src/lib/runtime-options';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import {
   canClaim,
   describePermanentFailure,
   getSweepDelayMs,
+  getSweepDueAt,
   getSweepObstacle,
   isTransientCause,
   transition,
@@ -15,6 +16,9 @@ import { createKeyRecord } from '../../support/key-records';
 /** Single events, with all that they make of a record; what holds for any order of them: key-state-machine.test.ts. */
 
 const NOW = 10_000;
+
+/** From then until five seconds after the next full minute. */
+const AFTER_NEXT_SWEEP_MS = 55_000;
 
 const processing = createKeyRecord();
 const failed = createKeyRecord({ status: 'requires_review', failure: 'the time is up', failure_cause: 'timeout' });
@@ -130,9 +134,9 @@ describe('a key', () => {
     [
       'that failed',
       failed,
-      { kind: 'failed', reason: 'the time is up', retryAfterMs: SWEEP_RETRY_AFTER_MS },
-      review(SWEEP_RETRY_AFTER_MS),
-      review(SWEEP_RETRY_AFTER_MS),
+      { kind: 'failed', reason: 'the time is up', retryAfterMs: AFTER_NEXT_SWEEP_MS },
+      review(AFTER_NEXT_SWEEP_MS),
+      review(AFTER_NEXT_SWEEP_MS),
     ],
     [
       'that failed without a reason',
@@ -200,9 +204,30 @@ describe('the sweep', () => {
   });
 
   test('has as many tries for a client as it has by itself', () => {
-    expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES - 1 })).toBe(SWEEP_RETRY_AFTER_MS);
-    expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES })).toBeNull();
+    const last = { ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES - 1 };
+    expect(getSweepDelayMs(last, NOW)).toBe(300_000);
+    expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES }, NOW)).toBeNull();
     expect(describePermanentFailure('broken')).toBe('the failure is not transient: broken');
+  });
+
+  test('is due when a lease expires, and at, a minute and five minutes after a transient failure', () => {
+    const dueAfter = (automatic_resumes: number) => {
+      const dueAt = getSweepDueAt({ ...failed, automatic_resumes });
+      return dueAt === null ? null : dueAt - failed.updated_at;
+    };
+    expect([0, 1, 2, 3].map(dueAfter)).toEqual([0, 60_000, 300_000, null]);
+    expect(getSweepDueAt({ ...processing, automatic_resumes: 3 })).toBe(processing.lease_expires_at);
+    expect([completed, { ...failed, failure_cause: 'error' } as const].map(getSweepDueAt)).toEqual([null, null]);
+  });
+
+  test('whose resume the platform stopped has tried nothing', () => {
+    const swept = apply(failed, { ...resumed, by: 'sweep', maxResumes: 3 }).record;
+    expect(swept).toMatchObject({ automatic_resumes: 1, actions: [{ by: 'sweep' }] });
+    if (swept === undefined) throw new Error('there is no record');
+    const event = { kind: 'failed', attempt: swept, reason: 'SIGTERM' } as const;
+    const stopped = apply(swept, { ...event, cause: 'stopped' }).record;
+    expect(stopped).toMatchObject({ automatic_resumes: 0, actions: [], status: 'requires_review' });
+    expect(apply(swept, { ...event, cause: 'timeout' }).record).toMatchObject({ automatic_resumes: 1 });
   });
 
   test('resumes as often as it may', () => {

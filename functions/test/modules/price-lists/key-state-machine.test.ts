@@ -1,11 +1,8 @@
 import fc from 'fast-check';
-import {
-  LEASE_DURATION_MS as LEASE_MS,
-  MAX_AUTOMATIC_RESUMES,
-  SWEEP_RETRY_AFTER_MS,
-} from '../../../src/lib/runtime-options';
+import { LEASE_DURATION_MS as LEASE_MS, MAX_AUTOMATIC_RESUMES } from '../../../src/lib/runtime-options';
 import { keyRecordSchema, type Attempt, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import {
+  getSweepDelayMs,
   LEASE_EXPIRED,
   transition,
   type CallerIdentity,
@@ -282,7 +279,7 @@ describe('an outcome', () => {
     }));
 
   test('says when to send the request again exactly while an attempt is in progress or the sweep will resume it', () =>
-    always(({ after, outcome, event }) => {
+    always(({ after, outcome, event, now }) => {
       if (outcome.kind !== 'blocked' && outcome.kind !== 'failed') return;
       if (wasReleased(after, event) && getCaller(event).fingerprint !== after?.fingerprint) {
         expect(outcome.retryAfterMs).toBeNull();
@@ -296,7 +293,7 @@ describe('an outcome', () => {
         after?.status === 'requires_review' &&
         after.failure_cause !== 'error' &&
         after.automatic_resumes < MAX_AUTOMATIC_RESUMES;
-      expect(outcome.retryAfterMs).toBe(isSwept ? SWEEP_RETRY_AFTER_MS : null);
+      expect(outcome.retryAfterMs).toBe(isSwept ? getSweepDelayMs(after, now) : null);
     }));
 
   test('is `failed` only for the attempt itself', () =>

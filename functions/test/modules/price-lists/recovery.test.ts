@@ -1,3 +1,4 @@
+import { FieldValue } from 'firebase-admin/firestore';
 import { gzipSync } from 'node:zlib';
 import type { Call } from '../../../../packages/firestore-local/src';
 import { StoppedError } from '../../../src/lib/errors';
@@ -15,18 +16,12 @@ import { release } from '../../../src/price-lists/release';
 import { ResolutionError } from '../../../src/price-lists/resolution-error';
 import { requireKeyRecord, resume } from '../../../src/price-lists/resume';
 import { parseStoredPayload } from '../../../src/price-lists/stored-payload';
-import {
-  createSweepMemory,
-  sweep,
-  type SweepMemory,
-  type SweepOptions,
-  type SweepResult,
-} from '../../../src/price-lists/sweep';
+import { ASK_INTERVAL_MS, sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { TEST_CREATION } from '../../support/key-records';
-import { readListEntries, writeMarket } from '../../support/price-lists';
+import { readListEntries, writeMarket, updateKey } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
 
@@ -70,7 +65,7 @@ async function fail(key: string, update: Partial<KeyRecord> = {}): Promise<KeyRe
   const fault = database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, nth: 3, times: 1_000, action });
   await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
   fault.remove();
-  if (Object.keys(update).length > 0) await getKey(key).update(update);
+  if (Object.keys(update).length > 0) await updateKey(getKey(key), update);
   return readKey(key);
 }
 
@@ -100,7 +95,7 @@ async function runResume(
   const { db, context } = database.open(changed);
   const progress: WrittenEntries[] = [];
   const onProgress = (written: WrittenEntries) => progress.push({ ...written });
-  const outcome = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
+  const outcome = await resume(record, decision, db, context, { onProgress }).catch((error: unknown) => error);
   return { outcome, progress };
 }
 
@@ -362,29 +357,23 @@ describe('a release', () => {
 });
 
 const OPTIONS: SweepOptions = {
-  maxResumes: 3,
   concurrency: 2,
   dryRun: false,
-  mode: 'until_idle',
-  scanIntervalMs: Infinity,
+  all: false,
+  askIntervalMs: Infinity,
 };
 
-function startSweep(
-  options: Partial<SweepOptions> = {},
-  { memory, ...changed }: Partial<RequestContext> & { memory?: SweepMemory } = {},
-) {
+function startSweep(options: Partial<SweepOptions> = {}, changed: Partial<RequestContext> = {}) {
   const { db, context } = database.open(changed);
   const results: [key: string, result: string, reason: string | null, sinceClaimMs: number][] = [];
-  const failures: unknown[] = [];
   const unreadable: string[] = [];
   const reporter = {
     onResult: ({ boq_list_id, result, reason }: SweepResult, sinceClaimMs: number) =>
       void results.push([boq_list_id, result, reason, sinceClaimMs]),
     onUnreadable: (path: string) => void unreadable.push(path),
-    onScanFailed: (error: unknown) => void failures.push(error),
   };
-  const summary = sweep(db, context, { ...OPTIONS, ...options }, reporter, memory).catch((error: unknown) => error);
-  return { summary, results, unreadable, failures };
+  const summary = sweep(db, context, { ...OPTIONS, ...options }, reporter).catch((error: unknown) => error);
+  return { summary, results, unreadable };
 }
 
 async function runSweep(...args: Parameters<typeof startSweep>) {
@@ -398,34 +387,31 @@ describe('a sweep', () => {
     await fail('exhausted', { ...CRASHED, automatic_resumes: 3 });
     const incomplete = await fail('incomplete', STOPPED);
     await deletePayload(incomplete);
-    const live = { ...(await fail('live')), ...CRASHED, lease_expires_at: TEST_START + 90_000 };
-    await getKey('live').set(live);
+    const live = await fail('live', { ...CRASHED, lease_expires_at: TEST_START + 90_000 });
     const rejected = await fail('rejected');
-    await fail('stopped', { ...STOPPED, automatic_resumes: 2 });
+    await fail('stopped', { ...STOPPED, automatic_resumes: 2, updated_at: TEST_START - 5 * 60_000 });
     await create('completed');
     database.clock.advance(1_000);
 
     const before = database.recordCalls();
     const dry = await runSweep({ dryRun: true });
-    expect(dry.summary).toEqual({ resumed: 0, would_resume: 3, left: 2, deferred: 0 });
+    expect(dry.summary).toEqual({ resumed: 0, would_resume: 3, left: 1, deferred: 0 });
     expect(dry.results.map(([key, result]) => [key, result])).toEqual([
       ['crashed', 'would_resume'],
       ['exhausted', 'left'],
       ['incomplete', 'would_resume'],
-      ['rejected', 'left'],
       ['stopped', 'would_resume'],
     ]);
     expect(before.map(({ rpc }) => rpc)).not.toContain('Commit');
 
     const { summary, results } = await runSweep();
-    expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 3, deferred: 0 });
+    expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 2, deferred: 0 });
     const chunks = '0 of its 1 chunks are stored';
     const unusable = `the stored payload cannot be used, so the attempt can only be released: ${chunks}`;
     expect(results).toEqual([
       ['crashed', 'resumed', null, 1_000],
       ['exhausted', 'left', 'it was resumed 3 times without an operator, and failed again', 1_000],
       ['incomplete', 'left', `the failure is not transient: ${unusable}`, 1_000],
-      ['rejected', 'left', `the failure is not transient: ${rejected.failure ?? ''}`, 1_000],
       ['stopped', 'resumed', null, 1_000],
     ]);
     expect(await readKey('crashed')).toMatchObject({
@@ -471,13 +457,13 @@ describe('a sweep', () => {
     expect(most).toBeLessThanOrEqual(3);
   });
 
-  test('defers an attempt whose resume fails, and does not try it again', async () => {
+  test('leaves an attempt whose resume fails for good, and does not try it again', async () => {
     await fail('a', STOPPED);
     const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
     database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action });
     const { summary, results } = await runSweep();
-    expect(summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
-    expect(results).toEqual([['a', 'deferred', '7 PERMISSION_DENIED: injected PERMISSION_DENIED', 0]]);
+    expect(summary).toEqual({ ...OPTIONS_NONE, left: 1 });
+    expect(results).toEqual([['a', 'left', '7 PERMISSION_DENIED: injected PERMISSION_DENIED', 0]]);
   });
 
   test('defers an attempt that another sweep has taken over meanwhile', async () => {
@@ -491,36 +477,84 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ status: 'processing', owner: 'crashed' });
   });
 
-  test('names a key record that it cannot read, once a memory', async () => {
-    await fail('a');
+  test('names a key record that it cannot read, and resumes the others', async () => {
+    await fail('a', STOPPED);
     await getKey('a').update({ schema_version: 2 });
-    const memory = createSweepMemory();
-    expect((await runSweep({}, { memory })).unreadable).toEqual([getKey('a').path]);
-    expect((await runSweep({}, { memory })).unreadable).toEqual([]);
-    expect((await runSweep()).unreadable).toEqual([getKey('a').path]);
+    await fail('b', STOPPED);
+    const { summary, unreadable } = await runSweep();
+    expect([summary, unreadable]).toEqual([{ ...OPTIONS_NONE, resumed: 1 }, [getKey('a').path]]);
   });
 
-  test('reports what is left to an operator once a memory, and counts it each time', async () => {
-    await fail('a');
-    const memory = createSweepMemory();
-    const first = await runSweep({}, { memory });
-    const second = await runSweep({}, { memory });
-    expect([first.summary, second.summary]).toEqual([first.summary, { ...OPTIONS_NONE, left: 1 }]);
-    expect([first.results.length, second.results.length]).toEqual([1, 0]);
-    await getKey('a').update({ failure: 'another reason' });
-    expect((await runSweep({}, { memory })).results).toHaveLength(1);
+  test('says once that a key needs an operator, and reads nothing of it after that', async () => {
+    await fail('a', { ...CRASHED, automatic_resumes: 3 });
+    await fail('b');
+    expect((await runSweep()).results.map(([key, result]) => [key, result])).toEqual([['a', 'left']]);
+    const calls = database.recordCalls();
+    expect((await runSweep()).results).toEqual([]);
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
   });
 
-  test('that cannot tell the record of what it leaves reports it again', async () => {
-    await deletePayload(await fail('a', STOPPED));
-    const memory = createSweepMemory();
-    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-    database.firestore.faults.inject({ rpc: 'Commit', times: 1_000, action });
-    expect((await runSweep({}, { memory })).results).toHaveLength(1);
-    expect(memory.reported.size).toBe(0);
-    database.firestore.faults.clear();
-    expect((await runSweep({}, { memory })).results).toHaveLength(1);
-    expect(memory.reported.size).toBe(1);
+  test('waits a minute after the first resume that failed, and five after the second', async () => {
+    await fail('a', { ...STOPPED, automatic_resumes: 1 });
+    await fail('b', { ...STOPPED, automatic_resumes: 2 });
+    const sweepAfter = async (ms: number) => {
+      database.clock.advance(ms);
+      return (await runSweep()).results.map(([key]) => key);
+    };
+    expect(await sweepAfter(59_999)).toEqual([]);
+    expect(await sweepAfter(1)).toEqual(['a']);
+    expect(await sweepAfter(239_999)).toEqual([]);
+    expect(await sweepAfter(1)).toEqual(['b']);
+  });
+
+  test('gives a record that is not due the time that it has, and changes nothing else of it', async () => {
+    await create('completed');
+    const completed = await readKey('completed');
+    await getKey('completed').update({ sweep_due_at: 1 });
+    const live = await fail('live', { ...CRASHED, lease_expires_at: TEST_START + 90_000 });
+    await getKey('live').update({ sweep_due_at: 1 });
+    const dry = await runSweep({ dryRun: true });
+    expect([dry.summary, (await getKey('live').get()).get('sweep_due_at')]).toEqual([OPTIONS_NONE, 1]);
+    expect((await runSweep()).summary).toEqual(OPTIONS_NONE);
+    expect(await readKey('completed')).toEqual(completed);
+    expect(await readKey('live')).toEqual(live);
+  });
+
+  test('of all keys finds those that an older version left without a time', async () => {
+    await fail('a', STOPPED);
+    const waiting = await fail('b', { ...STOPPED, automatic_resumes: 1 });
+    for (const key of ['a', 'b']) await getKey(key).update({ sweep_due_at: FieldValue.delete() });
+    expect((await runSweep()).summary).toEqual(OPTIONS_NONE);
+    expect((await runSweep({ all: true })).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
+    expect(await readKey('b')).toEqual(waiting);
+  });
+
+  test.each([
+    ['document_id', 'a/b', 'its document_id is no id of a document'],
+    ['boq_list_id', 'another', 'its boq_list_id is that of another record'],
+  ])('fails a record for good whose %s is %s', async (field, value, failure) => {
+    await fail('a', { ...STOPPED, [field]: value });
+    const { results } = await runSweep();
+    expect(results.map(([, result, reason]) => [result, reason])).toEqual([
+      ['left', `the failure is not transient: ${failure}`],
+    ]);
+    expect(await readKey('a')).toMatchObject({ failure, failure_cause: 'error' });
+    expect((await runSweep()).results).toEqual([]);
+  });
+
+  test('knows its own event although the reply to it was lost, and reports it once', async () => {
+    await fail('a', { ...CRASHED, automatic_resumes: 3 });
+    database.firestore.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'UNAVAILABLE' } });
+    expect((await runSweep()).results.map(([key, result]) => [key, result])).toEqual([['a', 'left']]);
+  });
+
+  test('says nothing of a key that someone else has settled meanwhile', async () => {
+    await fail('a', { ...CRASHED, automatic_resumes: 3 });
+    const run = async () => {
+      await getKey('a').update({ status: 'released' });
+    };
+    database.firestore.faults.inject({ rpc: 'Commit', action: { kind: 'call', run } });
+    expect((await runSweep()).results).toEqual([]);
   });
 
   test('that cannot read the keys throws', async () => {
@@ -540,8 +574,8 @@ describe('a sweep', () => {
     database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'call', run } });
     const { summary } = await runSweep({ concurrency: 1 }, { signal: controller.signal });
     expect(summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
-    const actions = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).actions.length));
-    expect(actions.sort()).toEqual([0, 1]);
+    const failures = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).failure));
+    expect(failures.sort()).toEqual(['stopped', STOPPED.failure]);
   });
 
   test('that was stopped before reads nothing', async () => {
@@ -585,8 +619,6 @@ function createSleepingClock() {
 }
 
 describe('a sweep that has something under way', () => {
-  const UNTIL_IDLE = { mode: 'until_idle', scanIntervalMs: 10_000 } as const;
-
   /** Holds the first commit of entries until the test lets it go. */
   function holdEntries() {
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -601,7 +633,7 @@ describe('a sweep that has something under way', () => {
     await fail('a', STOPPED);
     const { held, letGo } = holdEntries();
     const { clock, sleeps, slept } = createSleepingClock();
-    const { summary, results } = startSweep(UNTIL_IDLE, { clock });
+    const { summary, results } = startSweep({ askIntervalMs: ASK_INTERVAL_MS }, { clock });
     await Promise.all([slept(1), held]);
     await fail('b', STOPPED);
     sleeps[0]?.wake();
@@ -610,8 +642,8 @@ describe('a sweep that has something under way', () => {
     expect(results.map(([key, result]) => [key, result])).toEqual([['b', 'resumed']]);
     letGo();
     expect(await summary).toEqual({ ...OPTIONS_NONE, resumed: 2 });
-    expect(sleeps.map(({ ms }) => ms)).toEqual([10_000, 10_000]);
-    expect(sleeps.map(({ isOver }) => isOver)).toEqual([true, true]);
+    expect(sleeps.map(({ ms }) => ms)).toEqual([10_000, 10_000, 10_000]);
+    expect(sleeps.every(({ isOver }) => isOver)).toBe(true);
   });
 
   test('without an interval scans again only when that is over', async () => {
@@ -620,101 +652,10 @@ describe('a sweep that has something under way', () => {
     const calls = database.recordCalls();
     expect(await startSweep({}, { clock }).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
     expect(sleeps).toEqual([]);
-    const scans = calls.filter(({ request }) => JSON.stringify(request, toPlain).includes('requires_review'));
-    expect(scans.map(({ rpc }) => rpc)).toEqual(['RunQuery', 'RunQuery']);
-  });
-});
-
-describe('a sweep that watches', () => {
-  const WATCH = { mode: 'watch', scanIntervalMs: 60_000 } as const;
-
-  test('scans again after the interval, and resumes what is due by then', async () => {
-    const controller = new AbortController();
-    const { clock, sleeps, slept } = createSleepingClock();
-    const { summary, results, failures } = startSweep(WATCH, { signal: controller.signal, clock });
-    await slept(1);
-    await fail('a', STOPPED);
-    sleeps[0]?.wake();
-    await slept(2);
-    await waitFor(() => results.length === 1);
-    sleeps[1]?.wake();
-    await slept(3);
-    controller.abort(new Error('stopped'));
-    expect([await summary, failures]).toEqual([{ ...OPTIONS_NONE, resumed: 1 }, []]);
-    expect(sleeps.map(({ ms }) => ms)).toEqual([60_000, 60_000, 60_000]);
-  });
-
-  test('tries an attempt again that it deferred', async () => {
-    await fail('a', STOPPED);
-    const controller = new AbortController();
-    const { clock, sleeps, slept } = createSleepingClock();
-    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-    const fault = database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action });
-    const { summary, results } = startSweep(WATCH, { signal: controller.signal, clock });
-    await slept(1);
-    await waitFor(() => results.length === 1);
-    fault.remove();
-    await getKey('a').update(STOPPED);
-    sleeps[0]?.wake();
-    await slept(2);
-    await waitFor(() => results.length === 2);
-    controller.abort(new Error('stopped'));
-    await summary;
-    expect(results.map(([, result]) => result)).toEqual(['deferred', 'resumed']);
-  });
-
-  test.each([
-    ['as soon as a lease expires, and a second later', 10_000, 11_000],
-    ['after the interval if every lease lasts longer', 90_000, 60_000],
-    ['after a second at least', 0, 1_000],
-  ])('scans %s', async (_, leaseMs, expected) => {
-    await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 100_000 });
-    await fail('b', { ...CRASHED, lease_expires_at: TEST_START + 1 + leaseMs });
-    const controller = new AbortController();
-    const { clock, sleeps, slept } = createSleepingClock();
-    const watching = runSweep(WATCH, { signal: controller.signal, clock });
-    await slept(1);
-    controller.abort(new Error('stopped'));
-    await watching;
-    expect(sleeps[0]?.ms).toBe(leaseMs === 90_000 ? expected : expected + 1);
-  });
-
-  test('reports a scan that failed, and goes on', async () => {
-    const controller = new AbortController();
-    const { clock, sleeps, slept } = createSleepingClock();
-    database.firestore.faults.inject({
-      rpc: 'RunQuery',
-      times: 1,
-      action: { kind: 'error', code: 'PERMISSION_DENIED' },
-    });
-    const watching = runSweep(WATCH, { signal: controller.signal, clock });
-    await slept(1);
-    sleeps[0]?.wake();
-    await slept(2);
-    controller.abort(new Error('stopped'));
-    expect(await watching).toMatchObject({ summary: OPTIONS_NONE, failures: [{ code: 7 }] });
-    expect(sleeps[0]?.ms).toBe(60_000);
-  });
-
-  test('waits for what is under way when it is stopped', async () => {
-    await fail('a', STOPPED);
-    const controller = new AbortController();
-    const { clock, slept } = createSleepingClock();
-    const held = Promise.withResolvers<undefined>();
-    const hold = database.firestore.faults.inject({
-      rpc: 'Commit',
-      match: isEntries,
-      action: { kind: 'call', run: () => held.promise.then(() => undefined) },
-    });
-    let ended = false;
-    const watching = runSweep(WATCH, { signal: controller.signal, clock }).finally(() => (ended = true));
-    await Promise.all([slept(1), hold.fired]);
-    controller.abort(new StoppedError('stopped'));
-    await new Promise(setImmediate);
-    expect(ended).toBe(false);
-    held.resolve(undefined);
-    expect((await watching).summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
-    expect(await readKey('a')).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+    const scans = calls.filter(
+      ({ rpc, request }) => rpc === 'RunQuery' && JSON.stringify(request, toPlain).includes('sweep_due_at'),
+    );
+    expect(scans).toHaveLength(2);
   });
 });
 

@@ -1,18 +1,16 @@
-import { DEPLOY_PACKAGE, startDeployedFunction } from '../../functions/test/deployment/deployed';
-import type { SweepProcess } from '../../functions/test/cli/sweep-process';
+import { DEPLOY_PACKAGE, startDeployedFunction } from './deployed';
+
+export interface ScheduledSweep {
+  /** Ends the process with SIGTERM. May be called again. */
+  stop: () => Promise<{ exitCode: number | null; results: Record<string, number>; errors: string }>;
+}
 
 /**
  * Starts the function `sweepPriceLists` in a process of its own, and calls it as Cloud Scheduler does; a call may begin
  * before the last one has ended.
- *
- * @param onLine called with each line that the function logs
  */
-export async function startScheduledSweep(
-  intervalMs: number,
-  env: Record<string, string>,
-  onLine: (line: string) => void,
-): Promise<SweepProcess> {
-  const swept = await startDeployedFunction(DEPLOY_PACKAGE, 'sweepPriceLists', env, onLine);
+export async function startScheduledSweep(intervalMs: number, env: Record<string, string>): Promise<ScheduledSweep> {
+  const swept = await startDeployedFunction(DEPLOY_PACKAGE, 'sweepPriceLists', env);
   const call = () => void fetch(`http://127.0.0.1:${swept.port}`, { method: 'POST' }).catch(() => undefined);
   const timer = setInterval(call, intervalMs);
   const countEvents = (event: string) => swept.output.filter((line) => line.includes(`"event":"${event}"`)).length;
