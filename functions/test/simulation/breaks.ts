@@ -56,7 +56,7 @@ export const BREAKS: Record<string, Break> = {
   'events without their condition': {
     db: withWrites((write) =>
       isIn(write, collections.priceListIdempotency) && write.kind === 'update'
-        ? { ...write, kind: 'set', options: undefined }
+        ? { ...write, kind: 'set', options: { merge: true } }
         : write,
     ),
     caught: /only (an attempt in progress|a resume|the owner)|completed is final|keeps its owner/,
