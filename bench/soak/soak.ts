@@ -98,7 +98,7 @@ export interface SoakReport {
   violations: string[];
 }
 
-/** A lease, three scans of the sweep and the resumes. */
+/** A lease, three sweeps and the resumes. */
 const COMPLETION_TIMEOUT_MS = 180_000;
 
 /** The memory that a process may hold more after the traffic than before it, after an idle time. */

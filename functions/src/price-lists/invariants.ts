@@ -83,7 +83,7 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   return violations;
 }
 
-/** How long an expired lease may be unnoticed: several scans of a sweep, and clocks that differ. */
+/** How long an expired lease may be unnoticed: several sweeps, and clocks that differ. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** Checks that an attempt in progress is not forgotten. */
