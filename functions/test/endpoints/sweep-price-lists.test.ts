@@ -1,5 +1,8 @@
 import { addPriceLists } from '../../src/add-price-lists';
+import { createDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { readDueKeys } from '../../src/lib/repositories/stored-price-lists';
+import { createRequestContext } from '../../src/lib/request-context';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
@@ -30,6 +33,8 @@ async function failAttempt(key: string, update: Record<string, unknown>): Promis
 }
 
 const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
+
+const context = () => createRequestContext(new AbortController().signal);
 
 const deliver = () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() });
 
@@ -99,13 +104,10 @@ test('reads nothing of keys that wait for an operator', async () => {
   const batch = service.db.batch();
   for (let i = 0; i < 300; i += 1) batch.set(getKey(`waiting-${i}`), { ...record, boq_list_id: `waiting-${i}` });
   await batch.commit();
-  let documents = 0;
-  const stop = service.firestore.observe((call) => {
-    if (call.rpc === 'RunQuery') documents += 1;
-  });
+  const due = await readDueKeys(createDatabase(service.db, context()), Date.now(), 500);
+  const calls = service.recordCalls();
   await deliver();
-  stop();
-  expect([documents, getEvents()]).toEqual([1, [['INFO', 'sweep_ended']]]);
+  expect([due, calls.map(({ rpc }) => rpc), getEvents()]).toEqual([[], ['RunQuery'], [['INFO', 'sweep_ended']]]);
 });
 
 test('an attempt without its whole payload is left to an operator, by its client’s response and by every sweep', async () => {
