@@ -27,6 +27,19 @@ const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
   to: { path: SRC, pathNot: `${SRC}(${[GROUND, ...[layer, ...allowed].map((folder) => `${folder}/`)].join('|')})` },
 }));
 
+const STORE = '^packages/firestore-local/src/';
+
+/** Room of the embedded Firestore -> the rooms that it may import, besides itself. */
+const ROOMS = { engine: ['storage', 'protocol'], storage: ['protocol'], protocol: [] };
+
+const rooms = Object.entries(ROOMS).map(([room, allowed]) => ({
+  name: `firestore-local-${room}`,
+  comment: `${room}/ may import ${allowed.join(' and ') || 'nothing'} of the package, besides itself.`,
+  severity: 'error',
+  from: { path: `${STORE}${room}/` },
+  to: { path: '^packages/', pathNot: `${STORE}(${[room, ...allowed].join('|')})/` },
+}));
+
 /** Where a package is found, or its bare name where it cannot be resolved. */
 const packages = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 
@@ -119,11 +132,12 @@ exports.imports = {
     },
     {
       name: 'packages-by-their-public-api',
-      comment: 'What uses a package imports its src/index.ts or viewer/index.ts alone.',
+      comment: 'What uses a package imports its src/index.ts, src/internal.ts or viewer/index.ts alone.',
       severity: 'error',
       from: { pathNot: '^packages/' },
-      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src|viewer)/index\\.ts$' },
+      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/(index|internal)|viewer/index)\\.ts$' },
     },
+    ...rooms,
     {
       name: 'tests-do-not-import-bench',
       severity: 'error',

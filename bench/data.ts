@@ -1,4 +1,4 @@
-import type { PlainDocument } from '../packages/firestore-local/src';
+import type { PlainDocument } from '../packages/firestore-local/src/internal';
 
 /** The bench's data and request bodies. */
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
+import type { IndexDefinitions } from '../packages/firestore-local/src';
+import { startFirestore } from '../packages/firestore-local/src/internal';
 import { createRecords, PROJECT_ID } from './data';
 import type { FillRequest } from './stack';
 

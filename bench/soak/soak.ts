@@ -6,12 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from '@google-cloud/firestore';
-import {
-  RPCS,
-  startFirestore,
-  type EmbeddedFirestore,
-  type IndexDefinitions,
-} from '../../packages/firestore-local/src';
+import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../packages/firestore-local/src';
+import { RPCS } from '../../packages/firestore-local/src/internal';
 import { createRandom, type Random } from '../../local/sample/random';
 import {
   DEPLOY_PACKAGE,

@@ -1,4 +1,4 @@
-import { startFirestore } from '../../packages/firestore-local/src';
+import { startFirestore } from '../../packages/firestore-local/src/internal';
 import { createSampleRecords, SAMPLE_SEED } from '../sample';
 import type { FirestoreCommand, FirestoreReport } from './running-firestore';
 

@@ -15,7 +15,7 @@ import { startScheduledSweep, type ScheduledSweep } from '../../functions/test/d
 import { createPriceListBody } from '../../functions/test/support/submissions';
 import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
 import { startTestFirestore } from '../../functions/test/support/firestore';
-import type { FirestoreFront } from '../../packages/firestore-local/src';
+import type { FirestoreFront } from '../../packages/firestore-local/src/internal';
 import { startProgram } from '../support/programs';
 
 /**

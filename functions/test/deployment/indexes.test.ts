@@ -12,7 +12,7 @@ import { release } from '../../src/price-lists/release';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import { Indexes } from '../../../packages/firestore-local/src';
+import { Indexes } from '../../../packages/firestore-local/src/internal';
 import type { Filter, IndexDefinitions, MapValue, Requests, Value } from '../../../packages/firestore-local/src';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';

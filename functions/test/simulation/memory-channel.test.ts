@@ -1,11 +1,11 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
+import { startFirestore, type InternalFirestore } from '../../../packages/firestore-local/src/internal';
 import { createMemoryChannel } from './memory-channel';
 
 /** A channel past the network behaves to a client as the network does. */
 
-let server: EmbeddedFirestore;
+let server: InternalFirestore;
 let db: Firestore;
 beforeAll(async () => {
   server = await startFirestore();

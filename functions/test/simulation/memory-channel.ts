@@ -2,9 +2,9 @@ import { connectivityState, Metadata, status, type ChannelInterface, type Status
 import {
   RPCS,
   type CallHandler,
-  type EmbeddedFirestore,
+  type InternalFirestore,
   type ResponseStream,
-} from '../../../packages/firestore-local/src';
+} from '../../../packages/firestore-local/src/internal';
 
 type ClientCall = ReturnType<ChannelInterface['createCall']>;
 type ResponseListener = Parameters<ClientCall['start']>[1];
@@ -18,7 +18,7 @@ let channels = 0;
  */
 export function createMemoryChannel({
   handlers: { handle, onDisconnect },
-}: Pick<EmbeddedFirestore, 'handlers'>): ChannelInterface {
+}: Pick<InternalFirestore, 'handlers'>): ChannelInterface {
   const peer = `memory:${++channels}`;
   const calls = new Set<MemoryCall>();
   const disconnect = () => {

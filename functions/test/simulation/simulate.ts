@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore } from '../../../packages/firestore-local/src';
+import { startFirestore } from '../../../packages/firestore-local/src/internal';
 import { skipSdkTimers, useFirestoreEmulator } from '../support/firestore';
 import { BREAKS } from './breaks';
 import { createMemoryChannel } from './memory-channel';

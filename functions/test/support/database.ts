@@ -1,5 +1,6 @@
 import { Firestore } from 'firebase-admin/firestore';
-import type { EndedCall, FirestoreFront } from '../../../packages/firestore-local/src';
+import type { EndedCall } from '../../../packages/firestore-local/src';
+import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { ManualClock } from './clock';

@@ -3,14 +3,16 @@ import { Query } from '@google-cloud/firestore';
 import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
 import { ResourcePath } from '@google-cloud/firestore/build/src/path';
 import {
-  clearEmulator,
   startFirestore,
-  startFirestoreFront,
   type EmbeddedFirestore,
   type EndedCall,
-  type FirestoreFront,
   type IndexDefinitions,
 } from '../../../packages/firestore-local/src';
+import {
+  clearEmulator,
+  startFirestoreFront,
+  type FirestoreFront,
+} from '../../../packages/firestore-local/src/internal';
 import { QueryOptions } from '@google-cloud/firestore/build/src/reference/query-options';
 
 /** Another Firestore for the tests, such as Google's emulator, as `host:port`: docs/testing.md. */

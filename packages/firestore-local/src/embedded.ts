@@ -1,19 +1,21 @@
-import { IN_MEMORY } from './data-folder';
-import { SqliteStorage } from './sqlite-storage';
-import { observeCalls } from './calls';
-import { decodeFields } from './codec';
-import type { DocumentChange, StoredDoc } from './collections';
-import { encodeResponse } from './decode-request';
-import type { EndedCall, Fault, Faults } from './faults';
-import { Indexes, type IndexDefinitions } from './indexes';
-import { Locks } from './locks';
-import type { Rpc, Write } from './requests';
-import type { RpcContext, SendMessage } from './rpc-context';
-import { Service } from './service';
-import { Store } from './store';
-import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './transactions';
-import { toFields, type MapValue } from './values';
-import { startGrpcServer, type ConnectionHandlers, type GrpcServer } from './grpc-server';
+import { SqliteStorage } from './storage/sqlite-storage';
+import { observeCalls } from './protocol/calls';
+import { decodeFields } from './protocol/codec';
+import type { DocumentChange, StoredDoc } from './storage/collections';
+import { encodeResponse } from './protocol/decode-request';
+import type { EndedCall, Fault, Faults } from './protocol/faults';
+import { Indexes, type IndexDefinitions } from './engine/indexes';
+import { Locks } from './engine/locks';
+import type { Rpc, Write } from './protocol/requests';
+import type { SendMessage } from './engine/reads';
+import { Service } from './engine/service';
+import { Store } from './storage/store';
+import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './engine/transactions';
+import { toFields, type MapValue } from './protocol/values';
+import { startGrpcServer, type ConnectionHandlers, type GrpcServer } from './protocol/grpc-server';
+
+/** The data folder that stands for none: documents are kept in memory. */
+const IN_MEMORY = ':memory:';
 
 /** How to start an embedded Firestore. */
 export interface FirestoreOptions {
@@ -39,8 +41,6 @@ export interface EmbeddedFirestore {
   readonly port: number;
   /** `host:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
-  /** What handles the calls of a connection, for a client in this process that makes none. */
-  readonly handlers: ConnectionHandlers;
   /** Faults for tests. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
   /** Calls a listener with every call that has ended. Returns the function that removes it. */
@@ -52,16 +52,22 @@ export interface EmbeddedFirestore {
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
   /** How many calls of each operation have arrived. */
   counts(): Record<Rpc, number>;
+  /** Deletes all data of all databases and rolls back every open transaction. */
+  clear(): void;
+  /** Stops the server, closes the connections and the data folder. */
+  close(): Promise<void>;
+}
+
+/** What this repository uses besides: its sample data, and clients in the process of their server. */
+export interface InternalFirestore extends EmbeddedFirestore {
+  /** What handles the calls of a connection, for a client in this process that makes none. */
+  readonly handlers: ConnectionHandlers;
   /**
    * Adds documents to a project that has none, in one commit, without a client.
    *
    * @returns how many it added; 0 if there was a document
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
-  /** Deletes all data of all databases and rolls back every open transaction. */
-  clear(): void;
-  /** Stops the server, closes the connections and the data folder. */
-  close(): Promise<void>;
 }
 
 /** What a commit made of one document. The fields are decoded when they are asked for. */
@@ -86,18 +92,16 @@ export interface PlainDocument {
  *
  * @throws Error with a message for the user: the port is taken, or the data folder is in use, damaged or of another version
  */
-export async function startFirestore(options: FirestoreOptions = {}): Promise<EmbeddedFirestore> {
+export async function startFirestore(options: FirestoreOptions = {}): Promise<InternalFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
   const store = new Store(dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir), clock);
   const locks = new Locks();
   const transactions = new Transactions(locks, store, options.transactionLimits ?? FIRESTORE_LIMITS);
   const indexes = new Indexes(options.indexes ?? {});
   const service = new Service(store, locks, transactions, indexes, options.indexes !== undefined);
-  const calls = observeCalls({
-    respond: ({ rpc, request }, _, send, context) =>
-      service.respond(rpc, request, (message) => send(encodeResponse(rpc, message)), context),
-    cancel: (context) => service.cancel(context),
-  });
+  const calls = observeCalls(({ rpc, request }, _, send, context) =>
+    service.respond(rpc, request, (message) => send(encodeResponse(rpc, message)), context),
+  );
   for (const fault of options.faults ?? []) calls.faults.inject(fault);
   const handlers: ConnectionHandlers = {
     handle: calls.handle,
@@ -148,7 +152,6 @@ function toCommittedChange({ collection, id, old, doc }: DocumentChange): Commit
 
 async function addIfEmpty(service: Service, project: string, documents: readonly PlainDocument[]): Promise<number> {
   const database = `projects/${project}/databases/(default)`;
-  const context: RpcContext = { peer: 'this process' };
   const writes = documents.map(({ collection, id, data }): Write => ({
     kind: 'update',
     name: `${database}/documents/${collection}/${id}`,
@@ -163,6 +166,7 @@ async function addIfEmpty(service: Service, project: string, documents: readonly
     found.push(...(response as { collectionIds: string[] }).collectionIds);
     return undefined;
   };
+  const context = { peer: 'this process' };
   await service.respond('ListCollectionIds', request, onCollections, context);
   if (found.length > 0) return 0;
   await service.respond('Commit', { database, writes, transaction: undefined }, () => undefined, context);

@@ -1,12 +1,12 @@
 import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/grpc-js';
-import { observeCalls, type SendBytes } from './calls';
+import { observeCalls, type SendBytes } from './protocol/calls';
 import type { EmbeddedFirestore } from './embedded';
-import { RpcError, type Code } from './errors';
-import { startGrpcServer } from './grpc-server';
-import type { Rpc } from './requests';
+import { RpcError, type Code } from './protocol/errors';
+import { startGrpcServer } from './protocol/grpc-server';
+import type { Rpc } from './protocol/requests';
 
 /** Another Firestore, with the faults and the record of calls that tests of a client need. */
-export type FirestoreFront = Omit<EmbeddedFirestore, 'addIfEmpty' | 'handlers' | 'observeCommits'>;
+export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits'>;
 
 /**
  * Starts a server that passes every call on to another Firestore, such as Google's emulator at `host:port`, and injects faults
@@ -20,13 +20,10 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
   const databases = new Set<string>();
   // Calls wait until the documents are deleted.
   let cleared: Promise<unknown> = Promise.resolve();
-  const calls = observeCalls({
-    respond: async ({ rpc, project, database }, bytes, send) => {
-      await cleared;
-      databases.add(`projects/${project}/databases/${database}`);
-      await forward(client, rpc, bytes, send);
-    },
-    cancel: () => undefined,
+  const calls = observeCalls(async ({ rpc, project, database }, bytes, send) => {
+    await cleared;
+    databases.add(`projects/${project}/databases/${database}`);
+    await forward(client, rpc, bytes, send);
   });
   const host = '127.0.0.1';
   const server = await startGrpcServer(host, 0, { handle: calls.handle, onDisconnect: () => undefined });

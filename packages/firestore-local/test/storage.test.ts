@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore } from '../src';
-import { SqliteStorage } from '../src/sqlite-storage';
+import { SqliteStorage } from '../src/storage/sqlite-storage';
 import { rawClient, rejection, startFirestoreTestServer } from './support';
 
 let folder: string;

@@ -1,10 +1,11 @@
 import { Firestore, v1 } from '@google-cloud/firestore';
 import { credentials } from '@grpc/grpc-js';
-import { startFirestore, type EmbeddedFirestore, type FirestoreOptions } from '../src';
+import type { FirestoreOptions } from '../src';
+import { startFirestore, type InternalFirestore } from '../src/internal';
 
 /** A server with clients. Each client has its own project, and so its own database, unless one is named. */
 export interface FirestoreTestServer {
-  readonly server: EmbeddedFirestore;
+  readonly server: InternalFirestore;
   client(projectId?: string): Firestore;
   /** The generated client below the SDK, for requests that the SDK rejects. */
   raw(): RawClient;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { createFieldReader, decodeFields, encodeFields } from '../src/codec';
-import { RPCS, decodeRequest } from '../src/decode-request';
-import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../src/paths';
+import { createFieldReader, decodeFields, encodeFields } from '../src/protocol/codec';
+import { RPCS, decodeRequest } from '../src/protocol/decode-request';
+import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../src/protocol/paths';
 import {
   GeoPoint,
   Reference,
@@ -16,7 +16,7 @@ import {
   getNameSize,
   type MapValue,
   type Value,
-} from '../src/values';
+} from '../src/protocol/values';
 
 const name = fc
   .array(fc.stringMatching(/^[a-z!.]{1,3}$/), { minLength: 2, maxLength: 2 })

@@ -1,4 +1,4 @@
-import { startFirestore, type EmbeddedFirestore } from '../../src';
+import { startFirestore, type InternalFirestore } from '../../src/internal';
 import { compareAnswers, type Difference } from './compare-answers';
 import type { Transport } from './protocol';
 import { runSequence, type Operation } from './sequence';
@@ -7,7 +7,7 @@ import { runSequence, type Operation } from './sequence';
  * Starts an embedded Firestore whose commits are a millisecond apart, as if they came over a connection. A sequence may name a
  * time one microsecond after a commit: it is never that of another commit.
  */
-export function startEmbedded(): Promise<EmbeddedFirestore> {
+export function startEmbedded(): Promise<InternalFirestore> {
   let last = 0;
   return startFirestore({ clock: () => (last = Math.max(Date.now(), last + 1)) });
 }

@@ -1,7 +1,7 @@
 import protos from '@google-cloud/firestore/build/protos/v1.json';
 import { Client, Metadata, credentials, type ServiceError } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
-import type { EmbeddedFirestore } from '../../src';
+import type { InternalFirestore } from '../../src/internal';
 
 /*
  * The raw protocol: requests and responses of google.firestore.v1.Firestore as the JSON of their messages, sent to any
@@ -89,7 +89,7 @@ export function connect(address: string): Transport {
 }
 
 /** Calls an embedded Firestore of this process without a connection. */
-export function connectInProcess(server: EmbeddedFirestore): Transport {
+export function connectInProcess(server: InternalFirestore): Transport {
   const known = new Set(Object.keys(server.counts()));
   return {
     call: async (rpc, request, deadlineMs = 60_000) => {

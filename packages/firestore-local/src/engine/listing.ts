@@ -1,9 +1,9 @@
-import { getResourceName, type StoredDoc } from './collections';
-import { RpcError, invalid } from './errors';
-import { parseCollectionPath, parseParentPath } from './paths';
-import type { Requests } from './requests';
-import type { Store } from './store';
-import { compareNames, compareStrings } from './values';
+import { getResourceName, type StoredDoc } from '../storage/collections';
+import { RpcError, invalid } from '../protocol/errors';
+import { parseCollectionPath, parseParentPath } from '../protocol/paths';
+import type { Requests } from '../protocol/requests';
+import type { Store } from '../storage/store';
+import { compareNames, compareStrings } from '../protocol/values';
 
 /* Listings of documents and of collections, page by page. */
 

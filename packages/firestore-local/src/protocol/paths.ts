@@ -140,3 +140,13 @@ export function compareFieldPaths(a: FieldPath, b: FieldPath): number {
   }
   return a.length - b.length;
 }
+
+/** @throws RpcError INVALID_ARGUMENT for transforms of a field and of one below it */
+export function assertDisjoint(paths: readonly FieldPath[]): void {
+  if (paths.some((path) => paths.some((parent) => isBelow(path, parent)))) {
+    throw invalid('Cannot transform a property and its nested property at the same time.');
+  }
+}
+
+const isBelow = (path: FieldPath, parent: FieldPath): boolean =>
+  path.length > parent.length && parent.every((step, i) => step === path[i]);

@@ -1,22 +1,20 @@
-import { encodeMissingDocument } from './codec';
-import type { DocumentChange } from './collections';
-import { RpcError, invalid } from './errors';
+import { encodeMissingDocument } from '../protocol/codec';
+import type { DocumentChange } from '../storage/collections';
+import { RpcError, invalid } from '../protocol/errors';
 import type { Indexes } from './indexes';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
-import { assertInDatabase, parseDocumentPath } from './paths';
+import { assertInDatabase, parseDocumentPath } from '../protocol/paths';
 import { encodeStoredDocument } from './projection';
-import type { Requests, Write } from './requests';
-import type { RpcContext } from './rpc-context';
-import type { Store } from './store';
+import type { Requests, Write } from '../protocol/requests';
+import type { CallContext } from '../protocol/calls';
+import type { Store } from '../storage/store';
 import type { Transactions } from './transactions';
-import { Timestamp } from './values';
+import { Timestamp } from '../protocol/values';
 import { assertWrite } from './write-rules';
 import { applyWrite, type WriteResult } from './writes';
 
 /** The age of a write outside of any transaction. It is the oldest, so it is never aborted. */
 const OUTSIDE = -1;
-
-const createWriter = (context: RpcContext): LockOwner => (context.writer = new LockOwner(OUTSIDE));
 
 /** The operations that write documents: in a transaction, or with locks of their own. */
 export class Commits {
@@ -27,7 +25,7 @@ export class Commits {
     private readonly indexes: Indexes,
   ) {}
 
-  async commit({ database, writes, transaction: id }: Requests['Commit'], context: RpcContext): Promise<object> {
+  async commit({ database, writes, transaction: id }: Requests['Commit'], context: CallContext): Promise<object> {
     const transaction = id === undefined ? undefined : this.transactions.get(id, database, context.peer);
     if (transaction?.readTime !== undefined && writes.length > 0) {
       throw invalid('Cannot modify entities in a read-only transaction.');
@@ -36,7 +34,7 @@ export class Commits {
       transaction.active++;
       transaction.committing = true;
     }
-    const owner = transaction?.owner ?? createWriter(context);
+    const owner = transaction?.owner ?? this.createWriter(context);
     try {
       const { time, results } = await this.apply(owner, database, writes, (each) => writes.map(each));
       if (transaction) this.transactions.end(transaction, 'committed');
@@ -49,10 +47,10 @@ export class Commits {
   }
 
   /** Applies each write on its own: one that fails does not affect the others. */
-  async batchWrite({ database, writes }: Requests['BatchWrite'], context: RpcContext): Promise<object> {
+  async batchWrite({ database, writes }: Requests['BatchWrite'], context: CallContext): Promise<object> {
     const names = new Set(writes.map(({ name }) => name));
     if (names.size < writes.length) throw invalid('Cannot write to the same document twice in one BatchWrite request.');
-    const { results } = await this.apply(createWriter(context), database, writes, (each) =>
+    const { results } = await this.apply(this.createWriter(context), database, writes, (each) =>
       writes.map((write) => {
         try {
           return each(write);
@@ -71,14 +69,21 @@ export class Commits {
   }
 
   /** Applies one write outside of any transaction. Returns the document after it; undefined if it was deleted. */
-  async write({ database, write }: Requests['DeleteDocument'], context: RpcContext): Promise<WriteResult['doc']> {
-    const { results } = await this.apply(createWriter(context), database, [write], (each) => each(write));
+  async write({ database, write }: Requests['DeleteDocument'], context: CallContext): Promise<WriteResult['doc']> {
+    const { results } = await this.apply(this.createWriter(context), database, [write], (each) => each(write));
     return results.doc;
   }
 
-  async writeDocument({ mask, ...request }: Requests['UpdateDocument'], context: RpcContext): Promise<Buffer> {
+  async writeDocument({ mask, ...request }: Requests['UpdateDocument'], context: CallContext): Promise<Buffer> {
     const doc = await this.write(request, context);
     return doc ? encodeStoredDocument(doc, mask) : encodeMissingDocument(request.write.name);
+  }
+
+  /** The owner of a write outside of any transaction, which is released if the client leaves while it waits. */
+  private createWriter(context: CallContext): LockOwner {
+    const writer = new LockOwner(OUTSIDE);
+    context.cancel = () => this.locks.release(writer);
+    return writer;
   }
 
   /**

@@ -1,10 +1,10 @@
-import { createFieldReader } from './codec';
-import { getResourceName, type Snapshot, type StoredDoc } from './collections';
+import { createFieldReader } from '../protocol/codec';
+import { getResourceName, type Snapshot, type StoredDoc } from '../storage/collections';
 import { isEquality } from './indexes';
-import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from './paths';
-import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from './requests';
+import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from '../protocol/paths';
+import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from '../protocol/requests';
 import { assertQuery, getTerms } from './query-rules';
-import type { Store } from './store';
+import type { Store } from '../storage/store';
 import {
   Reference,
   compareIds,
@@ -15,7 +15,7 @@ import {
   toEqualityKey,
   getTypeOrder,
   type Value,
-} from './values';
+} from '../protocol/values';
 
 /** A valid query, with the implicit terms of its order, compiled. */
 export interface PreparedQuery {

@@ -1,11 +1,20 @@
-import { decodeFields, encodeFields, NO_FIELDS } from './codec';
-import type { StoredDoc } from './collections';
-import { RpcError, invalid } from './errors';
+import { decodeFields, encodeFields, NO_FIELDS } from '../protocol/codec';
+import type { StoredDoc } from '../storage/collections';
+import { RpcError, invalid } from '../protocol/errors';
 import type { Indexes } from './indexes';
-import type { DocumentPath } from './paths';
-import type { Transform, Write } from './requests';
+import type { DocumentPath } from '../protocol/paths';
+import type { Transform, Write } from '../protocol/requests';
 import { assertDocumentLimits } from './write-rules';
-import { Timestamp, cloneMap, equalValues, getPath, isNumber, setPath, type MapValue, type Value } from './values';
+import {
+  Timestamp,
+  cloneMap,
+  equalValues,
+  getPath,
+  isNumber,
+  setPath,
+  type MapValue,
+  type Value,
+} from '../protocol/values';
 
 /** The document after a write, and what the client gets. */
 export interface WriteResult {

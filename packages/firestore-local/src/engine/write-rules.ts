@@ -1,9 +1,9 @@
-import { invalid } from './errors';
+import { invalid } from '../protocol/errors';
 import type { Indexes } from './indexes';
-import { getCollectionGroup, type DocumentPath, type FieldPath } from './paths';
-import type { Write } from './requests';
-import { assertValue } from './value-rules';
-import { getFieldsSize, getNameSize, getPath, type MapValue, type Value } from './values';
+import { getCollectionGroup, type DocumentPath } from '../protocol/paths';
+import type { Write } from '../protocol/requests';
+import { assertValue } from '../protocol/value-rules';
+import { getFieldsSize, getNameSize, getPath, type MapValue, type Value } from '../protocol/values';
 
 /*
  * Which writes Firestore refuses, whatever is stored, and which documents.
@@ -39,16 +39,6 @@ function assertNamed(value: Value | undefined): void {
   if (value.has('')) throw invalid('Document fields must not be empty.');
   value.forEach(assertNamed);
 }
-
-/** @throws RpcError INVALID_ARGUMENT for transforms of a field and of one below it */
-export function assertDisjoint(paths: readonly FieldPath[]): void {
-  if (paths.some((path) => paths.some((parent) => isBelow(path, parent)))) {
-    throw invalid('Cannot transform a property and its nested property at the same time.');
-  }
-}
-
-const isBelow = (path: FieldPath, parent: FieldPath): boolean =>
-  path.length > parent.length && parent.every((step, i) => step === path[i]);
 
 /**
  * A document of so few bytes reaches no limit, and need not be counted: an element, with its index entry, takes at least four

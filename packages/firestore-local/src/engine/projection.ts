@@ -1,8 +1,8 @@
-import { NO_FIELDS, decodeFields, encodeDocument, encodeFields } from './codec';
-import { getResourceName, type StoredDoc } from './collections';
-import type { FieldPath } from './paths';
-import type { Mask } from './requests';
-import { getPath, setPath, type MapValue } from './values';
+import { NO_FIELDS, decodeFields, encodeDocument, encodeFields } from '../protocol/codec';
+import { getResourceName, type StoredDoc } from '../storage/collections';
+import type { FieldPath } from '../protocol/paths';
+import type { Mask } from '../protocol/requests';
+import { getPath, setPath, type MapValue } from '../protocol/values';
 
 /** Encodes a stored document for a response, with the fields of a mask. */
 export const encodeStoredDocument = (doc: StoredDoc, mask: Mask): Buffer =>

@@ -1,8 +1,8 @@
-import { invalid } from './errors';
+import { invalid } from '../protocol/errors';
 import { isEquality } from './indexes';
-import { compareFieldPaths, isName, type FieldPath } from './paths';
+import { compareFieldPaths, isName, type FieldPath } from '../protocol/paths';
 import { GROUP_BELOW_DOCUMENT, firstProblem, getTerms, isBelowDocument } from './query-rules';
-import type { Aggregation, StructuredQuery } from './requests';
+import type { Aggregation, StructuredQuery } from '../protocol/requests';
 
 /*
  * Which aggregations Firestore refuses, whatever is stored.

@@ -1,7 +1,7 @@
-import type { StoredDoc } from './collections';
+import type { StoredDoc } from '../storage/collections';
 import { createValueReader } from './query';
-import type { Aggregation } from './requests';
-import { isNumber, type Value } from './values';
+import type { Aggregation } from '../protocol/requests';
+import { isNumber, type Value } from '../protocol/values';
 
 /** Computes one aggregation over the documents of a query. */
 export interface Aggregator {

@@ -1,5 +1,5 @@
-import { RpcError } from './errors';
-import type { DocumentChange } from './collections';
+import { RpcError } from '../protocol/errors';
+import type { DocumentChange } from '../storage/collections';
 import type { PreparedQuery } from './query';
 
 /*

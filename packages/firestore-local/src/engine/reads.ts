@@ -1,20 +1,23 @@
 import { createAggregator } from './aggregations';
 import { assertAggregated, assertAggregations } from './aggregation-rules';
-import { encodeMissingDocument } from './codec';
-import { RpcError } from './errors';
+import { encodeMissingDocument } from '../protocol/codec';
+import { RpcError } from '../protocol/errors';
 import type { Indexes } from './indexes';
 import { listDocuments } from './listing';
 import type { LockOwner, Locks } from './locks';
-import { encodeTransactionId } from './message-readers';
-import { assertInDatabase, getDatabaseName, parseDocumentPath, type FieldPath } from './paths';
+import { encodeTransactionId } from '../protocol/message-readers';
+import { assertInDatabase, getDatabaseName, parseDocumentPath, type FieldPath } from '../protocol/paths';
 import { encodeStoredDocument } from './projection';
 import { prepareQuery, runQuery, type PreparedQuery } from './query';
 import { assertNameOrder } from './query-rules';
-import type { Consistency, Requests } from './requests';
-import type { RpcContext, SendMessage } from './rpc-context';
-import type { Store } from './store';
+import type { Consistency, Requests } from '../protocol/requests';
+import type { CallContext } from '../protocol/calls';
+import type { Store } from '../storage/store';
 import type { Transaction, Transactions } from './transactions';
-import { Timestamp } from './values';
+import { Timestamp } from '../protocol/values';
+
+/** Sends one message of a response; a promise while the client has to catch up. */
+export type SendMessage = (message: object) => Promise<void> | undefined;
 
 /** How a read sees the documents: with the locks of a transaction, at a time in microseconds, or neither. */
 interface ReadContext {
@@ -34,7 +37,7 @@ export class Reads {
     private readonly requireIndexes: boolean,
   ) {}
 
-  getDocument({ database, name, mask, consistency }: Requests['GetDocument'], context: RpcContext): Promise<Buffer> {
+  getDocument({ database, name, mask, consistency }: Requests['GetDocument'], context: CallContext): Promise<Buffer> {
     const path = parseDocumentPath(name);
     return this.read(database, consistency, context, async ({ owner, readTime }) => {
       if (owner) await this.locks.read(owner, [name]);
@@ -47,7 +50,7 @@ export class Reads {
   async batchGet(
     { database, documents, mask, consistency }: Requests['BatchGetDocuments'],
     send: SendMessage,
-    context: RpcContext,
+    context: CallContext,
   ): Promise<void> {
     const paths = [...new Set(documents)].map(parseDocumentPath);
     for (const path of paths) assertInDatabase(path, database);
@@ -63,7 +66,7 @@ export class Reads {
     });
   }
 
-  listDocuments(request: Requests['ListDocuments'], context: RpcContext): Promise<object> {
+  listDocuments(request: Requests['ListDocuments'], context: CallContext): Promise<object> {
     const { parent, mask, consistency } = request;
     return this.read(getDatabaseName(parent), consistency, context, ({ readTime }) => {
       const { documents, nextPageToken } = listDocuments(request, this.store, readTime);
@@ -74,7 +77,7 @@ export class Reads {
     });
   }
 
-  async query({ query, consistency }: Requests['RunQuery'], send: SendMessage, context: RpcContext): Promise<void> {
+  async query({ query, consistency }: Requests['RunQuery'], send: SendMessage, context: CallContext): Promise<void> {
     const prepared = prepareQuery(query);
     await this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
       this.assertIndexed(prepared);
@@ -97,7 +100,7 @@ export class Reads {
 
   aggregate(
     { query, aggregations, consistency }: Requests['RunAggregationQuery'],
-    context: RpcContext,
+    context: CallContext,
   ): Promise<object> {
     assertAggregations(aggregations);
     const paths = aggregations.flatMap((aggregation) => (aggregation.kind === 'count' ? [] : [aggregation.path]));
@@ -129,13 +132,13 @@ export class Reads {
   private async read<T>(
     database: string,
     consistency: Consistency,
-    context: RpcContext,
+    context: CallContext,
     work: (read: ReadContext) => Promise<T>,
   ): Promise<T> {
     const isNew = consistency.kind === 'newTransaction';
     let transaction: Transaction | undefined;
     if (isNew) {
-      transaction = context.begun = this.transactions.begin(database, context.peer, consistency.options);
+      transaction = this.transactions.begin(database, consistency.options, context);
     } else if (consistency.kind === 'transaction') {
       transaction = this.transactions.get(consistency.id, database, context.peer);
     }

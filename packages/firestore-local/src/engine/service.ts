@@ -2,15 +2,15 @@ import { Commits } from './commits';
 import type { Indexes } from './indexes';
 import { listCollectionIds } from './listing';
 import type { Locks } from './locks';
-import { encodeTransactionId } from './message-readers';
-import { Reads } from './reads';
-import type { Requests, Rpc } from './requests';
-import type { RpcContext, SendMessage } from './rpc-context';
-import type { Store } from './store';
+import { encodeTransactionId } from '../protocol/message-readers';
+import { Reads, type SendMessage } from './reads';
+import type { Requests, Rpc } from '../protocol/requests';
+import type { CallContext } from '../protocol/calls';
+import type { Store } from '../storage/store';
 import type { Transactions } from './transactions';
 
 type Handlers = {
-  readonly [K in Rpc]: (request: Requests[K], send: SendMessage, context: RpcContext) => Promise<void>;
+  readonly [K in Rpc]: (request: Requests[K], send: SendMessage, context: CallContext) => Promise<void>;
 };
 
 /** The operations of google.firestore.v1.Firestore, from decoded requests to response messages. */
@@ -20,7 +20,7 @@ export class Service {
 
   constructor(
     private readonly store: Store,
-    private readonly locks: Locks,
+    locks: Locks,
     private readonly transactions: Transactions,
     indexes: Indexes,
     requireIndexes: boolean,
@@ -30,14 +30,8 @@ export class Service {
   }
 
   /** @throws RpcError for every status but OK */
-  respond<K extends Rpc>(rpc: K, request: Requests[K], send: SendMessage, context: RpcContext): Promise<void> {
+  respond<K extends Rpc>(rpc: K, request: Requests[K], send: SendMessage, context: CallContext): Promise<void> {
     return this.handlers[rpc](request, send, context);
-  }
-
-  /** Ends what a call began and its client never learned of, and what it still waits for. */
-  cancel({ begun, writer }: RpcContext): void {
-    if (begun) this.transactions.end(begun, 'rolled back');
-    if (writer) this.locks.release(writer);
   }
 
   private readonly handlers: Handlers = {
@@ -56,8 +50,8 @@ export class Service {
     Commit: async (request, send, context) => send(await this.commits.commit(request, context)),
     BatchWrite: async (request, send, context) => send(await this.commits.batchWrite(request, context)),
     BeginTransaction: async ({ database, options }, send, context) => {
-      context.begun = this.transactions.begin(database, context.peer, options);
-      await send({ transaction: encodeTransactionId(context.begun.id) });
+      const transaction = this.transactions.begin(database, options, context);
+      await send({ transaction: encodeTransactionId(transaction.id) });
     },
     Rollback: async ({ database, transaction }, send) => {
       this.transactions.rollBack(transaction, database);

@@ -1,8 +1,8 @@
 import { Collection, EMPTY_SNAPSHOT, type DocumentChange, type Snapshot, type StoredDoc } from './collections';
-import { RpcError, invalid } from './errors';
-import { getCollectionGroup, type DocumentPath } from './paths';
+import { RpcError, invalid } from '../protocol/errors';
+import { getCollectionGroup, type DocumentPath } from '../protocol/paths';
 import type { SqliteStorage } from './sqlite-storage';
-import { compareIds } from './values';
+import { compareIds } from '../protocol/values';
 
 /** How long earlier versions can be read: longer than a transaction or a query of the service may take. */
 const RETENTION_MICROS = 10 * 60 * 1e6;

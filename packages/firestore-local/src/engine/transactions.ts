@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { invalid } from './errors';
+import type { CallContext } from '../protocol/calls';
+import { invalid } from '../protocol/errors';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
-import type { TransactionOptions } from './requests';
-import type { Store } from './store';
+import type { TransactionOptions } from '../protocol/requests';
+import type { Store } from '../storage/store';
 
 /** An open transaction. */
 export interface Transaction {
@@ -61,8 +62,11 @@ export class Transactions {
     this.sweeper.unref();
   }
 
-  /** Starts a transaction. A retry inherits the age of the first try, and so its priority over younger ones. */
-  begin(database: string, peer: string, { readOnly, readTime, retryOf }: TransactionOptions): Transaction {
+  /**
+   * Starts a transaction, which ends with its call if the client never learns of it. A retry inherits the age of the first try,
+   * and so its priority over younger ones.
+   */
+  begin(database: string, { readOnly, readTime, retryOf }: TransactionOptions, context: CallContext): Transaction {
     if (readTime !== undefined) this.store.assertReadable(readTime);
     if (retryOf !== undefined && Buffer.from(retryOf, 'base64').length !== ID_BYTES)
       throw invalid('Invalid transaction.');
@@ -70,7 +74,7 @@ export class Transactions {
     const transaction: Transaction = {
       id: randomBytes(ID_BYTES).toString('base64'),
       database,
-      peer,
+      peer: context.peer,
       owner: new LockOwner(this.ended.get(retryOf ?? '')?.age ?? this.count),
       readTime: readOnly ? (readTime ?? this.store.readTime()) : undefined,
       startedAt: performance.now(),
@@ -80,6 +84,7 @@ export class Transactions {
       committing: false,
     };
     this.open.set(transaction.id, transaction);
+    context.cancel = () => this.end(transaction, 'rolled back');
     return transaction;
   }
 

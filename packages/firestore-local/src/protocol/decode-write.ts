@@ -2,11 +2,10 @@ import { randomInt } from 'node:crypto';
 import { NO_FIELDS, decodeDocument, type Message } from './codec';
 import { invalid } from './errors';
 import { has, readMask, toList, toMessage, toText } from './message-readers';
-import { getDatabaseName, parseCollectionPath, parseFieldPath } from './paths';
+import { assertDisjoint, getDatabaseName, parseCollectionPath, parseFieldPath } from './paths';
 import type { Mask, Precondition, Requests, Transform, Write } from './requests';
 import { assertMicroseconds } from './value-rules';
 import type { MapValue, Timestamp, Value } from './values';
-import { assertDisjoint } from './write-rules';
 
 /* Decodes writes: of a commit or a batch, and those that are requests of their own. */
 

@@ -1,7 +1,7 @@
-import { RpcError } from './errors';
-import { formatFieldPath, isName, parseFieldPath, type FieldPath } from './paths';
-import type { Filter, Order } from './requests';
-import { compareValues, getPath, type MapValue, type Value } from './values';
+import { RpcError } from '../protocol/errors';
+import { formatFieldPath, isName, parseFieldPath, type FieldPath } from '../protocol/paths';
+import type { Filter, Order } from '../protocol/requests';
+import { compareValues, getPath, type MapValue, type Value } from '../protocol/values';
 
 type Scope = 'COLLECTION' | 'COLLECTION_GROUP';
 

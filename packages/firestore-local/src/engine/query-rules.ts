@@ -1,9 +1,9 @@
-import { RpcError, invalid } from './errors';
+import { RpcError, invalid } from '../protocol/errors';
 import { isEquality, type Indexes, type Term } from './indexes';
-import { assertCollectionId, formatFieldPath, getDatabaseName, isName, parseDocumentPath } from './paths';
-import type { Cursor, Filter, Order, StructuredQuery } from './requests';
-import { assertValue } from './value-rules';
-import { Reference, getQueriedSize, type Value } from './values';
+import { assertCollectionId, formatFieldPath, getDatabaseName, isName, parseDocumentPath } from '../protocol/paths';
+import type { Cursor, Filter, Order, StructuredQuery } from '../protocol/requests';
+import { assertValue } from '../protocol/value-rules';
+import { Reference, getQueriedSize, type Value } from '../protocol/values';
 
 /*
  * Which queries Firestore refuses, whatever is stored. The limits are of https://firebase.google.com/docs/firestore/quotas and

@@ -1,6 +1,6 @@
-import { createFieldReader } from './codec';
-import { formatFieldPath, type FieldPath } from './paths';
-import { compareIds, toEqualityKey, type Value } from './values';
+import { createFieldReader } from '../protocol/codec';
+import { formatFieldPath, type FieldPath } from '../protocol/paths';
+import { compareIds, toEqualityKey, type Value } from '../protocol/values';
 
 /** A stored document. It is immutable: a write replaces it. Times are microseconds since 1970. */
 export interface StoredDoc {

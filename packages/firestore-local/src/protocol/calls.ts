@@ -3,18 +3,24 @@ import { RpcError, invalid } from './errors';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
 import type { CallHandler, ResponseStream } from './grpc-server';
 import type { Requests, Rpc } from './requests';
-import type { RpcContext } from './rpc-context';
 
 /** Sends one encoded message of a response; a promise while the client has to catch up. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 
-/** What answers the calls: the embedded Firestore, or another one that they are passed on to. */
-export interface Responder {
-  /** @throws RpcError for every status but OK */
-  respond(call: Call, bytes: Buffer, send: SendBytes, context: RpcContext): Promise<void>;
-  /** Ends what a call began and its client never learned of. */
-  cancel(context: RpcContext): void;
+/** The context of a call. */
+export interface CallContext {
+  /** The connection that the call came by. */
+  readonly peer: string;
+  /** Set by the responder: ends what the call began and its client never learns of, and what it still waits for. */
+  cancel?: () => void;
 }
+
+/**
+ * What answers the calls: the embedded Firestore, or another one that they are passed on to.
+ *
+ * @throws RpcError for every status but OK
+ */
+export type Responder = (call: Call, bytes: Buffer, send: SendBytes, context: CallContext) => Promise<void>;
 
 /** Calls that are counted, observed and hit by faults on their way to a responder. */
 export interface ObservedCalls {
@@ -28,7 +34,7 @@ export interface ObservedCalls {
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
 /** Puts faults, counts and listeners in front of a responder. */
-export function observeCalls(responder: Responder): ObservedCalls {
+export function observeCalls(respond: Responder): ObservedCalls {
   const faults = new Faults();
   const listeners = new Set<(call: EndedCall) => void>();
   const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
@@ -37,7 +43,7 @@ export function observeCalls(responder: Responder): ObservedCalls {
     handle: (rpc, bytes, peer, stream) => {
       counts[rpc]++;
       sequence++;
-      void handleCall(responder, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
+      void handleCall(respond, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
         if (ended) for (const listener of listeners) listener(ended);
       });
     },
@@ -59,33 +65,33 @@ interface IncomingCall {
 
 /** Handles one call with its faults. Returns how it ended; undefined if its request is invalid. */
 async function handleCall(
-  responder: Responder,
+  respond: Responder,
   faults: Faults,
   incoming: IncomingCall,
   stream: ResponseStream,
 ): Promise<EndedCall | undefined> {
   const startedAt = performance.now();
-  const context: RpcContext = { peer: incoming.peer };
+  const context: CallContext = { peer: incoming.peer };
   let call: Call | undefined;
   const toEndedCall = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
     call && { ...call, outcome, message, durationMs: performance.now() - startedAt };
   // A client that cancels before the end never learns of the transaction that the call began.
   let ended = false;
   stream.onCancel(() => {
-    if (!ended) responder.cancel(context);
+    if (!ended) context.cancel?.();
   });
   try {
     call = decodeCall(incoming);
     const matched = faults.matchFaults(call);
     await matched.at('before');
     await matched.at(0);
-    await responder.respond(call, incoming.bytes, createSender(stream, matched), context);
+    await respond(call, incoming.bytes, createSender(stream, matched), context);
     await matched.at('after');
     ended = true;
     stream.end();
     return toEndedCall('OK');
   } catch (error) {
-    responder.cancel(context);
+    context.cancel?.();
     if (error instanceof NoResponse) {
       if (error.kind === 'DROPPED') stream.destroyConnection();
       return toEndedCall(error.kind);
