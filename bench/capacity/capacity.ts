@@ -1,11 +1,7 @@
 import { lengthenPause, shortenPause } from '../../functions/src/lib/firestore/adaptive-throttle';
 import { getBackoffMs } from '../../functions/src/lib/firestore/retry';
-import {
-  FAILURE_RESERVE_MS,
-  MAX_ENTRIES_PER_COMMIT,
-  RESPONSE_RESERVE_MS,
-  writeOptions,
-} from '../../functions/src/lib/runtime-options';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../functions/src/lib/runtime-options';
+import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-sizes';
 import { SeededRandom } from '../../functions/test/simulation/random';
 
 /**

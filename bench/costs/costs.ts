@@ -1,9 +1,5 @@
-import {
-  MAX_ENTRIES_PER_COMMIT,
-  listOptions,
-  rangeOptions,
-  writeOptions,
-} from '../../functions/src/lib/runtime-options';
+import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
+import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-sizes';
 import { billCreation, billRead, getAuditReads, REPLAY } from '../../functions/test/support/billed-documents';
 import { FIXED_CALLS, PRODUCTION } from '../capacity/capacity';
 

@@ -1,5 +1,5 @@
 import { onSchedule } from 'firebase-functions/v2/scheduler';
-import { createTimeout } from './lib/clock';
+import { systemClock } from './lib/clock';
 import { getErrorMessage } from './lib/errors';
 import { SWEEP_TIMEOUTS_MS } from './lib/firestore/connection';
 import { getDatabase } from './lib/firestore/database';
@@ -40,7 +40,7 @@ startInstance();
 async function runSweep(): Promise<void> {
   // No stop: the attempts under way have reached their timeout.
   const createReason = () => new Error('the time for the sweep is up');
-  const { signal, cancel } = createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);
+  const { signal, cancel } = systemClock.createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);
   const working = setInterval(logSweepWorking, WORKING_INTERVAL_MS);
   const context = createRequestContext(signal);
   const startedAt = context.clock.now();

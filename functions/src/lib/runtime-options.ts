@@ -64,6 +64,3 @@ export const SWEEP_INTERVAL_MS = 60_000;
 
 /** After which time of a sweep a client may find that it resumed its attempt. */
 export const SWEEP_START_MS = 5_000;
-
-/** Entries of one batch (docs/api.md#behaviour-of-add-price-lists). */
-export const MAX_ENTRIES_PER_COMMIT = 500;

@@ -14,14 +14,12 @@ import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
 import type { Market } from '../lib/schemas/responses';
 import { applyFinalEvent, commitEvent } from './apply-event';
 import { PayloadNotStoredError } from './attempt';
+import { MAX_CLAIM_CHUNKS } from './commit-sizes';
 import { canClaim, type KeyOutcome, type SubmittedAttempt } from './key-state-machine';
 import type { Lease } from './lease';
 import { createListDocuments } from './list-documents';
 import { FINGERPRINT_VERSION, type Payload } from './payload';
 import { createSuccessResponse } from './responses';
-
-/** Chunks of the payload in the claim's commit. Firestore's limit is 10 MiB, and for the key record among it 1 MiB. */
-export const MAX_CLAIM_CHUNKS = 9;
 
 /** An attempt without what its market and its compressed payload decide. */
 type AttemptDraft = Omit<SubmittedAttempt, 'creation' | 'payload_chunks'>;

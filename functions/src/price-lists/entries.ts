@@ -2,8 +2,8 @@ import type { Database } from '../lib/firestore/database';
 import { getWriteOrder } from '../lib/firestore/write-order';
 import { writeEntryBatch, type EntryColumns, type ListKind } from '../lib/repositories/price-lists';
 import { streamStoredEntries } from '../lib/repositories/stored-price-lists';
-import { MAX_ENTRIES_PER_COMMIT } from '../lib/runtime-options';
 import type { Creation } from '../lib/schemas/key-record';
+import { MAX_ENTRIES_PER_COMMIT } from './commit-sizes';
 import type { Lease, WrittenEntries } from './lease';
 import type { ProductColumns } from './submission-parser';
 

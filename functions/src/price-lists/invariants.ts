@@ -5,7 +5,7 @@ import type { Fields } from '../lib/repositories/stored-price-lists';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt, Creation, KeyRecord } from '../lib/schemas/key-record';
 import type { DifferingEntries, EntryDifferences } from './entry-differences';
-import { MAX_CLAIM_CHUNKS } from './claim';
+import { MAX_CLAIM_CHUNKS } from './commit-sizes';
 import { createListDocuments } from './list-documents';
 import { createSuccessResponse } from './responses';
 import type { StoredPayload } from './stored-payload';

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGzip, gunzip } from 'node:zlib';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
+import { MAX_CHUNK_BYTES } from './commit-sizes';
 import type { PriceListSubmission } from './submission-parser';
 
 /** A submission as it is told apart from others, and as it is stored. */
@@ -20,9 +21,6 @@ export class Payload {
     return this.#chunks;
   }
 }
-
-/** Bytes of one stored chunk: a Firestore document holds at most 1 MiB, its name and field included. */
-export const MAX_CHUNK_BYTES = 1_000_000;
 
 /** Characters that are compressed at a time. */
 const TEXT_CHUNK_CHARACTERS = 64 * 1024;

@@ -6,7 +6,7 @@ import express from 'express';
 import functionsTest from 'firebase-functions-test';
 import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import { getOrdersByTeam } from '../../src/get-orders-by-team';
-import { createTimeout } from '../../src/lib/clock';
+import { systemClock } from '../../src/lib/clock';
 import { readBody, type RequestWithRawBody } from '../../src/lib/http/request-body';
 import { createJsonParser } from '../../src/lib/json/body-parser';
 import { READ_BODY_LIMITS } from '../../src/lib/payload-limits';
@@ -143,7 +143,7 @@ describe('a body that does not end', () => {
     parent.abort(new Error('stopping'));
     await expect(reading).rejects.toThrow('stopping');
     await expect(read(incoming(), 60_000, parent.signal)).rejects.toThrow('stopping');
-    const late = createTimeout(60_000, () => new Error('too late'), parent.signal);
+    const late = systemClock.createTimeout(60_000, () => new Error('too late'), parent.signal);
     expect(late.signal.reason).toEqual(new Error('stopping'));
     late.cancel();
   });

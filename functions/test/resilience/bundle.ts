@@ -2,22 +2,29 @@ import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import type { Variables } from '../../../test/support/programs';
 import type * as runtimeOptions from '../../src/lib/runtime-options';
+import type * as commitSizes from '../../src/price-lists/commit-sizes';
 
-type Options = typeof runtimeOptions;
+type Options = typeof runtimeOptions & typeof commitSizes;
 
-/** Numbers that a bundled service has in place of those in runtime-options.ts. */
+/** Numbers that a bundled service has in place of those in runtime-options.ts and commit-sizes.ts. */
 export type ReplacedNumbers = {
   readonly [Name in keyof Options as Options[Name] extends number ? Name : never]?: number;
 };
 
-/** Has the program import a module that exports the options with other numbers, in place of runtime-options.ts. */
+/** Has the program import one module with other numbers, in place of those that define them. */
 const replaceNumbers = (numbers: ReplacedNumbers): Plugin => ({
   name: 'replaced numbers',
   setup: (bundler) => {
-    const original = JSON.stringify(resolve('functions/src/lib/runtime-options.ts'));
+    const originals = ['lib/runtime-options.ts', 'price-lists/commit-sizes.ts'].map((file) =>
+      resolve('functions/src', file),
+    );
     const constants = Object.entries(numbers).map(([name, number]) => `export const ${name} = ${number};`);
-    const contents = [`export * from ${original};`, ...constants].join('\n');
-    bundler.onResolve({ filter: /\/runtime-options$/ }, () => ({ path: 'runtime-options', namespace: 'replaced' }));
+    // What a module exports itself comes before what it passes on.
+    const contents = [...originals.map((path) => `export * from ${JSON.stringify(path)};`), ...constants].join('\n');
+    bundler.onResolve({ filter: /\/(runtime-options|commit-sizes)$/ }, () => ({
+      path: 'numbers',
+      namespace: 'replaced',
+    }));
     bundler.onLoad({ filter: /.*/, namespace: 'replaced' }, () => ({ contents, resolveDir: process.cwd() }));
   },
 });

@@ -1,5 +1,5 @@
 import type { Call, EmbeddedFirestore, InjectedFault, Rpc } from '../../../packages/firestore-local/src';
-import * as runtimeOptions from '../../src/lib/runtime-options';
+import * as commitSizes from '../../src/price-lists/commit-sizes';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
 
@@ -21,14 +21,14 @@ export type CallName = (typeof CREATION_CALLS)[number];
 export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
 
 /**
- * Entries that a commit holds in these tests, in place of {@link runtimeOptions.MAX_ENTRIES_PER_COMMIT}: what is tested is
+ * Entries that a commit holds in these tests, in place of {@link commitSizes.MAX_ENTRIES_PER_COMMIT}: what is tested is
  * the order of the calls, and what they leave. That a batch has 500 entries is a test of the operation.
  */
 export const TEST_BATCH = 5;
 
 /** Has a creation in this process write batches of {@link TEST_BATCH}. */
 export function useTestBatches(): void {
-  const options: { MAX_ENTRIES_PER_COMMIT: number } = runtimeOptions;
+  const options: { MAX_ENTRIES_PER_COMMIT: number } = commitSizes;
   jest.replaceProperty(options, 'MAX_ENTRIES_PER_COMMIT', TEST_BATCH);
 }
 

@@ -19,7 +19,7 @@ export const runSweep = (db: Database, context: RequestContext): Promise<SweepSu
 function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: RequestContext } {
   const { signal } = new AbortController();
   let tokens = 0;
-  const clock: Clock = { now: () => systemClock.now() + afterMs, sleep: (ms, until) => systemClock.sleep(ms, until) };
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + afterMs };
   const newToken = () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`;
   const context = { ...createRequestContext(signal), clock, newToken };
   return { db: createDatabase(db, context), context };

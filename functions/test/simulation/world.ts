@@ -1,4 +1,5 @@
 import type { Firestore } from 'firebase-admin/firestore';
+import { systemClock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
@@ -145,6 +146,7 @@ export class Simulator {
         traceId: null,
         clock: {
           now: () => this.now + skew,
+          createTimeout: systemClock.createTimeout,
           sleep: (ms, signal) => {
             signal.throwIfAborted();
             return new Promise((resolve, reject) => {

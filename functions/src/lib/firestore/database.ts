@@ -15,7 +15,7 @@ import { CALL_TIMEOUTS_MS, CHANNEL_OPTIONS, type CallTimeouts } from './connecti
 import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './node-domain';
 import { commitPriceEntries, type PriceEntryBatch } from './price-entry-batch';
-import { abortable, createTimeout } from '../clock';
+import { abortable } from '../clock';
 import type { RequestContext } from '../request-context';
 
 /** The database of one request: each call is one try, and is counted in the request's context. */
@@ -47,7 +47,7 @@ const createDeadlineError = (ms: number): Error =>
 /** @param firestore the client of the process */
 export function createDatabase(
   firestore: Firestore,
-  { counters, signal: requestSignal }: RequestContext,
+  { clock, counters, signal: requestSignal }: RequestContext,
   timeouts: CallTimeouts = CALL_TIMEOUTS_MS,
 ) {
   const startCall = <T>(call: () => T): T => {
@@ -62,7 +62,7 @@ export function createDatabase(
      * whole timeout; what is left of them after one timeout ends by itself and, as reads, changes nothing.
      */
     async getAll<T extends DocumentReference[]>(...documents: T) {
-      const { signal, cancel } = createTimeout(timeouts.read, () => createDeadlineError(timeouts.read));
+      const { signal, cancel } = clock.createTimeout(timeouts.read, () => createDeadlineError(timeouts.read));
       const read = () => startCall(() => firestore.getAll(...documents));
       return (await abortable(signal, read).finally(cancel)) as { [Index in keyof T]: DocumentSnapshot };
     },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
 import { createRequestContext, measurePhase, type RequestContext } from '../request-context';
-import { abortable, createTimeout } from '../clock';
+import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
 import { logRequest, type RequestLogEntry } from '../logging';
@@ -97,7 +97,7 @@ async function handleRequest<Body>(
   const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
   const createReason = () => new Error('the time for the request is up');
   const stopping = onShutdown === 'abort' ? shutdown.abortWrites : shutdown.abortReads;
-  const { signal, cancel } = createTimeout(timeLimitMs, createReason, stopping.signal);
+  const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);
   const context = createRequestContext(signal, readTraceId(request.headers));
   const requestId = resolveRequestId(request);
   const exchange: Exchange = { request, response, context, requestId, logFields: {}, hasClientGone: false };

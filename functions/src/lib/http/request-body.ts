@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, finished, PassThrough } from 'node:stream';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import { createTimeout } from '../clock';
+import { systemClock } from '../clock';
 import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
 import { JsonSyntaxError, type BodyParser } from '../json/body-parser';
 
@@ -70,7 +70,7 @@ export async function readBody<Body>(
   parent.throwIfAborted();
   assertJsonContentType(getContentType(request));
   const parser = createParser();
-  const { signal, cancel } = createTimeout(timeoutMs, createBodyTimeoutError, parent);
+  const { signal, cancel } = systemClock.createTimeout(timeoutMs, createBodyTimeoutError, parent);
   const chunks = request.rawBody ? [request.rawBody] : streamBytes(request, maxBytes, signal);
   let skippedBytes: number | undefined;
   try {

@@ -3,6 +3,7 @@ import { ApiError, StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../../src/lib/runtime-options';
+import * as commitSizes from '../../../src/price-lists/commit-sizes';
 import { createPriceLists } from '../../../src/price-lists/create-price-lists';
 import { Lease } from '../../../src/price-lists/lease';
 import * as payloads from '../../../src/price-lists/payload';
@@ -268,7 +269,7 @@ describe('a payload of more chunks than a claim holds', () => {
   const CHUNK_BYTES = 40;
 
   beforeEach(() => {
-    const limits: { MAX_CHUNK_BYTES: number } = payloads;
+    const limits: { MAX_CHUNK_BYTES: number } = commitSizes;
     jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', CHUNK_BYTES);
   });
 
@@ -301,7 +302,7 @@ describe('a payload of more chunks than a claim holds', () => {
   test('of exactly as many chunks as a claim holds needs no commit but that', async () => {
     const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
     const bytes = Buffer.concat(await payloads.compressToChunks(parseSubmission(unknown))).length;
-    const limits: { MAX_CHUNK_BYTES: number } = payloads;
+    const limits: { MAX_CHUNK_BYTES: number } = commitSizes;
     jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', Math.ceil(bytes / 9));
     const calls = database.recordCalls();
     expect((await create(unknown)).logged).toEqual([]);
@@ -417,10 +418,10 @@ describe('a commit of a key whose response is lost', () => {
   });
 
   test.each([
-    ['one chunk', payloads.MAX_CHUNK_BYTES],
+    ['one chunk', commitSizes.MAX_CHUNK_BYTES],
     ['more chunks than a claim holds', 40],
   ])('a live request keeps its claim of %s, though the lease expires unseen', async (_, chunkBytes) => {
-    const limits: { MAX_CHUNK_BYTES: number } = payloads;
+    const limits: { MAX_CHUNK_BYTES: number } = commitSizes;
     jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', chunkBytes);
     failCommits(isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const run = () => database.clock.advance(LEASE_DURATION_MS + 1);

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { parseText } from '../../../src/lib/json/body-parser';
+import { MAX_CHUNK_BYTES } from '../../../src/price-lists/commit-sizes';
 import { createPriceListParser } from '../../../src/price-lists/submission-parser';
 import {
   Payload,
-  MAX_CHUNK_BYTES,
   computeFingerprint as fingerprint,
   streamCanonicalJson,
   compressToChunks,

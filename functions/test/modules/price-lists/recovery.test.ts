@@ -1,6 +1,7 @@
 import { FieldValue } from 'firebase-admin/firestore';
 import { gzipSync } from 'node:zlib';
 import type { Call } from '../../../../packages/firestore-local/src';
+import { systemClock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
@@ -594,6 +595,7 @@ function createSleepingClock() {
   return {
     clock: {
       now: () => database.clock.now(),
+      createTimeout: systemClock.createTimeout,
       sleep: (ms: number, signal: AbortSignal) =>
         new Promise<void>((resolve, reject) => {
           const sleep = { ms, isOver: false, wake: () => end(resolve) };

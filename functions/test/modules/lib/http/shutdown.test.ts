@@ -1,6 +1,6 @@
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { Clock } from '../../../../src/lib/clock';
+import { systemClock, type Clock } from '../../../../src/lib/clock';
 import { StoppedError } from '../../../../src/lib/errors';
 import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging';
 import { Shutdown } from '../../../../src/lib/http/shutdown';
@@ -80,6 +80,7 @@ test('ends as soon as the last response is sent', async () => {
   const { clock, shutdown, steps, add } = createInstance();
   const response = add('read', 'finish');
   const waiting: Clock = {
+    createTimeout: systemClock.createTimeout,
     now: () => clock.now(),
     sleep: (_, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
