@@ -18,13 +18,12 @@ const SUMMARY: readonly (readonly [scenario: string, metric: string])[] = [
   ['4 lists of 32 MB at once', 'peak memory ÷ that of the function'],
 ];
 
-/** `npm run bench -- --docs`: writes the two tables of docs/performance.md. */
+/** `npm run bench -- --docs`: writes the summary of docs/performance.md. */
 export async function updateDocuments(metrics: readonly BenchMetric[], machine: string): Promise<void> {
   const summary = SUMMARY.flatMap(([scenario, metric]) =>
     metrics.filter((each) => each.scenario === scenario && each.metric === metric),
   );
-  const results = `Machine: ${machine}.\n\n${renderTable(metrics)}`;
-  await updatePage('docs/performance.md', { summary: renderTable(summary), results });
+  await updatePage('docs/performance.md', { summary: `Machine: ${machine}.\n\n${renderTable(summary)}` });
 }
 
 type Sections = Readonly<Record<string, string>>;

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * `npm run check`: the build first, then types, lint, format, layers, generated files and links, beside each other. Most keep what
- * they found in node_modules/.cache and look again at what has changed. ESLint looks at the files that changed, so a type that changes may
+ * `npm run check`: the build first, then types, lint, format, layers and generated files, beside each other. Most keep what they
+ * found in node_modules/.cache and look again at what has changed. ESLint looks at the files that changed, so a type that changes may
  * only break a rule in another file: CI, which has no cache, finds that.
  */
 const CACHE = 'node_modules/.cache';
@@ -25,19 +25,6 @@ const checks = [
   ['layers', ['scripts/layers.mjs']],
   ['workflows', ['scripts/lint-workflows.mjs']],
   ['openapi', ['--import', 'tsx', 'scripts/openapi.ts', '--check']],
-  [
-    'links',
-    [
-      'node_modules/remark-cli/cli.js',
-      'README.md',
-      'CONTRIBUTING.md',
-      'CHANGELOG.md',
-      'docs',
-      'packages',
-      '--quiet',
-      '--frail',
-    ],
-  ],
   ['costs', ['--import', 'tsx', 'bench/costs/main.ts', '--check']],
   ['versions', ['--import', 'tsx', 'scripts/release-check.ts']],
   [

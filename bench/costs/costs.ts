@@ -3,18 +3,21 @@ import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-s
 import { billCreation, billRead, getAuditReads, REPLAY } from '../../functions/test/support/billed-documents';
 import { FIXED_CALLS, PRODUCTION } from '../capacity/capacity';
 
-/** The tables of docs/costs.md: the documents that tests count, times prices. */
+/** The tables of docs/performance.md#costs: the documents that tests count, times prices. */
 
-/** In USD; docs/costs.md names their source. */
+/**
+ * In USD, of November 2026: cloud.google.com/firestore/pricing (multi-region nam5), cloud.google.com/run/pricing (tier 1,
+ * request-based), internet egress of the premium tier, cloud.google.com/scheduler/pricing.
+ */
 const PRICES = {
-  reads: { unit: 'document reads', per: 100_000, price: 0.06 },
-  writes: { unit: 'document writes', per: 100_000, price: 0.18 },
-  storedGiB: { unit: 'GiB stored for a month', per: 1, price: 0.18 },
-  requests: { unit: 'requests', per: 1_000_000, price: 0.4 },
-  cpuSeconds: { unit: 'seconds of one CPU', per: 1, price: 0.000024 },
-  memoryGiBSeconds: { unit: 'GiB seconds of memory', per: 1, price: 0.0000025 },
-  sentGiB: { unit: 'GiB out to the internet', per: 1, price: 0.12 },
-  jobs: { unit: 'jobs of Cloud Scheduler for a month', per: 1, price: 0.1 },
+  reads: { per: 100_000, price: 0.06 },
+  writes: { per: 100_000, price: 0.18 },
+  storedGiB: { per: 1, price: 0.18 },
+  requests: { per: 1_000_000, price: 0.4 },
+  cpuSeconds: { per: 1, price: 0.000024 },
+  memoryGiBSeconds: { per: 1, price: 0.0000025 },
+  sentGiB: { per: 1, price: 0.12 },
+  jobs: { per: 1, price: 0.1 },
 };
 
 type Usage = Partial<Record<keyof typeof PRICES, number>>;
@@ -31,50 +34,41 @@ interface Call {
   /** Records of the response, or products. */
   size: number;
   usage: Usage;
-  /** Times in the month that the page prices. */
-  times: number;
 }
 
 type Options = typeof listOptions | typeof rangeOptions | typeof writeOptions;
 
 /** @param waitingMs for Firestore; billed in steps of 100 ms */
-function createCall(
-  name: string,
-  size: number,
-  times: number,
-  { memory }: Options,
-  waitingMs: number,
-  usage: Usage,
-): Call {
+function createCall(name: string, size: number, { memory }: Options, waitingMs: number, usage: Usage): Call {
   const cpuSeconds = Math.ceil(waitingMs / 100) / 10;
   const memoryGiBSeconds = cpuSeconds * (memory === '1GiB' ? 1 : 0.5);
-  return { name, size, times, usage: { ...usage, requests: 1, cpuSeconds, memoryGiBSeconds } };
+  return { name, size, usage: { ...usage, requests: 1, cpuSeconds, memoryGiBSeconds } };
 }
 
 /** @param recordBytes of a record in a response, measured with records like those of bench/data.ts */
-function createRead(name: string, size: number, times: number, options: Options, recordBytes: number): Call {
-  // A query delivers 10,000 documents per second: docs/scale.md.
+function createRead(name: string, size: number, options: Options, recordBytes: number): Call {
+  // A query delivers 10,000 documents per second: docs/performance.md#limits-and-what-moves-them.
   const waitingMs = PRODUCTION.smallCallMs + size / 10;
-  return createCall(name, size, times, options, waitingMs, { ...billRead(size), sentGiB: (size * recordBytes) / GIB });
+  return createCall(name, size, options, waitingMs, { ...billRead(size), sentGiB: (size * recordBytes) / GIB });
 }
 
-function createCreation(size: number, times: number, payloadChunks = 1): Call {
+function createCreation(size: number, payloadChunks = 1): Call {
   const waitingMs = FIXED_CALLS * PRODUCTION.smallCallMs + (size / MAX_ENTRIES_PER_COMMIT) * PRODUCTION.commitMs;
   const usage = { ...billCreation(size, payloadChunks), storedGiB: (size * STORED_BYTES_PER_PRODUCT) / GIB };
-  return createCall('add price lists', size, times, writeOptions, waitingMs, usage);
+  return createCall('add price lists', size, writeOptions, waitingMs, usage);
 }
 
 const calls = [
-  createRead('get markets', 50, 100_000, listOptions, 82),
-  createRead('get warehouses', 50, 100_000, listOptions, 56),
-  createRead('get teams', 1_000, 30_000, listOptions, 56),
-  createRead('get orders by team', 1_000, 50_000, rangeOptions, 187),
-  createRead('get orders by team', 10_000, 0, rangeOptions, 187),
-  createRead('supply orders invoices', 0, 0, rangeOptions, 0),
-  createCall('add price lists, replay', 1_000, 0, writeOptions, PRODUCTION.smallCallMs, REPLAY),
-  createCreation(1_000, 1_000),
-  createCreation(10_000, 0),
-  createCreation(100_000, 10, 2),
+  createRead('get markets', 50, listOptions, 82),
+  createRead('get warehouses', 50, listOptions, 56),
+  createRead('get teams', 1_000, listOptions, 56),
+  createRead('get orders by team', 1_000, rangeOptions, 187),
+  createRead('get orders by team', 10_000, rangeOptions, 187),
+  createRead('supply orders invoices', 0, rangeOptions, 0),
+  createCall('add price lists, replay', 1_000, writeOptions, PRODUCTION.smallCallMs, REPLAY),
+  createCreation(1_000),
+  createCreation(10_000),
+  createCreation(100_000, 2),
 ];
 
 /** A sweep that finds nothing, every minute of a month: billed as 100 ms of an instance. */
@@ -89,24 +83,14 @@ const tasks: [string, Usage][] = [
   ['the same with all entries', { reads: getAuditReads(1_000, 1_000) }],
 ];
 
-/** The sections of docs/costs.md, by name. */
+/** The tables by the names of their sections. */
 export function renderCosts(): Record<string, string> {
-  const units = Object.values(PRICES).map(({ unit, per, price }) => [unit, count(per), String(price)]);
   const each = calls.map(({ name, size, usage: { storedGiB = 0, ...once } }) => {
     const documents = [count(once.reads), count(once.writes), String(once.cpuSeconds)];
     return [name, count(size), ...documents, usd(1000 * getCost(once)), usd(1000 * getCost({ storedGiB }))];
   });
-  const month = calls
-    .filter(({ times }) => times > 0)
-    .map((call) => ({ ...call, cost: call.times * getCost(call.usage) }));
-  const total = ['all', '', '', usd(sum(month.map(({ cost }) => cost)))];
   return {
-    prices: renderTable('Unit|Per|USD', units),
     calls: renderTable('Call|Size|Reads|Writes|Instance s|USD per 1,000 calls|USD per month, stored', each),
-    month: renderTable('Call|Size|Calls|USD', [
-      ...month.map((call) => [call.name, count(call.size), count(call.times), usd(call.cost)]),
-      total,
-    ]),
     tasks: renderTable(
       'Task|Reads|USD',
       tasks.map(([name, usage]) => [name, count(usage.reads), usd(getCost(usage))]),

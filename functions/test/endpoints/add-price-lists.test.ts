@@ -184,7 +184,7 @@ describe('a new request for an existing market', () => {
     expect(Math.max(...commits)).toBe(500);
   });
 
-  test.each([1, 1_203])('of %i products reads and writes the documents that docs/costs.md prices', async (products) => {
+  test.each([1, 1_203])('of %i products reads and writes the documents that are priced', async (products) => {
     const body = createPriceListBody(products);
     const calls = service.recordCalls();
     await created(body);

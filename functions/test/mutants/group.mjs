@@ -1,7 +1,7 @@
 const MODULES = 'functions/test/modules';
 
 /**
- * Makes the configuration of Stryker for a group of source files: docs/mutation-testing.md.
+ * Makes the configuration of Stryker for a group of source files: docs/testing.md#mutation-tests.
  *
  * @param name of its reports
  * @param files in functions/src

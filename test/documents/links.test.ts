@@ -1,0 +1,67 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+
+/** Links of the documents, and the pages that code, configuration and messages name, lead to a file or a heading that exists. */
+
+const NOT_OURS = ['.git', '.stryker', '.local-data', 'dist', 'node_modules'];
+const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];
+
+const files = findFiles('.').filter((file) => TEXTS.includes(extname(file)));
+const pages = files.filter((file) => file.endsWith('.md'));
+
+function findFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => !NOT_OURS.includes(name))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      return entry.isDirectory() ? findFiles(path) : [path];
+    });
+}
+
+const readProse = (page: string) => readFileSync(page, 'utf8').replaceAll(/^( *)```[^]*?^\1```$/gm, '');
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function readAnchors(page: string): string[] {
+  return [...readProse(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** The targets of a page's links within the repository, with their anchors. */
+const findLinks = (page: string): string[] =>
+  [...readProse(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .map((link) => (link.startsWith('#') ? page + link : join(dirname(page), link)));
+
+/** What a file names of `docs`, by its path from the root. */
+const findNamed = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/(?<![\w./-])docs\/[\w./-]*\w(#[\w-]+)?/g)].map(([target]) => target);
+
+const leadsNowhere = (target: string): boolean => {
+  const [path = '', anchor] = target.split('#');
+  if (!existsSync(path)) return true;
+  return anchor !== undefined && path.endsWith('.md') && !readAnchors(path).includes(anchor);
+};
+
+test.each(pages)('%s has no dead link', (page) => {
+  expect(findLinks(page).filter(leadsNowhere)).toEqual([]);
+});
+
+test('no file names a page of docs, or a heading of it, that does not exist', () => {
+  const dead = files.flatMap((file) => findNamed(file).map((target) => ({ file, target })));
+  expect(dead.filter(({ target }) => leadsNowhere(target))).toEqual([]);
+});
+
+test('what does not exist is found', () => {
+  expect(findLinks('README.md')).toContain(join('docs', 'api.md'));
+  expect(findNamed('functions/src/lib/errors.ts')).toContain('docs/api.md');
+  expect(['README.md#features', 'README.md#no-such-heading', 'no-such-page.md'].map(leadsNowhere)).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});
