@@ -22,6 +22,8 @@ export interface OperationDescription {
   tag: 'Organisation data' | 'Price lists';
   summary: string;
   description: string;
+  /** Added to the description, for readers of one operation alone: docs/api.md says it once for all. */
+  notes: readonly string[];
   /** The body of a POST. */
   request?: {
     schema: ZodSchema;
@@ -50,7 +52,7 @@ const NULL_FIELDS = 'Records with missing or malformed fields are included, with
 const DATE_RANGE =
   '`start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.';
 const PREFLIGHT =
-  'The only operation that browsers may call, from the allowed origins. Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.';
+  'Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.';
 const NO_PAGINATION = 'No pagination: one response has everything.';
 
 const order = {
@@ -79,13 +81,14 @@ const descriptions: Record<OperationName, OperationDescription> = {
   addPriceLists: {
     tag: 'Price lists',
     summary: 'Add price lists',
-    description: [
+    description:
       'Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.',
+    notes: [
       'Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.',
       "Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.",
       'If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.',
       `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
-    ].join('\n\n'),
+    ],
     request: {
       schema: addPriceListsRequestSchema,
       examples: { june: { summary: 'Two products for June 2026', value: examples.priceList } },
@@ -108,7 +111,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getOrdersByTeam: {
     tag: 'Organisation data',
     summary: 'Get orders by team',
-    description: `The orders of a team that were created within a range of days, with one status or any. ${DATE_RANGE} ${NULL_FIELDS} ${NO_PAGINATION}`,
+    description: 'The orders of a team that were created within a range of days, with one status or any.',
+    notes: [DATE_RANGE, NULL_FIELDS, NO_PAGINATION],
     request: {
       schema: ordersByTeamRequestSchema,
       examples: { month: { summary: 'Delivered orders of July 2026', value: examples.ordersByTeam } },
@@ -129,7 +133,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getWarehouses: {
     tag: 'Organisation data',
     summary: 'Get warehouses',
-    description: `All warehouses. ${NULL_FIELDS} ${NO_PAGINATION}\n\n${PREFLIGHT}`,
+    description: 'All warehouses. The only operation that browsers may call, from the allowed origins.',
+    notes: [NULL_FIELDS, NO_PAGINATION, PREFLIGHT],
     response: {
       schema: responses.warehousesResponseSchema,
       description: 'The warehouses, keyed by their identifiers.',
@@ -150,7 +155,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getMarkets: {
     tag: 'Organisation data',
     summary: 'Get markets',
-    description: `All markets. ${NULL_FIELDS} ${NO_PAGINATION}`,
+    description: 'All markets.',
+    notes: [NULL_FIELDS, NO_PAGINATION],
     response: {
       schema: responses.marketsResponseSchema,
       description: 'The markets, keyed by their identifiers.',
@@ -165,7 +171,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getTeams: {
     tag: 'Organisation data',
     summary: 'Get teams',
-    description: `All teams. ${NULL_FIELDS} ${NO_PAGINATION}`,
+    description: 'All teams.',
+    notes: [NULL_FIELDS, NO_PAGINATION],
     response: {
       schema: responses.teamsResponseSchema,
       description: 'The teams, keyed by their identifiers.',
@@ -180,7 +187,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
   supplyOrdersInvoices: {
     tag: 'Organisation data',
     summary: 'Supply orders invoices',
-    description: `The supply orders of a team that were created within a range of days, with their invoices. ${DATE_RANGE} ${NO_PAGINATION}`,
+    description: 'The supply orders of a team that were created within a range of days, with their invoices.',
+    notes: [DATE_RANGE, NO_PAGINATION],
     request: {
       schema: supplyOrdersInvoicesRequestSchema,
       examples: {

@@ -1,8 +1,9 @@
 import { bugs } from '../../functions/package.json';
 import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
+import { NULL_IF_MALFORMED } from '../../functions/src/lib/schemas/responses';
 import { errorDescriptions, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
 import { getLimits } from './limits';
-import { toFieldRows, toTable, toTypeName } from './markdown';
+import { toFieldRows, toTable } from './markdown';
 import { getOperations, type Operation } from './operations';
 import type { JsonObject } from './schemas';
 
@@ -14,7 +15,7 @@ import type { JsonObject } from './schemas';
 /** Each page with the sections that it cannot lack. */
 const SECTIONS = {
   'README.md': ['operations-table', 'contact'],
-  'docs/api.md': ['operations-table', 'operations', 'records', 'errors', 'limits'],
+  'docs/api.md': ['operations', 'errors', 'limits'],
   'docs/integration-guide.md': ['contact'],
 } as const;
 
@@ -30,20 +31,18 @@ export function renderPage(page: Page, text: string, document: JsonObject): stri
     const [begin, end] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`];
     const [from, to] = [rendered.indexOf(begin), rendered.indexOf(end)];
     if (from < 0 || to < from) throw new Error(`${page} has no section between ${begin} and ${end}`);
-    return `${rendered.slice(0, from)}${begin}\n\n${renderSection(name, page, document)}\n\n${rendered.slice(to)}`;
+    return `${rendered.slice(0, from)}${begin}\n\n${renderSection(name, document)}\n\n${rendered.slice(to)}`;
   }, text);
 }
 
-function renderSection(name: Section, page: string, document: JsonObject): string {
+function renderSection(name: Section, document: JsonObject): string {
   switch (name) {
     case 'operations-table':
-      return renderOperationsTable(page === 'docs/api.md' ? '' : 'docs/api.md');
+      return renderOperationsTable();
     case 'operations':
       return getOperations()
         .map((operation) => renderOperation(operation, document))
         .join('\n\n');
-    case 'records':
-      return renderRecords(document);
     case 'errors':
       return renderErrors();
     case 'limits':
@@ -53,9 +52,9 @@ function renderSection(name: Section, page: string, document: JsonObject): strin
   }
 }
 
-function renderOperationsTable(api: string): string {
+function renderOperationsTable(): string {
   const rows = getOperations().map(({ name, info, summary, response }) => [
-    `[${summary}](${api}#${toAnchor(summary)})`,
+    `[${summary}](docs/api.md#${toAnchor(summary)})`,
     `${info.method} \`/${name}\``,
     response.description,
   ]);
@@ -64,45 +63,47 @@ function renderOperationsTable(api: string): string {
 
 const toAnchor = (heading: string): string => heading.toLowerCase().replaceAll(' ', '-');
 
-function renderOperation(operation: Operation, document: JsonObject): string {
-  const { name, info, summary, description, response } = operation;
-  const request = getSchema(document, ['paths', `/${name}`, info.method.toLowerCase(), 'requestBody']);
-  const responses = ['paths', `/${name}`, info.method.toLowerCase(), 'responses', '200'];
+function renderOperation({ name, info, summary, description }: Operation, document: JsonObject): string {
+  const path = ['paths', `/${name}`, info.method.toLowerCase()];
+  const request = getSchema(document, [...path, 'requestBody']);
+  const response = getSchema(document, [...path, 'responses', '200']);
   return [
     `### ${summary}`,
     `${info.method} \`/${name}\``,
     description,
-    request === undefined ? 'No body; one that is sent is ignored.' : `Body: ${toTypeName(request)}`,
-    `200: ${toTypeName(getSchema(document, responses) ?? {})}. ${response.description}`,
-    `Errors: ${renderErrorLinks([...getErrorCodes(operation), ...(info.cors ? PREFLIGHT_ERRORS : [])])}`,
+    ...(request === undefined ? [] : [renderFields('Request', request, document)]),
+    renderFields('Response', response ?? {}, document),
   ].join('\n\n');
 }
 
-/** @returns the codes by status, without repetition */
-function renderErrorLinks(codes: readonly ErrorCode[]): string {
-  const inOrder = (Object.keys(ERROR_DEFINITIONS) as ErrorCode[]).filter((code) => codes.includes(code));
-  return inOrder.map((code) => `${ERROR_DEFINITIONS[code].status} \`${code}\``).join(', ');
-}
-
-/** Every named schema with its fields; a union as the schemas that it may be. */
-function renderRecords(document: JsonObject): string {
+/** The page says once what null means in a record. */
+function renderFields(title: string, schema: JsonObject, document: JsonObject): string {
   const schemas = getObject(document, ['components', 'schemas']) as Record<string, JsonObject>;
-  return Object.entries(schemas)
-    .map(([name, schema]) => {
-      const { description } = schema;
-      const rows = toFieldRows(schema);
-      const body = rows.length === 0 ? toTypeName(schema) : toTable(['Field', 'Type', 'Meaning'], rows);
-      return [`### ${name}`, ...(typeof description === 'string' ? [description] : []), body].join('\n\n');
-    })
-    .join('\n\n');
+  const rows = toFieldRows(schema, schemas).map(([field, type, meaning]) => [
+    field,
+    type,
+    meaning.replace(NULL_IF_MALFORMED, '').trim(),
+  ]);
+  return toTable([title, 'Type', 'Meaning'], rows);
 }
 
 function renderErrors(): string {
   const rows = (Object.keys(ERROR_DEFINITIONS) as ErrorCode[]).map((code) => {
     const { status, message } = ERROR_DEFINITIONS[code];
-    return [String(status), message, `\`${code}\``, errorDescriptions[code]];
+    return [String(status), message, `\`${code}\``, renderSources(code), errorDescriptions[code]];
   });
-  return toTable(['Status', 'Text', 'Code in the log', 'Meaning'], rows);
+  return toTable(['Status', 'Text', 'Code in the log', 'Of', 'Meaning'], rows);
+}
+
+/** Which operations return an error. */
+function renderSources(code: ErrorCode): string {
+  const all = getOperations();
+  const sources = all.filter((operation) =>
+    [...getErrorCodes(operation), ...(operation.info.cors ? PREFLIGHT_ERRORS : [])].includes(code),
+  );
+  if (sources.length === all.length) return 'all';
+  if (sources.every(({ request }) => request !== undefined) && sources.length > 1) return 'POST';
+  return sources.map(({ summary }) => summary.toLowerCase()).join(', ');
 }
 
 /** @returns the JSON schema of the request body or response at a path of the document */

@@ -43,7 +43,13 @@ export interface paths {
         put?: never;
         /**
          * Get orders by team
-         * @description The orders of a team that were created within a range of days, with one status or any. `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
+         * @description The orders of a team that were created within a range of days, with one status or any.
+         *
+         *     `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.
+         *
+         *     Records with missing or malformed fields are included, with those fields null.
+         *
+         *     No pagination: one response has everything.
          */
         post: operations["getOrdersByTeam"];
         delete?: never;
@@ -61,9 +67,13 @@ export interface paths {
         };
         /**
          * Get warehouses
-         * @description All warehouses. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
+         * @description All warehouses. The only operation that browsers may call, from the allowed origins.
          *
-         *     The only operation that browsers may call, from the allowed origins. Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.
+         *     Records with missing or malformed fields are included, with those fields null.
+         *
+         *     No pagination: one response has everything.
+         *
+         *     Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.
          */
         get: operations["getWarehouses"];
         put?: never;
@@ -87,7 +97,11 @@ export interface paths {
         };
         /**
          * Get markets
-         * @description All markets. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
+         * @description All markets.
+         *
+         *     Records with missing or malformed fields are included, with those fields null.
+         *
+         *     No pagination: one response has everything.
          */
         get: operations["getMarkets"];
         put?: never;
@@ -107,7 +121,11 @@ export interface paths {
         };
         /**
          * Get teams
-         * @description All teams. Records with missing or malformed fields are included, with those fields null. No pagination: one response has everything.
+         * @description All teams.
+         *
+         *     Records with missing or malformed fields are included, with those fields null.
+         *
+         *     No pagination: one response has everything.
          */
         get: operations["getTeams"];
         put?: never;
@@ -129,7 +147,11 @@ export interface paths {
         put?: never;
         /**
          * Supply orders invoices
-         * @description The supply orders of a team that were created within a range of days, with their invoices. `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing. No pagination: one response has everything.
+         * @description The supply orders of a team that were created within a range of days, with their invoices.
+         *
+         *     `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.
+         *
+         *     No pagination: one response has everything.
          */
         post: operations["supplyOrdersInvoices"];
         delete?: never;

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../errors';
  * no response is parsed with them at run time.
  */
 
-const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
+export const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
 
 const idField = z.string();
 const countField = z.int().nonnegative().describe('Number of records in the response. Comes last.');
