@@ -188,13 +188,4 @@ describe('observation', () => {
       [[first, versions[1], undefined]],
     ]);
   });
-
-  it('shows UNIMPLEMENTED for an operation that is not served', async () => {
-    const listening = new Promise((_, reject) => {
-      const stream = bench.raw().listen();
-      stream.on('error', reject);
-      stream.write({ database: 'projects/p/databases/(default)' });
-    });
-    expect(await rejection(listening)).toMatchObject({ code: 12 });
-  });
 });

@@ -1,7 +1,7 @@
 import protos from '@google-cloud/firestore/build/protos/v1.json';
 import { isUtf8 } from 'node:buffer';
 import protobuf, { Reader } from 'protobufjs';
-import { invalid } from './errors';
+import { invalid, unsupported } from './errors';
 import type { FieldPath } from './paths';
 import { assertTimestamp } from './value-rules';
 import { GeoPoint, Reference, Timestamp, compareByKey, type MapValue, type Value } from './values';
@@ -74,7 +74,15 @@ mapType(
   ({ values }) => values as Value[],
   (values) => ({ values }),
 );
-mapType('google.firestore.v1.MapValue', ({ fields }) => toMap(fields), toFieldsMessage);
+mapType(
+  'google.firestore.v1.MapValue',
+  ({ fields }) => {
+    // As a map, it would have another place in the order of values.
+    if ((fields as Message)['__type__'] === '__vector__') throw unsupported('Vectors');
+    return toMap(fields);
+  },
+  toFieldsMessage,
+);
 const valueType = mapType('google.firestore.v1.Value', fromValueMessage, toValueMessage);
 const documentType = root.lookupType('google.firestore.v1.Document');
 

@@ -1,5 +1,5 @@
 import { toNumber, type Message } from './codec';
-import { invalid } from './errors';
+import { invalid, unsupported } from './errors';
 import { has, readField, toList, toMessage, toText } from './message-readers';
 import { parseFieldPath } from './paths';
 import type { Aggregation, Cursor, Filter, Operator, StructuredQuery, UnaryOperator } from './requests';
@@ -7,18 +7,19 @@ import type { Value } from './values';
 
 /* Decodes queries and aggregations. */
 
-/** Reads a `StructuredQuery` below a parent. */
-export function readQuery(parent: unknown, value: unknown): StructuredQuery {
+/** Reads the `StructuredQuery` of a request. */
+export function readQuery(request: Message, value: unknown): StructuredQuery {
+  if (toMessage(request['explainOptions'])) throw unsupported('Query explain');
   const query = toMessage(value);
   if (!query) throw invalid('The query is missing.');
   const from = toList(query['from']);
   if (from.length > 1) throw invalid('A query reads from one collection only.');
-  if (toMessage(query['findNearest'])) throw invalid('Vector queries are not supported.');
+  if (toMessage(query['findNearest'])) throw unsupported('Vector search (findNearest)');
   const limit = toMessage(query['limit']);
   const where = toMessage(query['where']);
   const select = toMessage(query['select']);
   return {
-    parent: toText(parent),
+    parent: toText(request['parent']),
     collectionId: toText(from[0]?.['collectionId'] ?? '') || undefined,
     allDescendants: from[0] ? Boolean(from[0]['allDescendants']) : true,
     filter: where && readFilter(where),

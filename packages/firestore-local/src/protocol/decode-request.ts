@@ -56,13 +56,13 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
     transaction: readTransactionId(request['transaction']) ?? '',
   }),
   RunQuery: (request) => ({
-    query: readQuery(request['parent'], request['structuredQuery']),
+    query: readQuery(request, request['structuredQuery']),
     consistency: readConsistency(request),
   }),
   RunAggregationQuery: (request) => {
     const query = toMessage(request['structuredAggregationQuery']);
     return {
-      query: readQuery(request['parent'], query?.['structuredQuery']),
+      query: readQuery(request, query?.['structuredQuery']),
       aggregations: readAggregations(toList(query?.['aggregations'] ?? [])),
       consistency: readConsistency(request),
     };

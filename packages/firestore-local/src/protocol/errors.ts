@@ -19,5 +19,9 @@ export class RpcError extends Error {
   }
 }
 
+/** Creates the error for what is not served, such as `Pipelines`. */
+export const unsupported = (subject: string): RpcError =>
+  new RpcError('UNIMPLEMENTED', `${subject}: not supported by firestore-local, see its README.`);
+
 /** Creates the error for a request that is invalid in any state of the database. */
 export const invalid = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);

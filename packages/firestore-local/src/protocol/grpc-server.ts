@@ -4,6 +4,7 @@ import { Metadata, Server, ServerCredentials, type ServerWritableStream, type Se
 import { RPCS } from './decode-request';
 import type { RpcError } from './errors';
 import type { Rpc } from './requests';
+import { addUnserved } from './unserved';
 
 /** A response: messages at the client's pace, then a status. */
 export interface ResponseStream {
@@ -61,6 +62,7 @@ export async function startGrpcServer(
         createResponseStream(call, () => sockets.get(peer)?.destroy()),
       );
     };
+  addUnserved(server);
   server.addService(definition, Object.fromEntries(RPCS.map((rpc) => [rpc, toHandler(rpc)])));
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = createServer((socket) => {
@@ -70,7 +72,13 @@ export async function startGrpcServer(
       sockets.delete(peer);
       onDisconnect(peer);
     });
-    injector.injectConnection(socket);
+    socket.once('readable', () => {
+      const start = socket.read() as Buffer | null;
+      if (start === null) return; // closed
+      socket.unshift(start);
+      if (isHttp2(start)) injector.injectConnection(socket);
+      else socket.end(NOT_GRPC);
+    });
   });
   await listen(listener, host, port);
   return {
@@ -96,6 +104,14 @@ async function listen(listener: SocketServer, host: string, port: number): Promi
     });
   }
 }
+
+/** What other clients, such as curl and browsers, get in place of a connection that closes without a word. */
+const NOT_GRPC =
+  'HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n' +
+  'firestore-local serves the server SDKs, over gRPC. It has no REST interface and serves no browser.\n';
+
+/** Whether these first bytes of a connection are those of HTTP/2, which gRPC uses. */
+const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.toString('latin1', 0, 14));
 
 const passThrough = (bytes: Buffer): Buffer => bytes;
 

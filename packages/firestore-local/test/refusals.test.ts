@@ -1,0 +1,56 @@
+import { FieldValue, type Firestore, type Query, type VectorQueryOptions } from '@google-cloud/firestore';
+import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
+
+/** What is not served is refused at once and in words: no client waits, and none takes an answer for what it is not. */
+
+let bench: FirestoreTestServer;
+let db: Firestore;
+beforeAll(async () => {
+  bench = await startFirestoreTestServer();
+  db = bench.client();
+  await db.doc('c/a').set({ f: 1 });
+});
+afterAll(() => bench.close());
+
+const listen = (target: Pick<Query, 'onSnapshot'>): Promise<unknown> =>
+  new Promise((resolve, reject) => target.onSnapshot(resolve, reject));
+const vector = FieldValue.vector([1, 2]);
+const search: VectorQueryOptions = { vectorField: 'v', queryVector: [1, 2], limit: 1, distanceMeasure: 'COSINE' };
+
+async function partition(): Promise<void> {
+  for await (const part of db.collectionGroup('c').getPartitions(3)) expect(part).toBeUndefined();
+}
+
+test.each<[string, string, () => Promise<unknown>]>([
+  ['a listener on a document', 'Listeners', () => listen(db.doc('c/a') as unknown as Query)],
+  ['a listener on a query', 'Listeners', () => listen(db.collection('c').where('f', '==', 1))],
+  ['a vector in a document', 'Vectors', () => db.doc('c/b').set({ v: vector })],
+  ['a vector in a map of an update', 'Vectors', () => db.doc('c/a').update({ 'm.v': vector })],
+  ['a vector in a transform', 'Vectors', () => db.doc('c/a').update({ v: FieldValue.arrayUnion(vector) })],
+  ['a vector in a filter', 'Vectors', () => db.collection('c').where('f', '==', vector).get()],
+  ['a vector in a cursor', 'Vectors', () => db.collection('c').orderBy('f').startAt(vector).get()],
+  ['a search of vectors', 'Vector', () => db.collection('c').findNearest(search).get()],
+  ['the plan of a query', 'Query explain', () => db.collection('c').explain()],
+  ['the plan of an aggregation', 'Query explain', () => db.collection('c').count().explain()],
+  ['partitions', 'Partitions', partition],
+])('%s', async (_, subject, call) => {
+  const { message } = await rejection(call());
+  expect(message).toMatch(new RegExp(`12.*${subject}.*: not supported by firestore-local`));
+});
+
+test('the stream of writes of the web SDKs opens, and its first writes are refused', async () => {
+  const stream = bench.raw().write();
+  const failed = rejection(new Promise((_, reject) => stream.on('error', reject)));
+  const opened = new Promise((resolve) => stream.once('data', resolve));
+  const database = 'projects/web/databases/(default)';
+  stream.write({ database });
+  expect(await opened).toMatchObject({ streamId: '1' });
+  stream.write({ writes: [{ update: { name: `${database}/documents/c/a` } }] });
+  expect(await failed).toMatchObject({ code: 12, details: expect.stringContaining('web and mobile SDKs') as string });
+});
+
+test('curl and browsers are told what is served', async () => {
+  const response = await fetch(`http://${bench.server.address}/v1/projects/p/databases/d/documents`);
+  expect(response.status).toBe(501);
+  expect(await response.text()).toContain('serves the server SDKs, over gRPC');
+});
