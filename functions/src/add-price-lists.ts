@@ -8,7 +8,7 @@ import { createPriceListParser } from './price-lists/submission-parser';
 
 export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
-  onShutdown: 'abort',
+  writes: true,
   runtimeOptions: writeOptions,
   timeoutMarginMs: FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS,
   body: {

@@ -6,18 +6,23 @@ import { getDatabase } from './lib/firestore/database';
 import { runOutsideDomain } from './lib/firestore/node-domain';
 import { startInstance } from './lib/http/instance';
 import { shutdown } from './lib/http/shutdown';
-import { logSweepEnded, logSweepFailed, logSweepWorking, logSweptAttempt, logUnreadableKey } from './lib/logging';
+import { retry } from './lib/firestore/retry';
+import { logSweepEnded, logSweepFailed, logSweptAttempt, logUnreadableKey } from './lib/logging';
+import { countKeysInReview } from './lib/repositories/stored-price-lists';
 import { createRequestContext } from './lib/request-context';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
 import { ASK_INTERVAL_MS, sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
 
-const OPTIONS: SweepOptions = { concurrency: 4, dryRun: false, all: false, askIntervalMs: ASK_INTERVAL_MS };
+const OPTIONS: SweepOptions = {
+  concurrency: 4,
+  dryRun: false,
+  all: false,
+  askIntervalMs: ASK_INTERVAL_MS,
+  stopping: shutdown.refuseWrites.signal,
+};
 
 /** The same as the platform's time, less what failing the attempts under way and the response take. */
 const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
-
-/** The alert on a sweep that does not end waits for longer than this. */
-const WORKING_INTERVAL_MS = 60_000;
 
 const reporter: SweepReporter = {
   onResult: ({ result, ...attempt }, sinceClaimMs) => {
@@ -41,18 +46,18 @@ async function runSweep(): Promise<void> {
   // No stop: the attempts under way have reached their timeout.
   const createReason = () => new Error('the time for the sweep is up');
   const { signal, cancel } = systemClock.createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);
-  const working = setInterval(logSweepWorking, WORKING_INTERVAL_MS);
   const context = createRequestContext(signal);
   const startedAt = context.clock.now();
   try {
     const db = getDatabase(context, SWEEP_TIMEOUTS_MS);
     const { resumed, deferred, left } = await sweep(db, context, OPTIONS, reporter);
+    const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
+    const requires_review = interrupted ? undefined : await retry(() => countKeysInReview(db), context);
     const duration_ms = context.clock.now() - startedAt;
-    logSweepEnded({ resumed, deferred, left, duration_ms, interrupted: signal.aborted });
+    logSweepEnded({ resumed, deferred, left, requires_review, duration_ms, interrupted });
   } catch (error) {
     logSweepFailed(getErrorMessage(error));
   } finally {
-    clearInterval(working);
     cancel();
   }
 }

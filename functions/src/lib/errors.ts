@@ -79,7 +79,15 @@ export class PayloadTooLargeError extends ApiError {
 }
 
 /** Why work is aborted when the platform stops the instance, or an operator the command. It may be done again. */
-export class StoppedError extends Error {}
+export class StoppedError extends Error {
+  /** @param reserveMs time for failing what is under way, where a stop leaves less than a timeout does */
+  constructor(
+    message: string,
+    readonly reserveMs?: number,
+  ) {
+    super(message);
+  }
+}
 
 /** Returns the message of anything thrown: an internal text, for the log and for records. */
 export const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');

@@ -56,13 +56,21 @@ const toPhaseFields = (phasesMs: Partial<Record<Phase, number>>) =>
  */
 function toErrorReport(thrown: unknown, service: string) {
   const error = thrown instanceof Error ? thrown : new Error('thrown value is not an error');
-  const { stack = '' } = error;
   const firstLine = `${error.name}: ${redact(error.message).replace(/\s+/g, ' ')}`;
   return {
     '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
     serviceContext: getServiceContext(service),
-    stack_trace: firstLine + stack.slice(stack.indexOf('\n    at ')),
+    stack_trace: firstLine + (getFrames(error) ?? getFrames(new Error()) ?? ''),
   };
+}
+
+/**
+ * Returns the frames of a stack: what follows its message, up to the message of a cause, so that a text with line breaks
+ * does not pass as a frame. Undefined for a stack without frames, or of another message.
+ */
+function getFrames({ message, stack = '' }: Error): string | undefined {
+  const end = stack.indexOf(`${message}\n    at `);
+  return end === -1 ? undefined : /^(?:\n {4}at .*)+/.exec(stack.slice(end + message.length))?.[0];
 }
 
 const logEvent = (severity: LogSeverity, event: string, fields: object) =>
@@ -94,16 +102,9 @@ export function createPriceListLogger(request_id: string) {
     claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
     completed: (attempt: LoggedAttempt, since_claim_ms: number) =>
       log('INFO', 'price_list_completed', attempt, { since_claim_ms }),
-    /**
-     * @param needsOperator the sweep does not resume the attempt
-     * @param cause what was thrown; without it the report tells where the failure was found
-     */
-    failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean, cause: unknown) =>
-      log('ERROR', 'price_list_failed', attempt, {
-        reason: redact(reason),
-        ...toOperatorField(needsOperator),
-        ...toErrorReport(cause ?? new Error(reason), 'addPriceLists'),
-      }),
+    /** Its request's line reports the error. @param needsOperator the sweep does not resume the attempt */
+    failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean) =>
+      log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
     /** @param key_outcome what the attempt found in place of its own claim */
     superseded: (attempt: LoggedAttempt, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
@@ -158,14 +159,15 @@ export function logSweptAttempt(
 /** A key record that does not parse. @param record its path, which contains the key's hash */
 export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
 
-/** A sweep still works, so that its alert knows. */
-export const logSweepWorking = () => logEvent('INFO', 'sweep_working', {});
-
-/** @param interrupted the instance stopped, or the sweep's time was up */
+/**
+ * @param entry `requires_review`: keys that do, not counted by a sweep that was `interrupted`: the instance stopped, or the
+ * sweep's time was up
+ */
 export const logSweepEnded = (entry: {
   resumed: number;
   deferred: number;
   left: number;
+  requires_review: number | undefined;
   duration_ms: number;
   interrupted: boolean;
 }) => logEvent('INFO', 'sweep_ended', entry);

@@ -1,3 +1,4 @@
+import { StoppedError } from '../lib/errors';
 import type { CommitWrites, Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { readKey, setKey, setListStatuses, type KeySnapshot } from '../lib/repositories/price-lists';
@@ -22,14 +23,18 @@ export const applyEvent = (
   context: RequestContext,
 ): Promise<KeyOutcome> => retry(() => tryApplyEvent(boqListId, event, db, context), context);
 
-/** Same, with its own timeout of FAILURE_RESERVE_MS. */
-export const applyFinalEvent = (
+/** Same, with its own timeout: FAILURE_RESERVE_MS, or what a stop leaves. */
+export function applyFinalEvent(
   boqListId: string,
   event: KeyEvent,
   db: Database,
   context: RequestContext,
-): Promise<KeyOutcome> =>
-  applyEvent(boqListId, event, db, { ...context, signal: AbortSignal.timeout(FAILURE_RESERVE_MS) });
+): Promise<KeyOutcome> {
+  const reason: unknown = context.signal.reason;
+  const reserveMs = reason instanceof StoppedError ? reason.reserveMs : undefined;
+  const signal = AbortSignal.timeout(reserveMs ?? FAILURE_RESERVE_MS);
+  return applyEvent(boqListId, event, db, { ...context, signal });
+}
 
 /** Applies an event in one try. */
 export async function tryApplyEvent(

@@ -58,12 +58,12 @@ export async function createPriceLists(
     cause = error;
     outcome = await failAttempt(attempt, error, db, context);
   }
-  logOutcome(outcome, cause, attempt, context.clock.now(), log);
+  logOutcome(outcome, attempt, context.clock.now(), log);
   return toCreationResult(outcome, cause);
 }
 
-function logOutcome(outcome: KeyOutcome, cause: unknown, attempt: KeyRecord, now: number, log: PriceListLogger): void {
-  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null, cause);
+function logOutcome(outcome: KeyOutcome, attempt: KeyRecord, now: number, log: PriceListLogger): void {
+  if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null);
   else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt, now - attempt.claimed_at);
   else log.superseded(attempt, outcome.kind);
 }

@@ -22,6 +22,8 @@ export interface SweepOptions {
   all: boolean;
   /** How often a sweep asks for what has become due while resumes are under way; Infinity: only when one ends. */
   askIntervalMs: number;
+  /** Once it aborts, no more resumes begin; those under way go on until the signal of the context. */
+  stopping?: AbortSignal;
 }
 
 /** What the sweep did about one key. */
@@ -111,7 +113,8 @@ class Sweeper {
   }
 
   #startWaiting(): void {
-    while (this.#running.size < this.options.concurrency) {
+    const { concurrency, stopping } = this.options;
+    while (this.#running.size < concurrency && stopping?.aborted !== true) {
       const key = this.#waiting.shift();
       if (key === undefined) return;
       const { path } = key.reference;

@@ -62,12 +62,15 @@ test('resumes every attempt that is due, and logs each under its record, and the
   for (const key of keys) await expectReplayed(key);
 });
 
-test('ends after one query when nothing is due', async () => {
+/** What a sweep without work asks: what is due, and how many keys require review. */
+const IDLE_CALLS = ['RunQuery', 'RunAggregationQuery'];
+
+test('ends after one query and one count when nothing is due', async () => {
   await failAttempt('completed', CRASHED);
   await deliver();
   const calls = service.recordCalls();
   await deliver();
-  expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+  expect(calls.map(({ rpc }) => rpc)).toEqual(IDLE_CALLS);
 });
 
 test('deliveries that overlap, or repeat one another, resume each attempt once', async () => {
@@ -107,7 +110,8 @@ test('reads nothing of keys that wait for an operator', async () => {
   const due = await readDueKeys(createDatabase(service.db, context()), Date.now(), 500);
   const calls = service.recordCalls();
   await deliver();
-  expect([due, calls.map(({ rpc }) => rpc), getEvents()]).toEqual([[], ['RunQuery'], [['INFO', 'sweep_ended']]]);
+  expect([due, calls.map(({ rpc }) => rpc), getEvents()]).toEqual([[], IDLE_CALLS, [['INFO', 'sweep_ended']]]);
+  expect(service.log[0]).toMatchObject({ requires_review: 301 });
 });
 
 test('an attempt without its whole payload is left to an operator, by its client’s response and by every sweep', async () => {
@@ -136,7 +140,7 @@ test('an attempt without its whole payload is left to an operator, by its client
   const calls = service.recordCalls();
   await deliver();
   expect(getEvents()).toEqual([['INFO', 'sweep_ended']]);
-  expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+  expect(calls.map(({ rpc }) => rpc)).toEqual(IDLE_CALLS);
 });
 
 test('the line of a resume leads to the request that began the attempt', async () => {
@@ -168,8 +172,13 @@ test('an attempt that fails again is tried again by the next delivery', async ()
   await expectReplayed('crashed');
 });
 
-test('a sweep that cannot read the keys says so, and does not throw', async () => {
-  service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
-  await deliver();
-  expect(getEvents()).toEqual([['ERROR', 'sweep_failed']]);
+test('a sweep that cannot read the keys, or count them, says so, and does not throw', async () => {
+  for (const rpc of ['RunQuery', 'RunAggregationQuery'] as const) {
+    service.firestore.faults.inject({ rpc, action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+    await deliver();
+  }
+  expect(getEvents()).toEqual([
+    ['ERROR', 'sweep_failed'],
+    ['ERROR', 'sweep_failed'],
+  ]);
 });

@@ -6,18 +6,21 @@ import { systemClock } from '../../src/lib/clock';
 import { TEST_API_KEY, TEST_ORIGIN, useTestService, type LogLine, type TestRequest } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { createLogLeakDetector } from '../support/leaks';
+import { waitFor } from '../support/wait-for';
 
 /** What the service logs: one line a request, one an event of a price list's life, and nothing that is confidential. */
 
 const COMPRESSION = 100;
 
+const sleep = systemClock.sleep.bind(systemClock);
+const compressedSleep: typeof sleep = (ms, signal) => sleep(ms / COMPRESSION, signal);
+
 const service = useTestService(functions);
 beforeAll(() => {
   // A hundredth of the pauses, and a hundred times the time that passes: a minute of retries is less than a second.
-  const sleep = systemClock.sleep.bind(systemClock);
   const now = systemClock.now.bind(systemClock);
   const start = now();
-  jest.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => sleep(ms / COMPRESSION, signal));
+  jest.spyOn(systemClock, 'sleep').mockImplementation(compressedSleep);
   jest.spyOn(systemClock, 'now').mockImplementation(() => start + (now() - start) * COMPRESSION);
 });
 beforeEach(async () => {
@@ -135,6 +138,28 @@ describe('the line of a request', () => {
     expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: 2 }]);
   });
 
+  test('counts the pauses between tries as time that a read waited for Firestore', async () => {
+    const pauses = jest.mocked(systemClock.sleep).mockImplementation((ms, signal) => sleep(ms / 2, signal));
+    service.firestore.faults.inject({ rpc: 'RunQuery', times: 2, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    await service.call('getTeams');
+    pauses.mockImplementation(compressedSleep);
+    const [line] = lines('request') as [{ firestore_ms: number; duration_ms: number }];
+    expect(line).toMatchObject({ status: 200, firestore_calls: 3 });
+    expect(line.firestore_ms).toBeGreaterThanOrEqual(line.duration_ms / 2);
+  });
+
+  test('is a NOTICE with the status 499 for a client that leaves in the middle of its body', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': '1000' };
+    const { request, response } = service.open('addPriceLists', { headers });
+    await new Promise((resolve) => request.write('{"info":', resolve));
+    request.destroy();
+    await expect(response).rejects.toThrow();
+    await waitFor(() => lines('request').length > 0);
+    const [line] = lines('request');
+    expect(line).toMatchObject({ severity: 'NOTICE', status: 499, client_gone: true });
+    expect(line).not.toHaveProperty('error_code');
+  });
+
   test.each<[string, TestRequest, number, string]>([
     ['a wrong API key', { headers: { 'x-api-key': 'wrong' } }, 401, 'invalid_api_key'],
     ['a wrong method', { method: 'DELETE' }, 405, 'method_not_allowed'],
@@ -219,10 +244,11 @@ describe('the life of a price list', () => {
         event: 'price_list_failed',
         needs_operator: true,
         reason: expect.stringContaining('/documents/…') as string,
-        ...errorReport('Error: 7 PERMISSION_DENIED: .*/documents/…'),
       },
     ]);
-    expect(lines('request')).toMatchObject([{ error_code: 'creation_failed', needs_operator: true }]);
+    const report = errorReport('Error: 7 PERMISSION_DENIED: .*/documents/…');
+    expect(lines('request')).toMatchObject([{ error_code: 'creation_failed', needs_operator: true, ...report }]);
+    expect(service.log.filter((line) => '@type' in line)).toHaveLength(1);
     service.log.length = 0;
     expect((await service.call('addPriceLists', { json: createPriceListBody(3) })).status).toBe(409);
     expect(lines('request')).toMatchObject([{ error_code: 'review_required', needs_operator: true }]);

@@ -55,7 +55,7 @@ export async function* streamQuery<T>(
         request = encodeRunQueryRequest(documentsPath, query, last);
         backoff = new Backoff(context);
       }
-      await backoff.wait(error);
+      await measurePhase(context.counters, 'firestore', () => backoff.wait(error));
     } finally {
       signal.removeEventListener('abort', cancel);
       cancel();

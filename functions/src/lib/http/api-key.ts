@@ -1,8 +1,20 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../errors';
 
 const KEY_ID_LENGTH = 8;
 
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest();
+
+/** @returns the id of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
+export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly string[]): string {
+  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting is blank');
+  const header = headers['x-api-key']?.toString();
+  const keyId = identifyApiKey(header, apiKeys);
+  if (keyId !== undefined) return keyId;
+  const reason = header === undefined ? 'no API key in the request' : 'the API key is not a configured one';
+  throw new ApiError('invalid_api_key', reason, { headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } });
+}
 
 /**
  * Finds the configured API key that a header holds.

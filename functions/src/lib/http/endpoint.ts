@@ -6,12 +6,13 @@ import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
 import { logRequest, type RequestLogEntry } from '../logging';
-import { identifyApiKey } from './api-key';
+import { requireApiKey } from './api-key';
 import { ClientWriter } from './client-writer';
 import { applyCors } from './cors';
 import { toErrorResponse } from './error-response';
 import { startInstance } from './instance';
 import {
+  ClientGoneError,
   disableFrameworkBodyParsing,
   makeRequestUrlsRoutable,
   readBody,
@@ -52,8 +53,8 @@ interface Endpoint<Body> {
   body?: RequestBody<Body>;
   /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
-  /** What a stopping instance does with a request: by default it may finish, as long as there is time. */
-  onShutdown?: 'finish' | 'abort';
+  /** Whether a stopping instance refuses what has not begun, and ends what has in time for its failure to be stored. */
+  writes?: boolean;
   handler: (context: RequestContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
 }
 
@@ -93,10 +94,10 @@ async function handleRequest<Body>(
   response: ServerResponse,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS, onShutdown = 'finish' } = endpoint;
+  const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS, writes = false } = endpoint;
   const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
   const createReason = () => new Error('the time for the request is up');
-  const stopping = onShutdown === 'abort' ? shutdown.abortWrites : shutdown.abortReads;
+  const stopping = writes ? shutdown.abortWrites : shutdown.stopWaiting;
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);
   const context = createRequestContext(signal, readTraceId(request.headers));
   const requestId = resolveRequestId(request);
@@ -110,8 +111,11 @@ async function handleRequest<Body>(
   try {
     result = await abortable(shutdown.stopWaiting.signal, () => runPipeline(endpoint, exchange));
   } catch (cause) {
-    error = toApiError(cause);
-    await sendError(exchange, error);
+    if (cause instanceof ClientGoneError) exchange.hasClientGone = true;
+    else {
+      error = toApiError(cause);
+      await sendError(exchange, error);
+    }
   } finally {
     cancel();
   }
@@ -157,7 +161,7 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
     const headers = { Allow: endpoint.method };
     throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
   }
-  authenticate(exchange);
+  exchange.logFields.key_id = requireApiKey(request.headers, getApiKeys());
   const body = await readEndpointBody(endpoint, request, context);
   const result = await endpoint.handler(context, body, requestId);
   exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
@@ -165,13 +169,15 @@ async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): 
 }
 
 async function readEndpointBody<Body>(
-  { body }: Endpoint<Body>,
+  { body, writes = false }: Endpoint<Body>,
   request: RequestWithRawBody,
   { signal, counters }: RequestContext,
 ): Promise<Body> {
   // The handler of a GET takes no body.
   if (body === undefined) return undefined as Body;
-  return measurePhase(counters, 'body', () => readBody(request, body, signal));
+  // What writes begins after its body.
+  const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
+  return measurePhase(counters, 'body', () => readBody(request, body, parent));
 }
 
 /** An origin is sent by the client and may have any length. */
@@ -189,18 +195,6 @@ async function handleCors(exchange: Exchange): Promise<boolean> {
   response.statusCode = 204;
   exchange.hasClientGone = !(await new ClientWriter(response, context).end());
   return true;
-}
-
-function authenticate({ request: { headers }, logFields }: Exchange): void {
-  const apiKeys = getApiKeys();
-  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting is blank');
-  const header = headers['x-api-key']?.toString();
-  const keyId = identifyApiKey(header, apiKeys);
-  if (keyId === undefined) {
-    const reason = header === undefined ? 'no API key in the request' : 'the API key is not a configured one';
-    throw new ApiError('invalid_api_key', reason, { headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } });
-  }
-  logFields.key_id = keyId;
 }
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */

@@ -45,6 +45,9 @@ function isDecodable(path: string): boolean {
 const onEachRequest = (fn: (request: IncomingMessage) => void): void =>
   channel('http.server.request.start').subscribe((message) => fn((message as { request: IncomingMessage }).request));
 
+/** There is nobody any more to respond to. */
+export class ClientGoneError extends Error {}
+
 /** What an operation takes as its body. */
 export interface RequestBody<Body> {
   /** As sent and inflated alike. */
@@ -60,7 +63,7 @@ export interface RequestBody<Body> {
  * @param parent ends the reading before its timeout
  * @throws ValidationError with path `body` for anything but JSON in UTF-8, plain or gzip
  * @throws PayloadTooLargeError
- * @throws ApiError request_timeout, or the parent's reason
+ * @throws ApiError request_timeout, ClientGoneError, or the parent's reason
  */
 export async function readBody<Body>(
   request: RequestWithRawBody,
@@ -134,7 +137,7 @@ async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: 
 
   const source = addAbortSignal(signal, request.pipe(isGzip ? createGunzip() : new PassThrough()));
   finished(request, (error) => {
-    if (error) source.destroy(invalidBody('The body ended before it was complete'));
+    if (error) source.destroy(new ClientGoneError('the client left before its body was complete'));
   });
   let sentBytes = 0;
   request.on('data', (bytes: Buffer) => {

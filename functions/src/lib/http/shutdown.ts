@@ -4,27 +4,31 @@ import { systemClock, type Clock } from '../clock';
 import { StoppedError } from '../errors';
 import { logInstanceStopped, logInstanceStopping } from '../logging';
 
-/** Cloud Run sends SIGKILL 10 s after SIGTERM. The sum of these is 9 s. */
-const FINISH_MS = 7_000;
-const FAIL_MS = 1_000;
-const FLUSH_MS = 1_000;
+/** Milliseconds after SIGTERM; after 10 s Cloud Run sends SIGKILL. */
+const ABORT_WRITES_MS = 5_000;
+const STOP_WAITING_MS = 8_000;
+const EXIT_MS = 9_000;
+
+/** For failing an attempt, and the rest until the waiting stops for its response. */
+const FAILURE_RESERVE_MS = 2_000;
 
 /** Lets the kernel send the last bytes before the exit closes the sockets. */
 const LINGER_MS = 50;
 
 /** Ends the requests of this process, which may serve several functions. */
 export class Shutdown {
-  /** Aborted one after another. */
+  /** Aborts with SIGTERM: no write begins any more. */
+  readonly refuseWrites = new AbortController();
+  /** Aborts the writes under way, most of which are over by then. */
   readonly abortWrites = new AbortController();
-  readonly abortReads = new AbortController();
-  /** Ends the waiting for handlers that did not end when they were aborted. */
+  /** Ends the reads, and the waiting for every other handler. */
   readonly stopWaiting = new AbortController();
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();
   readonly #drained = new AbortController();
 
   get #isStopping(): boolean {
-    return this.abortWrites.signal.aborted;
+    return this.refuseWrites.signal.aborted;
   }
 
   /** Adds a response, of any request that reaches the process. */
@@ -42,28 +46,27 @@ export class Shutdown {
     if (this.#isStopping && this.#openResponses.size === 0) this.#drained.abort();
   }
 
-  /** Accepts no more connections and ends the requests in progress: reads by their responses if there is time. */
+  /** Accepts no more connections, and returns when the requests in progress have their responses, or time is up. */
   async stop(clock: Clock): Promise<void> {
     const startedAt = clock.now();
+    const reason = new StoppedError('the instance is stopping', FAILURE_RESERVE_MS);
+    this.refuseWrites.abort(reason);
     for (const server of this.#servers) server.close();
     logInstanceStopping(this.#openResponses.size);
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
-
-    const reason = new StoppedError('the instance is stopping');
-    this.abortWrites.abort(reason);
     this.#endStopIfDrained();
-    // From one start: on a busy machine each timer is late, and together they would outlast the platform's 10 s.
-    const wait = (endMs: number, maxMs: number) =>
-      clock.sleep(Math.min(Math.max(0, startedAt + endMs - clock.now()), maxMs), this.#drained.signal);
-    try {
-      await wait(FINISH_MS, FINISH_MS);
-      this.abortReads.abort(reason);
-      await wait(FINISH_MS + FAIL_MS, FAIL_MS);
-      this.stopWaiting.abort(reason);
-      await wait(FINISH_MS + FAIL_MS + FLUSH_MS, FLUSH_MS);
-    } catch (error) {
-      if (!this.#drained.signal.aborted) throw error;
-    }
+
+    // Side by side: on a busy machine each timer is late, and one after another they would outlast the platform's 10 s.
+    const wait = (ms: number, end?: AbortController) =>
+      clock.sleep(ms, this.#drained.signal).then(
+        () => end?.abort(reason),
+        () => undefined,
+      );
+    await Promise.all([
+      wait(ABORT_WRITES_MS, this.abortWrites),
+      wait(STOP_WAITING_MS, this.stopWaiting),
+      wait(EXIT_MS),
+    ]);
     logInstanceStopped(this.#openResponses.size, clock.now() - startedAt);
   }
 }

@@ -36,6 +36,9 @@ export const readDueKeys = (db: Database, now: number, limit: number): Promise<F
 export const readUnresolvedKeys = (db: Database): Promise<FoundKey[]> =>
   findKeys(db, keyRecords(db).where('status', 'in', ['processing', 'requires_review']));
 
+export const countKeysInReview = (db: Database): Promise<number> =>
+  db.count(keyRecords(db).where('status', '==', 'requires_review'));
+
 async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
   const found: FoundKey[] = [];
   for await (const document of db.stream(keys)) {

@@ -324,7 +324,7 @@ describe('a payload of more chunks than a claim holds', () => {
     expect(getRejection(created)).toEqual(['creation_failed', undefined]);
     const reason = 'the payload was not stored completely: 7 PERMISSION_DENIED: injected PERMISSION_DENIED';
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason, failure_cause: 'error' });
-    const error = created.logged.at(-1)?.at(-1) as Error;
+    const error = (created.result as ApiError).cause as Error;
     expect(error).toBeInstanceOf(PayloadNotStoredError);
     expect(error.cause).toMatchObject({ code: 7 });
     await check(body);
@@ -347,7 +347,7 @@ describe('a creation that cannot go on', () => {
     const attempt = expect.objectContaining({ owner: 'owner-1', status: 'processing' }) as object;
     expect(logged).toEqual([
       ['claimed', attempt],
-      ['failed', attempt, REASON, true, (result as ApiError).cause],
+      ['failed', attempt, REASON, true],
     ]);
     expect(await readKey()).toMatchObject({
       status: 'requires_review',
@@ -368,7 +368,7 @@ describe('a creation that cannot go on', () => {
     atCommit(isEntries, () => controller.abort(reason));
     const created = await create(BODY, { signal: controller.signal });
     expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
-    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false, reason]);
+    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false]);
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason.message, failure_cause });
     expect(getRejection(await create())).toEqual(['review_required', AFTER_NEXT_SWEEP]);
   });
@@ -400,7 +400,7 @@ describe('a creation that cannot go on', () => {
     const created = await create();
     const text = `${REASON}; the failure could not be stored: ${REASON}`;
     expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
-    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false, expect.anything()]);
+    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false]);
     expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
   });
 });

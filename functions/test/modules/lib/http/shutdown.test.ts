@@ -4,102 +4,106 @@ import { systemClock, type Clock } from '../../../../src/lib/clock';
 import { StoppedError } from '../../../../src/lib/errors';
 import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging';
 import { Shutdown } from '../../../../src/lib/http/shutdown';
-import { ManualClock } from '../../../support/clock';
 
-/** The steps of a stop, in virtual time: each sleep is over at once unless the last response is sent. */
+/** The steps of a stop, in virtual time. */
 
 jest.mock('../../../../src/lib/logging');
 
-interface Step {
-  request: string;
-  step: 'abort' | 'giveUp';
-  atMs: number;
-}
+const STEPS = ['refuseWrites', 'abortWrites', 'stopWaiting'] as const;
 
-function createInstance() {
-  const clock = new ManualClock(0);
-  const shutdown = new Shutdown();
-  const steps: Step[] = [];
-  /** Adds a request whose response is sent at a step, or never. */
-  const add = (request: string, onShutdown: 'finish' | 'abort', sentAt?: Step['step']) => {
-    const response = new ServerResponse(new IncomingMessage(new Socket()));
-    shutdown.addResponse(createServer(), response);
-    const watch = ({ signal }: AbortController, step: Step['step']) => {
-      const record = () => {
-        expect(signal.reason).toBeInstanceOf(StoppedError);
-        steps.push({ request, step, atMs: clock.now() });
-        if (step === sentAt) response.emit('close');
-      };
-      if (signal.aborted) record();
-      else signal.addEventListener('abort', record);
-    };
-    watch(onShutdown === 'abort' ? shutdown.abortWrites : shutdown.abortReads, 'abort');
-    watch(shutdown.stopWaiting, 'giveUp');
-    return response;
-  };
-  return { clock, shutdown, steps, add };
-}
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
 
-test('aborts a creation at once, and exits when its response is sent', async () => {
-  const { clock, shutdown, steps, add } = createInstance();
-  add('creation', 'abort', 'abort');
-  await shutdown.stop(clock);
-  expect(steps).toEqual([{ request: 'creation', step: 'abort', atMs: 0 }]);
-  expect(clock.now()).toBe(0);
+/** On Jest's timers. @param lateMs by which each is late */
+const createClock = (lateMs: number): Clock => ({
+  ...systemClock,
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      setTimeout(resolve, ms + lateMs);
+      signal.addEventListener('abort', () => reject(new Error('aborted')));
+      if (signal.aborted) reject(new Error('aborted'));
+    }),
 });
 
-test('aborts a read after 7 s, gives up every request after 8 s, and ends after 9 s', async () => {
-  const { clock, shutdown, steps, add } = createInstance();
-  add('read', 'finish', 'abort');
-  add('hanging creation', 'abort', 'giveUp');
-  add('hanging read', 'finish');
-  await shutdown.stop(clock);
+function createInstance(lateMs = 0) {
+  const shutdown = new Shutdown();
+  const startedAt = Date.now();
+  /** What has begun, and ms after the start. */
+  const steps: [string, number][] = [];
+  for (const step of STEPS) {
+    const { signal } = shutdown[step];
+    signal.addEventListener('abort', () => {
+      expect(signal.reason).toBeInstanceOf(StoppedError);
+      steps.push([step, Date.now() - startedAt]);
+    });
+  }
+  const addResponse = () => {
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    shutdown.addResponse(createServer(), response);
+    return response;
+  };
+  const stop = async () => {
+    await shutdown.stop(createClock(lateMs));
+    steps.push(['end', Date.now() - startedAt]);
+  };
+  return { shutdown, steps, addResponse, stop };
+}
+
+test('refuses writes at once, aborts them after 5 s, waits for no handler after 8 s, and ends after 9 s', async () => {
+  const { steps, addResponse, stop } = createInstance();
+  addResponse();
+  addResponse();
+  const stopped = stop();
+  await jest.advanceTimersByTimeAsync(20_000);
+  await stopped;
   expect(steps).toEqual([
-    { request: 'hanging creation', step: 'abort', atMs: 0 },
-    { request: 'read', step: 'abort', atMs: 7_000 },
-    { request: 'hanging read', step: 'abort', atMs: 7_000 },
-    { request: 'read', step: 'giveUp', atMs: 8_000 },
-    { request: 'hanging creation', step: 'giveUp', atMs: 8_000 },
-    { request: 'hanging read', step: 'giveUp', atMs: 8_000 },
+    ['refuseWrites', 0],
+    ['abortWrites', 5_000],
+    ['stopWaiting', 8_000],
+    ['end', 9_000],
   ]);
-  expect(clock.now()).toBe(9_000);
-  expect(logInstanceStopping).toHaveBeenLastCalledWith(3);
-  expect(logInstanceStopped).toHaveBeenLastCalledWith(1, 9_000);
+  expect(logInstanceStopping).toHaveBeenLastCalledWith(2);
+  expect(logInstanceStopped).toHaveBeenLastCalledWith(2, 9_000);
+});
+
+test('leaves time to fail an attempt before it waits no more', () => {
+  const { shutdown, stop } = createInstance();
+  void stop();
+  expect(shutdown.refuseWrites.signal.reason).toMatchObject({ reserveMs: 2_000 });
 });
 
 test('ends in time where every timer is late', async () => {
-  const { clock, shutdown, add } = createInstance();
-  const sleep = clock.sleep.bind(clock);
-  jest.spyOn(clock, 'sleep').mockImplementation((ms, signal) => sleep(ms + 400, signal));
-  add('hanging read', 'finish');
-  await shutdown.stop(clock);
-  expect(clock.now()).toBe(9_400);
+  const { steps, addResponse, stop } = createInstance(400);
+  addResponse();
+  const stopped = stop();
+  await jest.advanceTimersByTimeAsync(20_000);
+  await stopped;
+  expect(steps.at(-1)).toEqual(['end', 9_400]);
 });
 
-test('ends as soon as the last response is sent', async () => {
-  const { clock, shutdown, steps, add } = createInstance();
-  const response = add('read', 'finish');
-  const waiting: Clock = {
-    createTimeout: systemClock.createTimeout,
-    now: () => clock.now(),
-    sleep: (_, signal) =>
-      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
-  };
-  const stopped = shutdown.stop(waiting);
+test('ends as soon as the last response is sent, and at once without one', async () => {
+  const { steps, addResponse, stop } = createInstance();
+  const response = addResponse();
+  const stopped = stop();
+  await jest.advanceTimersByTimeAsync(6_000);
   response.emit('close');
   await stopped;
-  expect(steps).toEqual([]);
+  expect(steps.slice(1)).toEqual([
+    ['abortWrites', 5_000],
+    ['end', 6_000],
+  ]);
+  const idle = createInstance();
+  await idle.stop();
+  expect(idle.steps.at(-1)).toEqual(['end', 0]);
 });
 
-test('closes the connection of each response, and aborts and gives up a creation that comes after it all', async () => {
-  const { clock, shutdown, steps, add } = createInstance();
-  const before = add('read', 'finish');
-  await shutdown.stop(clock);
-  steps.length = 0;
-  const after = add('creation', 'abort');
+test('closes the connection of each response, also of one that comes later', async () => {
+  const { addResponse, stop } = createInstance();
+  const before = addResponse();
+  const stopped = stop();
+  const after = addResponse();
   expect([before.getHeader('connection'), after.getHeader('connection')]).toEqual(['close', 'close']);
-  expect(steps).toEqual([
-    { request: 'creation', step: 'abort', atMs: 9_000 },
-    { request: 'creation', step: 'giveUp', atMs: 9_000 },
-  ]);
+  await jest.advanceTimersByTimeAsync(9_000);
+  await stopped;
 });
