@@ -5,7 +5,7 @@ const PREFLIGHT_MAX_AGE_S = 3600;
 
 /**
  * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed if it equals an allowed one
- * exactly; `null` is an origin like any other.
+ * exactly; `null` is refused, too, unless it is listed.
  *
  * @returns false for an origin that is not allowed; a client that is not a browser has none
  */
