@@ -222,6 +222,8 @@ class Sweeper {
       return true;
     } catch (error) {
       if (!isConflict(error)) throw error;
+      // Nobody waits for a try whose signal aborted.
+      this.context.signal.throwIfAborted();
       return isDeepStrictEqual((await readKey(this.db, after.boq_list_id)).record, after);
     }
   }

@@ -35,9 +35,8 @@ function describeResumes(before: KeyRecord | undefined, after: KeyRecord): strin
   return to === 0 ? 'none' : `${to - from} more`;
 }
 
-/** Every move of a key. A commit that makes anything else of one is an error of the service, or of this table. */
-export const KEY_MOVES: ReadonlySet<string> = new Set([
-  'nothing → completed, owner new, attempt new, resumes same, lists none',
+/** Moves of a key whose market exists, so that there are lists. */
+const MOVES = [
   'nothing → processing, owner new, attempt new, resumes same, lists processing',
   'processing → completed, owner same, attempt same, resumes same, lists ready',
   'processing → processing, owner new, attempt same, resumes 1 more, lists failed',
@@ -68,4 +67,14 @@ export const KEY_MOVES: ReadonlySet<string> = new Set([
   'requires_review (permanent) → processing, owner new, attempt same, resumes same, lists failed',
   'requires_review (permanent) → released, owner none, attempt same, resumes same, lists failed',
   'requires_review (permanent) → released, owner same, attempt same, resumes same, lists failed',
-]);
+];
+
+/** The same without a market; a claim that holds the whole payload then completes. */
+const MOVES_WITHOUT_LISTS = [
+  'nothing → completed, owner new, attempt new, resumes same, lists none',
+  'released → completed, owner new, attempt new, resumes same, lists none',
+  ...MOVES.map((move) => move.replace(/lists \w+$/, 'lists none')),
+];
+
+/** Every move of a key. A commit that makes anything else of one is an error of the service, or of this table. */
+export const KEY_MOVES: ReadonlySet<string> = new Set([...MOVES, ...MOVES_WITHOUT_LISTS]);

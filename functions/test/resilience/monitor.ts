@@ -14,6 +14,13 @@ import { describeKeyMove, KEY_MOVES } from './key-moves';
 /** A key record between two commits. */
 export type KeyState = KeyRecord | undefined;
 
+/** What a commit made of a key record. */
+export interface KeyMoment {
+  state: KeyState;
+  /** Whose commit it was; undefined where that is not known. */
+  by: string | undefined;
+}
+
 export interface KeyMonitorOptions {
   /** The true time. */
   getNow: () => number;
@@ -21,6 +28,8 @@ export interface KeyMonitorOptions {
   onViolation: (error: unknown) => void;
   /** Called when an owner renewed its lease. */
   onRenewal?: () => void;
+  /** Whose commit is carried out, by the token of its attempt. */
+  getActor?: () => string | undefined;
 }
 
 type Fields = Record<string, unknown>;
@@ -42,8 +51,8 @@ export class KeyMonitor {
   readonly moves = new Set<string>();
   /** Ends the observation. */
   readonly stop: () => void;
-  /** The states of each key, from the first. */
-  readonly #moments = new Map<string, [undefined, ...KeyState[]]>();
+  /** What each key was, from the first. */
+  readonly #moments = new Map<string, KeyMoment[]>();
   /** Every list as it is, by path. */
   readonly #lists = new Map<string, Fields>();
 
@@ -66,13 +75,13 @@ export class KeyMonitor {
   }
 
   /** What the key's record was at any time since the mark. */
-  since(key: string, mark: number): readonly KeyState[] {
+  since(key: string, mark: number): readonly KeyMoment[] {
     return this.#momentsOf(key).slice(mark);
   }
 
   /** What the key's record is. */
   now(key: string): KeyState {
-    return this.#momentsOf(key).at(-1);
+    return this.#momentsOf(key).at(-1)?.state;
   }
 
   /** @throws AssertionError if a key or a list has changed in a way in which none may */
@@ -93,8 +102,13 @@ export class KeyMonitor {
     assert(change.after, 'a key record is never deleted');
     const before = change.before && keyRecordSchema.parse(change.before);
     const record = keyRecordSchema.parse(change.after);
-    this.#momentsOf(record.boq_list_id).push(record);
+    const by = this.options.getActor?.();
+    this.#momentsOf(record.boq_list_id).push({ state: record, by });
     assertKeyTransition(before, record, this.options.getNow());
+    const isExpired = record.failure_cause === 'lease_expired' && record.owner === '';
+    if (before?.status === 'processing' && isExpired) {
+      assert.notEqual(by, before.owner, 'a lease expires for others, never for its owner');
+    }
     if (before?.status === 'processing' && record.status === 'processing' && before.owner === record.owner) {
       this.options.onRenewal?.();
     }
@@ -127,8 +141,8 @@ export class KeyMonitor {
     if (violation !== undefined) assert.fail(`${violation.path} ${violation.message}`);
   }
 
-  #momentsOf(key: string): KeyState[] {
-    const moments = this.#moments.get(key) ?? [undefined];
+  #momentsOf(key: string): KeyMoment[] {
+    const moments = this.#moments.get(key) ?? [{ state: undefined, by: undefined }];
     this.#moments.set(key, moments);
     return moments;
   }
@@ -191,6 +205,8 @@ function assertKeyTransition(before: KeyState, after: KeyState, now: number): vo
       assert.equal(after.owner, before.owner, 'only the owner completes');
       break;
     case 'requires_review':
+      // Besides, the sweep finds that a failed attempt has no whole payload to go on with.
+      if (before.status === 'requires_review' && after.failure_cause === 'error') break;
       assert.equal(before.status, 'processing', `only an attempt in progress fails, not ${change}`);
       break;
     case 'processing':

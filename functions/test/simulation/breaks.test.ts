@@ -1,24 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { BREAKS } from './breaks';
-import { bundleSimulation, SimulationHost } from './program';
+import { SimulationHost, SimulationProgram } from './program';
 
 /** Tests of the tests: the service is broken on purpose, and the simulation must catch it within these schedules. */
 const SCHEDULES = 300;
 
-const folder = mkdtempSync(join(tmpdir(), 'breaks-'));
-const program = join(folder, 'simulation.cjs');
-
 /** Not in `beforeAll`, for which Jest's concurrent tests do not wait. */
-const bundled = bundleSimulation(program);
+const program = new SimulationProgram();
 
 /** Two processes, for two processors: each takes every second break. */
-const hosts = [new SimulationHost(), new SimulationHost()] as const;
+const hosts = [new SimulationHost(program), new SimulationHost(program)] as const;
 
 afterAll(async () => {
   await Promise.all(hosts.map((host) => host.close()));
-  rmSync(folder, { recursive: true });
+  program.remove();
 });
 
 test.concurrent.each(
@@ -26,8 +20,7 @@ test.concurrent.each(
 )(
   '%s is caught',
   async (name, caught, host) => {
-    await bundled;
-    const { code, text } = await host.run({ program, seed: 1, schedules: SCHEDULES, breakName: name });
+    const { code, text } = await host.run({ seed: 1, schedules: SCHEDULES, breakName: name });
     const [violation = 'nothing'] = /^seed \d+: .*(?=\nnpm run)/ms.exec(text) ?? [];
     process.stdout.write(`${name}: ${violation.replaceAll(/\s+/g, ' ')}\n`);
     expect(violation).toMatch(caught);

@@ -2,6 +2,8 @@ import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firesto
 import { collections, subcollections } from '../../src/lib/firestore/collections';
 import type { CommitWrites, Database } from '../../src/lib/firestore/database';
 import { isTransient } from '../../src/lib/firestore/retry';
+import { keyRecordSchema } from '../../src/lib/schemas/key-record';
+import { expireLease } from '../../src/price-lists/key-state-machine';
 import type { BrokenParts } from './world';
 
 /**
@@ -48,6 +50,13 @@ const withBatches =
   (write: (db: Database, ...batch: Parameters<Database['commitPriceEntries']>) => Promise<void>) =>
   (db: Database): Database => ({ ...db, commitPriceEntries: (batch) => write(db, batch) });
 
+/** A key record whose lease has expired, as it is for everybody but its owner. */
+function expireSnapshot(snapshot: DocumentSnapshot, now: number): DocumentSnapshot {
+  if (!snapshot.exists || snapshot.ref.parent.id !== collections.priceListIdempotency) return snapshot;
+  const data = expireLease(keyRecordSchema.parse(snapshot.data()), now);
+  return Object.create(snapshot, { data: { value: () => data } }) as DocumentSnapshot;
+}
+
 export const BREAKS: Record<string, Break> = {
   'a claim without its condition': {
     db: withWrites((write) => (write.kind === 'create' ? { ...write, kind: 'set' } : write)),
@@ -65,7 +74,7 @@ export const BREAKS: Record<string, Break> = {
     db: withWrites((write) =>
       isIn(write, collections.expectedForwardCosts) && write.kind === 'update' ? null : write,
     ),
-    caught: /is processing, but its attempt is completed/,
+    caught: /is (processing|failed), but its attempt is completed/,
   },
   'a payload that is not stored': {
     db: withWrites((write) => (isIn(write, subcollections.payload) ? null : write)),
@@ -107,6 +116,14 @@ export const BREAKS: Record<string, Break> = {
       return { ...db, getAll: getAll as Database['getAll'] };
     },
     caught: /a precondition fails only where another event was applied/,
+  },
+  'a lease that is asked about before its owner': {
+    db: (db, { clock }) => {
+      const getAll = async (...documents: DocumentReference[]) =>
+        (await db.getAll(...documents)).map((snapshot) => expireSnapshot(snapshot, clock.now()));
+      return { ...db, getAll: getAll as Database['getAll'] };
+    },
+    caught: /a request whose attempt nobody else touched is not refused/,
   },
   'a clock that stands still': {
     context: (context) => {

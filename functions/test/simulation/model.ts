@@ -7,7 +7,7 @@ import type { CreationResult } from '../../src/price-lists/responses';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { checkInvariants } from '../resilience/invariants';
-import type { KeyMonitor, KeyState } from '../resilience/monitor';
+import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';
 import { ProcessCrashed, type Process } from './world';
 
 /** The model: which response a client may get, given every state of the key record while it waited. */
@@ -43,8 +43,8 @@ export const getResultName = (result: ClientResult): string => {
 };
 
 /** Whether nothing happened to a process that it could not overcome by itself. */
-export const isUndisturbed = ({ faultCount, conflicts, permanent, frozenMs, stopped }: Process): boolean =>
-  faultCount + conflicts <= MAX_TOLERATED_FAULTS && !permanent && !stopped && frozenMs < 15 * SECOND;
+export const isUndisturbed = ({ faultCount, conflicts, permanent, lostMs, stopped }: Process): boolean =>
+  faultCount + conflicts <= MAX_TOLERATED_FAULTS && !permanent && !stopped && lostMs < 15 * SECOND;
 
 export class ResponseModel {
   /** The response to each key, byte for byte. */
@@ -61,7 +61,8 @@ export class ResponseModel {
   async assertResponse(observed: ObservedResponse): Promise<void> {
     const { submission, process, result, mark } = observed;
     const key = submission.info.boq_list_id;
-    const states = this.history.since(key, mark);
+    const moments = this.history.since(key, mark);
+    const states = moments.map(({ state }) => state);
     assert(process.conflicts < states.length, 'a precondition fails only where another event was applied');
     switch (result.kind) {
       case 'lost':
@@ -70,12 +71,12 @@ export class ResponseModel {
         await this.#assertStored(observed, result);
         return;
       case 'rejected':
-        this.#assertRejected(observed, result.error, states);
+        this.#assertRejected(observed, result.error, moments);
         return;
       case 'unexpected': {
         assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
         // The record is read before a claim is given up; that fails only after as many faults again.
-        const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.frozenMs < 30 * SECOND;
+        const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.lostMs < 30 * SECOND;
         const claimed = states.some((state) => state?.owner === process.name);
         assert(!claimed || !wasRead || process.permanent || process.stopped, 'no request is rejected by its own claim');
       }
@@ -100,14 +101,17 @@ export class ResponseModel {
     await checkInvariants(this.db, this.submissions);
   }
 
-  #assertRejected({ submission, process, mark }: ObservedResponse, error: ApiError, states: readonly KeyState[]): void {
+  #assertRejected({ submission, process }: ObservedResponse, error: ApiError, moments: readonly KeyMoment[]): void {
+    const states = moments.map(({ state }) => state);
     const key = submission.info.boq_list_id;
     const fingerprint = computeFingerprint(submission);
     const isOwn = (state: KeyState) => state?.owner === process.name;
     const own = states.find(isOwn);
     const isOwnAttempt = (state: KeyState) => own !== undefined && state?.document_id === own.document_id;
-    const isEnded = (state: KeyState) => state?.status === 'requires_review' || state?.owner !== process.name;
-    const wasEnded = states.some((state) => isOwnAttempt(state) && isEnded(state));
+    const claimedAt = states.findIndex(isOwn);
+    const isTouched = claimedAt >= 0 && moments.slice(claimedAt).some(({ by }) => by !== process.name);
+    const isRefused = error.code !== 'creation_failed';
+    assert(own === undefined || isTouched || !isRefused, 'a request whose attempt nobody else touched is not refused');
     const isStale = states.some((state) => isOwnAttempt(state) && state?.failure_cause === 'lease_expired');
     switch (error.code) {
       case 'idempotency_key_reused': {
@@ -125,7 +129,6 @@ export class ResponseModel {
         );
         const isOther = (state: KeyState) => state?.status === 'processing' && !isOwn(state);
         assert(states.some(isOther), 'a client comes back only to an attempt of another request');
-        assert(own === undefined || wasEnded, 'no request is rejected by its own claim');
         break;
       }
       case 'review_required': {
@@ -136,7 +139,6 @@ export class ResponseModel {
           (state?.status === 'processing' && state.lease_expires_at < this.getNow() + 60 * SECOND) ||
           (own !== undefined && state !== undefined && state.fingerprint !== fingerprint);
         assert(states.some(isOpen), 'a client waits for an operator only where one is needed');
-        assert(own === undefined || wasEnded, 'no request is rejected by its own claim');
         assert(own === undefined || !isUndisturbed(process), 'an undisturbed attempt keeps its lease');
         break;
       }
@@ -151,7 +153,7 @@ export class ResponseModel {
           'a stale attempt does not fail its request',
         );
     }
-    const wasCompleted = this.history.since(key, 0)[mark]?.status === 'completed';
+    const wasCompleted = states[0]?.status === 'completed';
     if (this.#responses.has(key) && wasCompleted) {
       assert.equal(error.code, 'idempotency_key_reused', 'a completed key always returns 200 to its own payload');
     }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { reportSimulation } from './simulate';
+import { SimulationHost, SimulationProgram } from './program';
 
 /**
  * npm run simulate -- --schedules N --seed S
@@ -14,7 +14,18 @@ const { values } = parseArgs({
     break: { type: 'string' },
   },
 });
-const first = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
-void reportSimulation(first, Number(values.schedules), console.log, values.break).then(
-  (code) => (process.exitCode = code),
-);
+
+async function main(): Promise<void> {
+  const program = new SimulationProgram();
+  const host = new SimulationHost(program);
+  const seed = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
+  const run = { seed, schedules: Number(values.schedules), breakName: values.break };
+  try {
+    process.exitCode = (await host.run(run, console.log)).code;
+  } finally {
+    await host.close();
+    program.remove();
+  }
+}
+
+void main();

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { bundleSimulation, SimulationHost, type SimulationOutput, type SimulationRun } from './program';
+import { SimulationHost, SimulationProgram, type SimulationOutput, type SimulationRun } from './program';
 
 const SCHEDULES = 300;
 
@@ -25,17 +22,14 @@ const RESULTS = [
   'unexpected',
 ];
 
-const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
-const program = join(folder, 'simulation.cjs');
+const program = new SimulationProgram();
 
 /** Two processes, for two processors. */
-const hosts = [new SimulationHost(), new SimulationHost()];
-
-beforeAll(() => bundleSimulation(program));
+const hosts = [new SimulationHost(program), new SimulationHost(program)];
 
 afterAll(async () => {
   await Promise.all(hosts.map((host) => host.close()));
-  rmSync(folder, { recursive: true });
+  program.remove();
 });
 
 const runInBoth = (getRun: (host: number) => SimulationRun): Promise<SimulationOutput[]> =>
@@ -47,14 +41,14 @@ const runInBoth = (getRun: (host: number) => SimulationRun): Promise<SimulationO
  */
 test(`${SCHEDULES} schedules of clients, operators, sweeps, faults, freezes, stops and crashes`, async () => {
   const half = SCHEDULES / 2;
-  const both = await runInBoth((host) => ({ program, seed: 1 + host * half, schedules: half }));
+  const both = await runInBoth((host) => ({ seed: 1 + host * half, schedules: half }));
   for (const { code, text } of both) if (code !== 0) throw new Error(text);
   const told = both.flatMap(({ text }) => [...(/results: (.*);/.exec(text)?.[1] ?? '').matchAll(/([a-z_ ]+) \d+/g)]);
   expect([...new Set(told.map(([, result = '']) => result.trim()))].sort()).toEqual(RESULTS);
 }, 600_000);
 
 test('the same seed makes the same schedule, to the last call', async () => {
-  const twice = await runInBoth(() => ({ program, seed: 7, schedules: 8 }));
+  const twice = await runInBoth(() => ({ seed: 7, schedules: 8 }));
   const digests = twice.map(({ text }) => /digest (\w{16})/.exec(text)?.[1]);
   expect(digests[0]).toBeDefined();
   expect(digests[0]).toBe(digests[1]);

@@ -1,6 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
-import { systemClock } from '../../src/lib/clock';
+import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
+import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/firestore/connection';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import type { SeededRandom } from './random';
@@ -8,10 +9,11 @@ import type { SeededRandom } from './random';
 /**
  * A world in which processes run one step at a time, in an order that a seed decides.
  *
- * Every call of a process to Firestore stops at a gate, and every sleep waits for a virtual clock. Once all processes
- * stand still, one of them is let on: its call is carried out, by the real client against the embedded Firestore, alone; or
- * it fails before or after it was carried out, or is carried out later, or its process dies of it. So a schedule is one
- * order of calls out of all that could be, with what can go wrong at each, and the same seed makes the same one again.
+ * Every call of a process to Firestore stops at a gate, and every sleep and timeout waits for a virtual clock. Once all
+ * processes stand still, one of them is let on: its call is carried out, by the real client against the embedded Firestore,
+ * alone; or it fails before or after it was carried out, or gets no reply until its own timeout, or its process dies of it.
+ * So a schedule is one order of calls out of all that could be, with what can go wrong at each, and the same seed makes the
+ * same one again.
  */
 
 /** The probability of each fault at every call. */
@@ -20,11 +22,11 @@ export interface FaultRates {
   before: number;
   /** An error after the call took effect. */
   after: number;
-  /** An error now; the call takes effect at some later time. */
-  late: number;
+  /** No reply until the call's own timeout, nor to any such call of the process for a time. */
+  hang: number;
   /** The process dies, before or after the call takes effect. */
   crash: number;
-  /** The process stands still for a time: often short, sometimes past every lease. */
+  /** The process stands still for a time. */
   freeze: number;
   /** An error after which no retry helps. */
   permanent: number;
@@ -32,7 +34,7 @@ export interface FaultRates {
   stop: number;
 }
 
-export const NO_FAULTS: FaultRates = { before: 0, after: 0, late: 0, crash: 0, freeze: 0, permanent: 0, stop: 0 };
+export const NO_FAULTS: FaultRates = { before: 0, after: 0, hang: 0, crash: 0, freeze: 0, permanent: 0, stop: 0 };
 
 const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const DEADLINE_EXCEEDED = 4;
@@ -41,12 +43,14 @@ const PERMISSION_DENIED = 7;
 /** A process that serves one request, or runs one command. */
 export interface Process {
   readonly name: string;
+  /** Of the attempt that it last set about; the first is its name. */
+  token: string;
   /** Faults at its calls. */
   faultCount: number;
   /** Preconditions of its commits that did not hold. */
   conflicts: number;
-  /** Milliseconds for which it was frozen. */
-  frozenMs: number;
+  /** Milliseconds for which it stood still, or waited for a reply that never came. */
+  lostMs: number;
   /** Whether one of the faults was permanent. */
   permanent: boolean;
   state: 'running' | 'responded' | 'dead';
@@ -56,13 +60,15 @@ export interface Process {
   /** Tells the process to stop; undefined before it runs, and once it was told. */
   stop: (() => void) | undefined;
   stopped: boolean;
+  /** Until when which of its calls get no reply. */
+  readonly hangs: Map<string, number>;
   readonly context: RequestContext;
   readonly db: Database;
 }
 
 /** Replaces a part of what the service runs with by one that is broken, for tests of the simulation. */
 export interface BrokenParts {
-  db?: (db: Database) => Database;
+  db?: (db: Database, context: RequestContext) => Database;
   context?: (context: RequestContext) => RequestContext;
 }
 
@@ -70,25 +76,52 @@ interface Waiting {
   process: Process;
   /** When it may go on. */
   at: number;
-  /** Whether the process stands still for it: not for its budget, which runs beside. */
+  /** Whether the process stands still for it: not for a timeout, which runs beside its work. */
   stands: boolean;
-  /** What it waits for: its turn at a call, or the end of a sleep. */
+  /** What it waits for: its turn at a call, a reply, or the end of a sleep or timeout. */
   go: (rates: FaultRates) => Promise<void>;
+}
+
+/** A call at its gate. */
+interface GatedCall {
+  process: Process;
+  /** What it does, as the trace tells it. */
+  what: string;
+  timeoutMs: number;
+  /** Carries it out. */
+  apply: () => Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
 }
 
 /** The process that was waited for has died. */
 export class ProcessCrashed extends Error {}
 
-const MINUTE = 60_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 
 /** How long the platform lets a process go on that was told to stop. */
-const STOP_MS = 8_000;
+const STOP_MS = 8 * SECOND;
+
+/** How far a clock is off. */
+export const MAX_CLOCK_SKEW_MS = 10 * SECOND;
+
+/** How long a process stands still: often shortly, sometimes past every lease. */
+const FREEZES_MS = [SECOND, 10 * SECOND, 2 * MINUTE, 25 * MINUTE];
+
+/** For how long a call gets no reply, however often it is made. */
+const HANGS_MS = [SECOND, 15 * SECOND, 51 * SECOND, 2 * MINUTE, 25 * MINUTE];
+
+/** When a call takes effect whose sender has lost it. */
+const DELAYS_MS = [10, SECOND, 15 * SECOND, MINUTE, 30 * MINUTE];
 
 export class Simulator {
   /** Virtual Unix milliseconds. */
   now = Date.UTC(2026, 0, 1);
   /** How many calls were carried out. */
   calls = 0;
+  /** Whose call is being carried out. */
+  acting: Process | undefined;
   readonly trace: string[] = [];
   #waiting: Waiting[] = [];
   /** Calls that are still on their way though their sender was told that they failed. */
@@ -107,25 +140,33 @@ export class Simulator {
     private readonly broken: BrokenParts = {},
   ) {}
 
-  /** A process whose calls and sleeps are the world's; its clock is off by up to a few seconds. */
-  process(name: string): Process {
-    const skew = this.random.integer(-10_000, 10_000);
-    const context = createRequestContext(new AbortController().signal);
-    const real = createDatabase(this.firestore, context);
-    const { promise: died, reject } = Promise.withResolvers<never>();
-    died.catch(() => undefined);
-    const gated: Database = {
-      ...real,
-      getAll: (...documents) =>
-        this.#gate(process, `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
-      commit: (fill) => this.#gate(process, 'commit', () => real.commit(fill)),
-      commitPriceEntries: (batch) => {
-        if (process.state === 'running') this.beforeEntries(process);
-        return this.#gate(process, `${batch.field} of entries`, () => real.commitPriceEntries(batch));
+  /** A process whose calls and timers are the world's. */
+  process(name: string, timeouts: CallTimeouts = CALL_TIMEOUTS_MS): Process {
+    const skewMs = this.random.integer(-MAX_CLOCK_SKEW_MS, MAX_CLOCK_SKEW_MS);
+    const clock: Clock = {
+      now: () => this.now + skewMs,
+      sleep: (ms, signal) => this.#sleep(process, ms, signal),
+      createTimeout: (ms, createReason, ...parents) => {
+        const controller = new AbortController();
+        const cancel = this.#startTimer(process, ms, () => controller.abort(createReason()));
+        return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
       },
     };
+    // A call that is carried out takes no time of this world.
+    const real = createRequestContext(new AbortController().signal);
+    let tokens = 0;
+    const newToken = () => {
+      tokens += 1;
+      process.token = tokens === 1 ? name : `${name}/${tokens}`;
+      return process.token;
+    };
+    const context = { ...real, clock, random: () => this.random.next(), newToken };
+    const db = this.#gateDatabase(createDatabase(this.firestore, real), timeouts, () => process);
+    const { promise: died, reject } = Promise.withResolvers<never>();
+    died.catch(() => undefined);
     const process: Process = {
       name,
+      token: name,
       state: 'running',
       died,
       die: () => {
@@ -134,70 +175,42 @@ export class Simulator {
       },
       faultCount: 0,
       conflicts: 0,
-      frozenMs: 0,
+      lostMs: 0,
       permanent: false,
       stop: undefined,
       stopped: false,
-      context: {
-        signal: context.signal,
-        counters: context.counters,
-        random: () => this.random.next(),
-        newToken: () => process.name,
-        traceId: null,
-        clock: {
-          now: () => this.now + skew,
-          createTimeout: systemClock.createTimeout,
-          sleep: (ms, signal) => {
-            signal.throwIfAborted();
-            return new Promise((resolve, reject) => {
-              const abort = () => reject(signal.reason as Error);
-              const wake = () => {
-                signal.removeEventListener('abort', abort);
-                resolve();
-                return Promise.resolve();
-              };
-              this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go: wake });
-              signal.addEventListener('abort', abort, { once: true });
-            });
-          },
-        },
-      },
-      db: this.broken.db?.(gated) ?? gated,
+      hangs: new Map(),
+      context,
+      db: this.broken.db?.(db, context) ?? db,
     };
     return process;
   }
 
   /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link ProcessCrashed} when it dies. */
   async run<T>(process: Process, budgetMs: number, work: (context: RequestContext) => Promise<T>): Promise<T> {
-    const controller = new AbortController();
-    const endBudget = () => {
-      controller.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
-      return Promise.resolve();
-    };
-    const timers: Waiting[] = [{ process, at: this.now + budgetMs, stands: false, go: endBudget }];
-    this.#waiting.push(...timers);
+    const stopping = new AbortController();
+    const createReason = () => new DOMException('simulated end of the budget', 'TimeoutError');
+    const budget = process.context.clock.createTimeout(budgetMs, createReason, stopping.signal);
+    const cancels = [budget.cancel];
     process.stop = () => {
       process.stop = undefined;
       process.stopped = true;
-      controller.abort(new StoppedError('simulated SIGTERM'));
+      stopping.abort(new StoppedError('simulated SIGTERM'));
       const kill = () => {
-        this.#note(process, 'killed');
+        this.note(process, 'killed');
         this.#kill(process);
-        return Promise.resolve();
       };
-      const timer = { process, at: this.now + STOP_MS, stands: false, go: kill };
-      timers.push(timer);
-      this.#waiting.push(timer);
+      cancels.push(this.#startTimer(process, STOP_MS, kill));
     };
     this.#running.add(process);
     try {
-      const context = { ...process.context, signal: controller.signal };
+      const context = { ...process.context, signal: budget.signal };
       return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
       if (process.state === 'running') process.state = 'responded';
       this.#running.delete(process);
-      this.#waiting = this.#waiting.filter((waiting) => !timers.includes(waiting));
+      for (const cancel of cancels) cancel();
     }
   }
 
@@ -237,11 +250,15 @@ export class Simulator {
         await waiting.go(rates);
       } else if (landing !== undefined) {
         this.#late.splice(this.#late.indexOf(landing), 1);
-        await landing.apply().catch((error: unknown) => this.#note(landing.process, `late, refused ${codeOf(error)}`));
+        await landing.apply().catch((error: unknown) => this.note(landing.process, `late, refused ${codeOf(error)}`));
       }
     }
     // What was let on comes to its next gate, and makes no call after the end of the schedule.
     await this.#standstill();
+  }
+
+  note(process: Process, text: string): void {
+    this.trace.push(`${new Date(this.now).toISOString().slice(11, 23)} ${process.name.padEnd(12)} ${text}`);
   }
 
   /** Waits until every process that runs has come to a gate or a sleep. */
@@ -255,75 +272,145 @@ export class Simulator {
     );
   }
 
-  #gate<T>(process: Process, what: string, call: () => Promise<T>): Promise<T> {
+  /** @returns cancels the timer */
+  #startTimer(process: Process, ms: number, end: () => void): () => void {
+    const go = () => {
+      end();
+      return Promise.resolve();
+    };
+    const timer = { process, at: this.now + Math.ceil(ms), stands: false, go };
+    this.#waiting.push(timer);
+    return () => {
+      this.#waiting = this.#waiting.filter((waiting) => waiting !== timer);
+    };
+  }
+
+  #sleep(process: Process, ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason as Error);
+      const go = () => {
+        signal.removeEventListener('abort', abort);
+        resolve();
+        return Promise.resolve();
+      };
+      this.#waiting.push({ process, at: this.now + Math.ceil(ms), stands: true, go });
+      signal.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** @param getProcess whose database it is, which is made later */
+  #gateDatabase(real: Database, timeouts: CallTimeouts, getProcess: () => Process): Database {
+    const gate = <T>(kind: keyof CallTimeouts, what: string, call: () => Promise<T>): Promise<T> =>
+      this.#gate(getProcess(), what, timeouts[kind], call);
+    return {
+      ...real,
+      getAll: (...documents) => gate('read', `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
+      stream: (query) => iterate(() => gate('query', 'query', () => collect(real.stream(query)))),
+      count: (query) => gate('query', 'count', () => real.count(query)),
+      commit: (addWrites) => gate('commit', 'commit', () => real.commit(addWrites)),
+      commitPriceEntries: (batch) => {
+        const process = getProcess();
+        if (process.state === 'running') this.beforeEntries(process);
+        return gate('commit', `${batch.field} of entries`, () => real.commitPriceEntries(batch));
+      },
+    };
+  }
+
+  #gate<T>(process: Process, what: string, timeoutMs: number, carryOut: () => Promise<T>): Promise<T> {
     if (process.state === 'dead') return new Promise<never>(() => undefined);
     if (process.state === 'responded') this.violated(new Error(`${process.name} goes on after its response: ${what}`));
+    const apply = async () => {
+      this.calls += 1;
+      this.acting = process;
+      try {
+        return await carryOut();
+      } finally {
+        this.acting = undefined;
+      }
+    };
     return new Promise<T>((resolve, reject) => {
-      const fail = (code: number, note: string) => {
-        this.#note(process, `${what}: ${note} ${code}`);
-        process.faultCount += 1;
-        reject(Object.assign(new Error(`simulated ${note}`), { code }));
-      };
-      const apply = async () => {
-        this.calls += 1;
-        return call();
-      };
-      const go = async (rates: FaultRates): Promise<void> => {
-        const { random } = this;
-        if (process.stop !== undefined && random.chance(rates.stop)) {
-          this.#note(process, `${what}: told to stop`);
-          process.stop();
-        }
-        if (random.chance(rates.freeze)) {
-          const ms = random.pick([1_000, 10_000, 2 * MINUTE, 25 * MINUTE]);
-          this.#note(process, `${what}: frozen for ${ms / 1000} s`);
-          process.frozenMs += ms;
-          const until = this.now + ms;
-          this.#waiting.push({ process, at: until, stands: true, go });
-          for (const waiting of this.#waiting)
-            if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
-        } else if (random.chance(rates.crash)) {
-          const applied = random.chance(0.5);
-          if (applied) await apply().catch(() => undefined);
-          this.#note(process, `${what}: crash ${applied ? 'after' : 'before'}`);
-          this.#kill(process);
-        } else if (random.chance(rates.permanent)) {
-          process.permanent = true;
-          fail(PERMISSION_DENIED, 'refused');
-        } else if (random.chance(rates.before)) fail(random.pick(TRANSIENT), 'error before');
-        else if (random.chance(rates.late)) {
-          const at = this.now + random.pick([10, 1_000, MINUTE, 30 * MINUTE]);
-          this.#late.push({ process, at, apply });
-          fail(DEADLINE_EXCEEDED, 'late');
-        } else
-          await this.#carryOut(process, what, apply, random.chance(rates.after) ? fail : undefined, resolve, reject);
-      };
+      const call = { process, what, timeoutMs, apply, resolve: resolve as GatedCall['resolve'], reject };
+      const go = (rates: FaultRates) => this.#letOn(call, rates);
       this.#waiting.push({ process, at: this.now, stands: true, go });
     });
   }
 
-  async #carryOut<T>(
-    process: Process,
-    what: string,
-    apply: () => Promise<T>,
-    fail: ((code: number, note: string) => void) | undefined,
-    resolve: (value: T) => void,
-    reject: (error: unknown) => void,
-  ): Promise<void> {
-    let value: T;
+  /** Carries out a call that has come to its turn, or does it harm. */
+  async #letOn(call: GatedCall, rates: FaultRates): Promise<void> {
+    const { process, what, apply } = call;
+    const { random } = this;
+    if (process.stop !== undefined && random.chance(rates.stop)) {
+      this.note(process, `${what}: told to stop`);
+      process.stop();
+    }
+    if (random.chance(rates.freeze)) this.#freeze(call, random.pick(FREEZES_MS));
+    else if (random.chance(rates.crash)) {
+      const isApplied = random.chance(0.5);
+      if (isApplied) await apply().catch(() => undefined);
+      this.note(process, `${what}: crash ${isApplied ? 'after' : 'before'}`);
+      this.#kill(process);
+    } else if (this.now < (process.hangs.get(what) ?? 0)) await this.#hang(call);
+    else if (random.chance(rates.hang)) {
+      process.hangs.set(what, this.now + random.pick(HANGS_MS));
+      await this.#hang(call);
+    } else if (random.chance(rates.permanent)) {
+      process.permanent = true;
+      this.#fail(call, PERMISSION_DENIED, 'refused');
+    } else if (random.chance(rates.before)) this.#fail(call, random.pick(TRANSIENT), 'error before');
+    else await this.#carryOut(call, random.chance(rates.after));
+  }
+
+  /** Nothing of the process goes on meanwhile, its timers neither. */
+  #freeze({ process, what, ...call }: GatedCall, ms: number): void {
+    this.note(process, `${what}: frozen for ${ms / SECOND} s`);
+    process.lostMs += ms;
+    const until = this.now + ms;
+    this.#waiting.push({
+      process,
+      at: until,
+      stands: true,
+      go: (rates) => this.#letOn({ process, what, ...call }, rates),
+    });
+    for (const waiting of this.#waiting) if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
+  }
+
+  /** Gives no reply until the call's own timeout. It takes effect at once, later, perhaps after its timeout, or never. */
+  async #hang(call: GatedCall): Promise<void> {
+    const { process, timeoutMs, apply } = call;
+    const effect = this.random.pick(['at once', 'late', 'never'] as const);
+    if (effect === 'at once') await apply().catch(() => undefined);
+    if (effect === 'late') this.#late.push({ process, at: this.now + this.random.pick(DELAYS_MS), apply });
+    process.lostMs += timeoutMs;
+    const go = () => {
+      this.#fail(call, DEADLINE_EXCEEDED, `no reply in ${timeoutMs / SECOND} s, effect ${effect},`);
+      return Promise.resolve();
+    };
+    this.#waiting.push({ process, at: this.now + timeoutMs, stands: true, go });
+  }
+
+  #fail({ process, what, reject }: GatedCall, code: number, note: string): void {
+    this.note(process, `${what}: ${note} ${code}`);
+    process.faultCount += 1;
+    reject(Object.assign(new Error(`simulated ${note}`), { code }));
+  }
+
+  async #carryOut(call: GatedCall, isReplyLost: boolean): Promise<void> {
+    const { process, what, apply, resolve, reject } = call;
+    let value: unknown;
     try {
       value = await apply();
     } catch (error) {
-      this.#note(process, `${what}: refused ${codeOf(error)}`);
+      this.note(process, `${what}: refused ${codeOf(error)}`);
       process.conflicts += 1;
       reject(error);
       return;
     }
-    if (fail !== undefined) {
-      fail(this.random.pick(TRANSIENT), 'error after');
+    if (isReplyLost) {
+      this.#fail(call, this.random.pick(TRANSIENT), 'error after');
       return;
     }
-    this.#note(process, what);
+    this.note(process, what);
     resolve(value);
   }
 
@@ -331,14 +418,16 @@ export class Simulator {
     this.#waiting = this.#waiting.filter((waiting) => waiting.process !== process);
     process.die();
   }
+}
 
-  #note(process: Process, text: string): void {
-    this.trace.push(`${new Date(this.now).toISOString().slice(11, 23)} ${process.name.padEnd(12)} ${text}`);
-  }
+async function* iterate<T>(read: () => Promise<T[]>): AsyncGenerator<T> {
+  yield* await read();
+}
 
-  note(process: Process, text: string): void {
-    this.#note(process, text);
-  }
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
