@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 
-/** Returns the newest tag `v…`. @param instead the command that names a revision, for where there is none */
-export function findLastRelease(instead: string): string {
+/** @returns the newest tag `v…` of this branch, or undefined before the first release */
+export function findLastRelease(): string | undefined {
   try {
     return execFileSync('git', ['describe', '--tags', '--abbrev=0', '--match', 'v*'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
   } catch {
-    throw new Error(`No release has a tag here. Name what to compare with: ${instead}`);
+    return undefined;
   }
 }

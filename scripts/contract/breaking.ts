@@ -1,23 +1,48 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findLastRelease } from '../last-release';
-import { runTool } from './run-tool';
 
 /*
- * npm run contract:breaking [-- --base REVISION]
+ * node --import tsx scripts/contract/breaking.ts [--base REVISION]
  *
  * Compares docs/openapi.json with that of the last release, by default the newest tag `v…`, and fails on a breaking change.
  */
 
-async function main(): Promise<void> {
+const DESCRIPTION = 'docs/openapi.json';
+
+const readDescription = (revision: string): string =>
+  execFileSync('git', ['show', `${revision}:${DESCRIPTION}`], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+function main(): void {
   const { values } = parseArgs({ options: { base: { type: 'string' } } });
-  const base = values.base ?? findLastRelease('npm run contract:breaking -- --base REVISION');
-  await runTool({ program: 'oasdiff', installation: 'go install github.com/oasdiff/oasdiff@v1.35.0' }, [
-    ...['breaking', '--fail-on', 'ERR', '--flatten-allof'],
-    ...[`${base}:docs/openapi.json`, 'docs/openapi.json'],
-  ]);
+  const base = values.base ?? findLastRelease();
+  if (base === undefined) {
+    console.log('Breaking changes: there is no release yet, so nothing to compare with.');
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'breaking-'));
+  try {
+    const released = join(folder, `${base.replaceAll('/', '-')}.json`);
+    writeFileSync(released, readDescription(base));
+    // Redocly would otherwise ask the registry for a newer version of itself, and report its use.
+    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', released, DESCRIPTION];
+    process.exitCode = spawnSync(process.execPath, command, { stdio: 'inherit', env }).status ?? 1;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
-main().catch((error: unknown) => {
+try {
+  main();
+} catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
-});
+}

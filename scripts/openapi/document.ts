@@ -54,10 +54,20 @@ export function createOpenApiDocument(): JsonObject {
       },
       parameters,
       headers,
+      responses: { Platform: platformResponse },
       schemas,
     },
   };
 }
+
+/** Not of JSON, so that a response of the service that is not described is still told from it. */
+const platformResponse: JsonObject = {
+  description:
+    'Any other status is not a response of the service but of the platform in front of it, such as 429, 502, 503 or 504. Send the request again after a pause.',
+  content: { 'text/html': { schema: { type: 'string' } }, 'text/plain': { schema: { type: 'string' } } },
+};
+
+const PLATFORM_RESPONSE = { $ref: '#/components/responses/Platform' };
 
 function toPathItem(operation: Operation, components: Components): JsonObject {
   const { method, cors } = operation.info;
@@ -75,10 +85,7 @@ function toOperationObject(operation: Operation, components: Components): JsonOb
     tags: [tag],
     summary,
     description: [description, ...notes].join('\n\n'),
-    parameters: [
-      { $ref: '#/components/parameters/X-Request-Id' },
-      ...(request === undefined ? [] : [{ $ref: '#/components/parameters/Content-Encoding' }]),
-    ],
+    parameters: [{ $ref: '#/components/parameters/X-Request-Id' }],
     ...(request === undefined ? {} : { requestBody: toRequestBody(operation, request, components) }),
     responses: {
       200: {
@@ -87,6 +94,7 @@ function toOperationObject(operation: Operation, components: Components): JsonOb
         content: toContent(components.output(response.schema), response.examples),
       },
       ...toErrorResponses(operation, getErrorCodes(operation), corsHeaders, components),
+      default: PLATFORM_RESPONSE,
     },
   };
 }
@@ -99,7 +107,8 @@ function toRequestBody(
   if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
   return {
     required: true,
-    description: `UTF-8, plain or gzip, at most ${info.body.maxBytes / 1024 ** 2} MiB as sent and inflated alike, sent within ${info.body.timeoutMs / 1000} s.`,
+    // Prose, since a header is no parameter of its own if the body has to fit it: fuzzers and reference pages send it alone.
+    description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. A body compressed with gzip has the header \`Content-Encoding: gzip\`; the limit is then one of the body as sent and inflated alike.`,
     content: toContent(components.input(schema), examples),
   };
 }
@@ -118,6 +127,7 @@ function toPreflightObject(operation: Operation, components: Components): JsonOb
         headers: toReferences('headers', [...COMMON_HEADERS, ...PREFLIGHT_HEADERS]),
       },
       ...toErrorResponses(operation, PREFLIGHT_ERRORS, [], components),
+      default: PLATFORM_RESPONSE,
     },
   };
 }

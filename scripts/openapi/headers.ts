@@ -98,17 +98,11 @@ export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',
-    // Without a pattern: a request whose identifier is not well-formed is not rejected.
+    // Without a pattern: a request whose identifier is not well-formed is not rejected. Without an example: the reference page
+    // would send it with every call.
     description:
       "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.",
     schema: { type: 'string' },
-    example: '5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10',
-  },
-  'Content-Encoding': {
-    name: 'Content-Encoding',
-    in: 'header',
-    description: 'Compression of the body, if any.',
-    schema: { type: 'string', enum: ['gzip', 'identity'] },
   },
   Origin: {
     name: 'Origin',

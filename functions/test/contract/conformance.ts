@@ -29,7 +29,7 @@ interface Document {
 
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Document;
 
-// The document's own schemas are checked by Spectral's lint, which knows OpenAPI's keywords.
+// The document's own schemas are checked by Redocly's lint, which knows OpenAPI's keywords.
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { date: true, int64: true } });
 ajv.addSchema(document, 'openapi');
 

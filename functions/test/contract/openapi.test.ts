@@ -35,8 +35,24 @@ test('every function is described with its method, and nothing else is', () => {
   expect(Object.fromEntries(described)).toEqual(Object.fromEntries(functions));
 });
 
-describe('for code generators', () => {
-  const { components } = JSON.parse(committed) as { components: { schemas: Record<string, object> } };
+describe('for the tools of others', () => {
+  const { components, paths } = JSON.parse(committed) as {
+    components: { schemas: Record<string, object>; parameters: Record<string, { example?: unknown }> };
+    paths: Record<string, Record<string, { responses: object }>>;
+  };
+
+  test('no header that the body has to fit is a parameter: fuzzers and the reference page send it alone', () => {
+    expect(Object.keys(components.parameters).filter((name) => name.startsWith('Content-'))).toEqual([]);
+  });
+
+  test('no request id has an example: the reference page sent the same one with every call', () => {
+    expect(components.parameters['X-Request-Id']).not.toHaveProperty('example');
+  });
+
+  test('every operation describes what the platform responds, such as 503', () => {
+    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+    expect(operations.filter(({ responses }) => !('default' in responses))).toEqual([]);
+  });
 
   test('every number has 64 bits: without a format, oapi-codegen stored 1234567.89 as 1234567.9', () => {
     const formats: unknown[] = [];

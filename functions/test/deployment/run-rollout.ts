@@ -16,7 +16,11 @@ const TODAY: Version = { name: 'this code', folder: process.cwd() };
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { with: { type: 'string' } } });
-  const revision = values.with ?? findLastRelease('npm run rollout:check -- --with REVISION');
+  const revision = values.with ?? findLastRelease();
+  if (revision === undefined) {
+    console.log('Rollout: there is no release yet, so nothing to take over from.');
+    return;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'rollout-'));
   const release: Version = { name: revision, folder: join(folder, 'release') };
   console.log(`Checking out and building ${revision}`);

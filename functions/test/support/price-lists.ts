@@ -53,8 +53,13 @@ export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string
   return { path: docs[0]?.ref.path ?? '', data: docs[0]?.data() ?? {} };
 }
 
-/** A `Retry-After` that leads to the next sweep after a failure, or after the lease of an attempt that could not store it. */
-export const AFTER_NEXT_SWEEP = expect.stringMatching(/^([5-9]|\d\d|1[01]\d)$/) as string;
+/**
+ * A `Retry-After` that leads to the next sweep after a failure, or after the lease of an attempt that could not store it. A
+ * matcher of its own, since Jest's `expect` is not there for the commands that import this file.
+ */
+export const AFTER_NEXT_SWEEP = {
+  asymmetricMatch: (value: unknown) => /^([5-9]|\d\d|1[01]\d)$/.test(String(value)),
+} as unknown as string;
 
 /** Updates a key record, and gives it the `sweep_due_at` that it then has. */
 export async function updateKey(key: DocumentReference, update: Record<string, unknown>): Promise<void> {

@@ -408,15 +408,21 @@ export interface components {
             count: number;
         };
     };
-    responses: never;
+    responses: {
+        /** @description Any other status is not a response of the service but of the platform in front of it, such as 429, 502, 503 or 504. Send the request again after a pause. */
+        Platform: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+                "text/plain": string;
+            };
+        };
+    };
     parameters: {
-        /**
-         * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-         * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-         */
+        /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
         "X-Request-Id": string;
-        /** @description Compression of the body, if any. */
-        "Content-Encoding": "gzip" | "identity";
         /**
          * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
          * @example https://dashboard.example.com
@@ -478,18 +484,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
-                /** @description Compression of the body, if any. */
-                "Content-Encoding"?: components["parameters"]["Content-Encoding"];
             };
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 32 MiB as sent and inflated alike, sent within 240 s. */
+        /** @description UTF-8, at most 32 MiB, sent within 240 s. A body compressed with gzip has the header `Content-Encoding: gzip`; the limit is then one of the body as sent and inflated alike. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AddPriceListsRequest"];
@@ -645,24 +646,20 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Platform"];
         };
     };
     getOrdersByTeam: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
-                /** @description Compression of the body, if any. */
-                "Content-Encoding"?: components["parameters"]["Content-Encoding"];
             };
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 1 MiB as sent and inflated alike, sent within 30 s. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. A body compressed with gzip has the header `Content-Encoding: gzip`; the limit is then one of the body as sent and inflated alike. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrdersByTeamRequest"];
@@ -790,16 +787,14 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Platform"];
         };
     };
     getWarehouses: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -886,16 +881,14 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Platform"];
         };
     };
     getWarehousesPreflight: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
                 /**
                  * @description Origin of the calling page, set by the browser. Without it the response has no CORS headers.
@@ -958,16 +951,14 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Platform"];
         };
     };
     getMarkets: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -1046,16 +1037,14 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Platform"];
         };
     };
     getTeams: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
             };
             path?: never;
@@ -1134,24 +1123,20 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Platform"];
         };
     };
     supplyOrdersInvoices: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.
-                 * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
-                 */
+                /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
                 "X-Request-Id"?: components["parameters"]["X-Request-Id"];
-                /** @description Compression of the body, if any. */
-                "Content-Encoding"?: components["parameters"]["Content-Encoding"];
             };
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, plain or gzip, at most 1 MiB as sent and inflated alike, sent within 30 s. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. A body compressed with gzip has the header `Content-Encoding: gzip`; the limit is then one of the body as sent and inflated alike. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SupplyOrdersInvoicesRequest"];
@@ -1279,6 +1264,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Platform"];
         };
     };
 }
