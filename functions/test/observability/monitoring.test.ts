@@ -1,181 +1,83 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { write } from 'firebase-functions/logger';
 import { runProgramSync } from '../../../test/support/programs';
-import { ERROR_DEFINITIONS } from '../../src/lib/errors';
+import { ApiError, ERROR_DEFINITIONS } from '../../src/lib/errors';
+import * as logging from '../../src/lib/logging';
+import type { Phase } from '../../src/lib/request-context';
 import { operationNames } from '../support/operations';
-import {
-  getObjectiveFilters,
-  parseObjectiveSelector,
-  readMonitoringFiles,
-  type Condition,
-  type Objective,
-} from './monitoring-files';
 
-/**
- * The metrics, objectives, alert policies and dashboard in docs/monitoring, against the fields that Google documents, what
- * the service logs, and the page that they send to.
- */
+/** The metrics, objectives, alerts and dashboard of docs/monitoring name what the code writes, one another, and a section of a page. */
 
-// Reading them checks each field: monitoring-files.ts.
-const files = readMonitoringFiles();
-const { metrics, objectives, policies, service, dashboard } = files;
-const everything = [...metrics, ...objectives, ...policies, service, dashboard].map(({ path, text }) => [path, text]);
-const operations = readFileSync('docs/operations.md', 'utf8');
-const runbook = readFileSync('docs/runbook.md', 'utf8');
+jest.mock('firebase-functions/logger');
 
-const metricsByName = new Map(metrics.map(({ content }) => [content.name, content]));
-
-/** Fields of the log lines, as the page describes them, which the tests of the log hold against the lines. */
-const fields = new Set([...operations.matchAll(/`(\w+)`/g)].map(([, name]) => name));
-
-const LOG_METRIC = /metric\.type="logging\.googleapis\.com\/user\/(\w+)"/;
-
-interface Query {
-  filter: string;
-  groupByFields: string[];
-}
-
-/** Every filter of time series in a file, with the labels that it is grouped by. */
-function findQueries(value: unknown): Query[] {
-  if (Array.isArray(value)) return value.flatMap(findQueries);
-  if (typeof value !== 'object' || value === null) return [];
-  const { filter, aggregation, aggregations } = value as Record<string, unknown>;
-  const inner = Object.values(value).flatMap(findQueries);
-  if (typeof filter !== 'string') return inner;
-  const [grouped] = [aggregations, [aggregation]].flat() as ({ groupByFields?: string[] } | undefined)[];
-  return [{ filter, groupByFields: grouped?.groupByFields ?? [] }, ...inner];
-}
-
-/** Queries of alerts, dashboard and objectives. */
-const queries: [string, Query][] = [
-  ...[...policies, dashboard].flatMap(({ path, content }) =>
-    findQueries(content).map((query): [string, Query] => [path, query]),
-  ),
-  ...objectives.flatMap(({ path, content }) =>
-    getObjectiveFilters(content).map((filter): [string, Query] => [path, { filter, groupByFields: [] }]),
-  ),
-];
-
-test.each(everything)('%s names fields, events and errors that there are', (_, text = '') => {
-  for (const [, field = ''] of text.matchAll(/jsonPayload\.(\w+)/g)) expect(['event', ...fields]).toContain(field);
-  for (const [, event = ''] of text.matchAll(/jsonPayload\.event=\\"(\w+)\\"/g))
-    expect(['request', ...fields]).toContain(event);
-  for (const [, code = ''] of text.matchAll(/jsonPayload\.error_code!?=\\"(\w+)\\"/g))
-    expect(Object.keys(ERROR_DEFINITIONS)).toContain(code);
-  for (const [, name = ''] of text.matchAll(/operation!?=\\"(\w+)\\"/g)) expect(operationNames).toContain(name);
-});
-
-test('a metric is deployed under the name of its file', () => {
-  expect(metrics.map(({ content }) => content.name)).toEqual(metrics.map(({ name }) => name));
-});
-
-test.each(queries)(
-  '%s stands on metrics that there are, by labels that they have: %o',
-  (_, { filter, groupByFields }) => {
-    const name = LOG_METRIC.exec(filter)?.[1];
-    if (name === undefined) {
-      expect(filter).toMatch(/^select_slo_|metric\.type="(run|firestore)\.googleapis\.com\/|jsonPayload|textPayload/);
-      return;
-    }
-    const metric = metricsByName.get(name);
-    expect([name, metric?.name]).toEqual([name, name]);
-    for (const [, label = ''] of [filter, ...groupByFields].join(' ').matchAll(/metric\.label\.(\w+)/g))
-      expect(Object.keys(metric?.labelExtractors ?? {})).toContain(label);
-  },
-);
-
-test.each(policies.map(({ path, content }) => [path, content] as const))(
-  '%s tells what to do, in a section of the page that there is, and is in its table',
-  (path, { documentation }) => {
-    const section = /section "([^"]+)"/.exec(documentation.content)?.[1] ?? '';
-    expect(operations).toContain(`\n### ${section}\n`);
-    expect(operations).toContain(`](monitoring/${path})`);
-  },
-);
-
-test('the runbook names no alert that is gone', () => {
-  const [, table = ''] = runbook.split('### Alerts that lead here');
-  const named = [...(table.split('\n## ')[0] ?? '').matchAll(/^\|.*\|.*\|$/gm)].flatMap(([row]) =>
-    [...(row.split('|')[1] ?? '').matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name),
-  );
-  expect(named.length).toBeGreaterThan(3);
-  for (const name of named) expect(policies.map((policy) => policy.name)).toContain(name);
-});
-
-test('every alert that names the runbook’s section is in the runbook', () => {
-  const led = policies.filter(({ content }) =>
-    content.documentation.content.includes('section "A price list requires review"'),
-  );
-  expect(led.length).toBeGreaterThan(2);
-  for (const { name } of led) expect(runbook).toContain(`\`${name}\``);
-});
-
-describe('objectives', () => {
-  const selectors = queries.flatMap(([path, { filter }]) => {
-    const selector = parseObjectiveSelector(filter);
-    return selector === undefined ? [] : [{ path, ...selector }];
-  });
-
-  test('are in the table of the page, by the goal of their names', () => {
-    for (const { path, content } of objectives) {
-      expect(operations).toContain(`](monitoring/${path})`);
-      expect(operations).toContain(content.displayName);
-      expect(content.displayName).toContain(`${Number((100 * content.goal).toFixed(2))} %`);
-    }
-  });
-
-  test('are named, and their service, as the deployment creates them', () => {
-    const deployment = readFileSync('docs/deployment.md', 'utf8');
-    for (const selector of selectors) {
-      expect(deployment).toContain(`service=${selector.service}\n`);
-      expect(objectives.map(({ name }) => name)).toContain(selector.objective);
-    }
-  });
-
-  test.each(objectives.map(({ name, content }) => [name, content] as const))(
-    '%s has a fast and a slow burn, and is on the dashboard',
-    (name) => {
-      const ofPolicy = (kind: string) => {
-        const policy = policies.find((each) => each.name === `${name}-${kind}-burn`)?.content;
-        return [policy?.combiner, policy?.conditions.flatMap(toBurn)];
-      };
-      expect(ofPolicy('fast')).toEqual(['AND', [name, 3_600, 14.4, name, 300, 14.4]]);
-      expect(ofPolicy('slow')).toEqual(['AND', [name, 21_600, 6, name, 1_800, 6]]);
-      const charts = selectors.filter(({ path, objective }) => path === 'dashboard.json' && objective === name);
-      expect(charts.map(({ selector }) => selector)).toEqual(['select_slo_budget_fraction', 'select_slo_burn_rate']);
-    },
-  );
-
-  const toBurn = (condition: Condition): (string | number)[] => {
-    if (!('conditionThreshold' in condition)) return [];
-    const { filter, thresholdValue } = condition.conditionThreshold;
-    const selector = parseObjectiveSelector(filter);
-    return selector === undefined ? [] : [selector.objective, selector.lookbackSeconds, thresholdValue];
+/** Writes each line that there is, with each of its fields. */
+function writeEveryLine(): void {
+  const phases_ms: Record<Phase, number> = { body: 1, claim: 1, entries: 1, completion: 1, firestore: 1, client: 1 };
+  const error = new ApiError('review_required', 'why', { needsOperator: true });
+  const ids = {
+    operation: 'addPriceLists',
+    request_id: 'id',
+    method: 'POST',
+    key_id: 'id',
+    origin: 'https://example.com',
   };
+  const numbers = { status: 500, duration_ms: 1, firestore_calls: 1, retries: 0, count: 1, phases_ms };
+  logging.logRequest({ ...ids, ...numbers, client_gone: true, replayed: false, error });
+  const priceList = logging.createPriceListLogger('id');
+  const attempt = { document_id: 'id', products_count: 1, creation: { price_list_id: 'id' } };
+  priceList.claimed(attempt);
+  priceList.completed(attempt, 1);
+  priceList.failed(attempt, 'why', true);
+  const swept = { document_id: 'id', trace_id: null, reason: 'why' };
+  for (const result of ['resumed', 'deferred', 'left'] as const) logging.logSweptAttempt(result, swept, 1);
+  logging.logUnreadableKey('path');
+  const counts = { resumed: 1, deferred: 1, left: 1, requires_review: 1 };
+  logging.logSweepEnded({ ...counts, duration_ms: 1, interrupted: false });
+}
 
-  test('that cut a distribution do so at a bound of its buckets, where nothing has to be estimated', () => {
-    const cuts = objectives.flatMap(({ content }) => findCut(content));
-    expect(cuts.length).toBeGreaterThan(0);
-    for (const { distributionFilter, range } of cuts) {
-      const metric = metricsByName.get(LOG_METRIC.exec(distributionFilter)?.[1] ?? '');
-      const buckets = metric?.bucketOptions;
-      const bounds = buckets !== undefined && 'explicitBuckets' in buckets ? buckets.explicitBuckets.bounds : [];
-      expect(bounds).toContain(range.max);
-    }
-  });
+/** The fields of each event. Those of the audit are written by its command: functions/test/cli/audit.test.ts. */
+const fields = new Map<unknown, string[]>([
+  ['audit_violation', ['rule', 'path']],
+  ['audit_completed', []],
+]);
+writeEveryLine();
+for (const [entry] of jest.mocked(write).mock.calls) fields.set(entry['event'], Object.keys(entry));
 
-  const findCut = ({ serviceLevelIndicator: { requestBased } }: Objective) =>
-    'distributionCut' in requestBased ? [requestBased.distributionCut] : [];
+const findAll = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
+
+const files = globSync('docs/monitoring/**/*.json').map((path) => [path, readFileSync(path, 'utf8')] as const);
+const read = (path: string) => files.find(([each]) => each === `docs/monitoring/${path}.json`)?.[1] ?? '';
+const operations = readFileSync('docs/operations.md', 'utf8');
+
+test.each(files)('%s names events, fields and errors that the code writes', (_, text) => {
+  const named = findAll(text, /jsonPayload\.event=\\"(\w+)\\"/g);
+  for (const event of named) expect([...fields.keys()]).toContain(event);
+  const known = named.length > 0 ? named.flatMap((event) => fields.get(event) ?? []) : [...fields.values()].flat();
+  for (const field of findAll(text, /jsonPayload\.(\w+)/g)) expect(['event', ...known]).toContain(field);
+  for (const code of findAll(text, /error_code!?=\\"(\w+)\\"/g)) expect(Object.keys(ERROR_DEFINITIONS)).toContain(code);
+  for (const name of findAll(text, /operation!?=\\"(\w+)\\"/g)) expect(operationNames).toContain(name);
+  const services = [...operationNames, 'sweepPriceLists'].map((name) => name.toLowerCase());
+  for (const name of findAll(text, /service_name!?=\\"(\w+)\\"/g)) expect(services).toContain(name);
+});
+
+test.each(files)('%s stands on metrics, labels, objectives and a section that there are', (path, text) => {
+  const metrics = findAll(
+    text,
+    /(?:logging\.googleapis\.com\/user\/|logging_googleapis_com:user_)(\w+?)(?:_sum|_count)?[\\{]/g,
+  );
+  for (const name of metrics) expect(read(`metrics/${name}`)).toContain(`"name": "${name}"`);
+  const labels = metrics.flatMap((name) => findAll(read(`metrics/${name}`), /"key": "(\w+)"/g));
+  for (const label of findAll(text, /metric\.label\.(\w+)/g)) expect(labels).toContain(label);
+  for (const name of findAll(text, /serviceLevelObjectives\/([\w-]+)/g)) expect(read(`slos/${name}`)).not.toBe('');
+  const [section] = findAll(text, /section \\"([^"\\]+)\\"/g);
+  expect(section !== undefined).toBe(path.includes('/alerts/'));
+  if (section !== undefined) expect(operations).toContain(`\n### ${section}\n`);
 });
 
 test('the alert on killed instances knows the text with which Node ends when its heap is full', () => {
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
   const { stderr, signal } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
   expect(signal).not.toBeNull();
-  const [condition] = policies.find(({ name }) => name === 'killed')?.content.conditions ?? [];
-  const filter =
-    condition !== undefined && 'conditionMatchedLog' in condition ? condition.conditionMatchedLog.filter : '';
-  // Node writes to standard error without a severity.
-  const texts = [...filter.matchAll(/OR textPayload:"([^"]+)"\)$/g)].map(([, text = '']) => text);
-  expect(texts).toHaveLength(1);
-  expect(stderr).toContain(texts[0]);
+  const [text = ''] = findAll(read('alerts/killed'), /OR textPayload:\\"([^"\\]+)\\"\)"/g);
+  expect(stderr).toContain(text || 'no text');
 });
