@@ -43,7 +43,8 @@ const findNamed = (file: string): string[] =>
 
 const leadsNowhere = (target: string): boolean => {
   const [path = '', anchor] = target.split('#');
-  if (!existsSync(path)) return true;
+  // An import leaves out the ending.
+  if (!existsSync(path) && !existsSync(`${path}.ts`)) return true;
   return anchor !== undefined && path.endsWith('.md') && !readAnchors(path).includes(anchor);
 };
 
