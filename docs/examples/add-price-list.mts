@@ -72,15 +72,15 @@ async function send(url: URL, apiKey: string, payload: Buffer): Promise<SendResu
   });
 
   const body = parseObject(text);
+  const error = body?.['error'];
   if (status === 200) {
     return body?.['success'] === true ? { kind: 'stored', text } : retry('200, but not with a response of the service');
   }
-  if (headers['retry-after'] !== undefined || TRANSIENT_STATUSES.includes(status)) return retry(String(status));
+  const reason = typeof error === 'string' ? `${status} ${error}` : String(status);
+  if (headers['retry-after'] !== undefined || TRANSIENT_STATUSES.includes(status)) return retry(reason);
   if (status >= 500) {
-    if (typeof body?.['error'] !== 'string') return retry(`${status}, but not with a response of the service`);
-    return body['error'] === 'Internal error'
-      ? retry(`${status} Internal error`)
-      : { kind: 'contact support', text: summary };
+    if (typeof error !== 'string') return retry(`${status}, but not with a response of the service`);
+    return error === 'Internal error' ? retry(reason) : { kind: 'contact support', text: summary };
   }
   return { kind: text.includes('requires review') ? 'contact support' : 'correct it first', text: summary };
 }

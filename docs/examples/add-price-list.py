@@ -14,6 +14,7 @@ import json
 import math
 import os
 import re
+import ssl
 import sys
 import time
 import urllib.error
@@ -37,7 +38,37 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-opener = urllib.request.build_opener(NoRedirects)
+class EarlyResponse:
+    """A connection on which the service may respond, and close, while the request is still being sent: a 401 or 413."""
+
+    def request(self, *args, **kwargs):
+        # Outside of the `try`: where no secure connection was made, no response is read.
+        self.connect()
+        try:
+            super().request(*args, **kwargs)
+        except (ConnectionError, ssl.SSLEOFError):
+            pass  # The response tells why, and reading it fails if there is none.
+
+
+class Connection(EarlyResponse, http.client.HTTPConnection):
+    pass
+
+
+class SecureConnection(EarlyResponse, http.client.HTTPSConnection):
+    pass
+
+
+class Http(urllib.request.HTTPHandler):
+    def http_open(self, request):
+        return self.do_open(Connection, request)
+
+
+class Https(urllib.request.HTTPSHandler):
+    def https_open(self, request):
+        return self.do_open(SecureConnection, request)
+
+
+opener = urllib.request.build_opener(Http, Https, NoRedirects)
 
 
 class Retry(Exception):
@@ -69,7 +100,9 @@ def send(url, api_key, payload):
     """One try: (exit code, text). Raises Retry."""
     status, headers, text = post(url, api_key, payload)
     body = parse_object(text)
+    error = body.get("error")
     after_seconds = parse_retry_after(headers["Retry-After"])
+    reason = f"{status} {error}" if isinstance(error, str) else str(status)
     summary = f"{status} {text} (request {headers['X-Request-Id']})"
 
     if status == 200:
@@ -77,12 +110,12 @@ def send(url, api_key, payload):
             return STORED, text
         raise Retry("200, but not with a response of the service", after_seconds)
     if headers["Retry-After"] or status in TRANSIENT_STATUSES:
-        raise Retry(str(status), after_seconds)
+        raise Retry(reason, after_seconds)
     if status >= 500:
-        if not isinstance(body.get("error"), str):
+        if not isinstance(error, str):
             raise Retry(f"{status}, but not with a response of the service", after_seconds)
-        if body["error"] == "Internal error":
-            raise Retry(f"{status} Internal error", after_seconds)
+        if error == "Internal error":
+            raise Retry(reason, after_seconds)
         return CONTACT_SUPPORT, summary
     return (CONTACT_SUPPORT if "requires review" in text else CORRECT_IT_FIRST), summary
 

@@ -58,6 +58,7 @@ for ((tries = 1; ; tries++)); do
     --output "$folder/body" --write-out '%{http_code}' --header "x-api-key: $API_KEY" \
     --header 'Content-Type: application/json' --header 'Expect:' --data-binary "@$1" "$url/addPriceLists" \
     2>"$folder/error") || status=000
+  error=$(sed -n 's/^{"error":"\([^"]*\)"}$/\1/p' "$folder/body")
   summary="$status $(cat "$folder/body") (request $(header X-Request-Id))"
 
   if [[ $status == 200 ]] && has '"success": *true'; then
@@ -68,11 +69,11 @@ for ((tries = 1; ; tries++)); do
   elif [[ $status == 200 ]]; then
     reason='200, but not with a response of the service'
   elif [[ -n $(header Retry-After) || $status =~ ^(408|429|502|503|504)$ ]]; then
-    reason=$status
-  elif [[ $status == 5* ]] && ! has '^{"error":'; then
+    reason="$status${error:+ $error}"
+  elif [[ $status == 5* && -z $error ]]; then
     reason="$status, but not with a response of the service"
-  elif [[ $status == 5* ]] && has '"error":"Internal error"'; then
-    reason="$status Internal error"
+  elif [[ $status == 5* && $error == 'Internal error' ]]; then
+    reason="$status $error"
   elif [[ $status == 5* ]] || has 'requires review'; then
     finish 2 'contact support' "$summary"
   else
