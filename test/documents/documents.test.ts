@@ -111,8 +111,8 @@ describe('the calls of docs/getting-started.md', () => {
   }
 });
 
-describe('the backend of docs/browsers.md', () => {
-  const [backend] = inLanguage('js').filter(({ document }) => document === join('docs', 'browsers.md'));
+describe('the backend of docs/integration-guide.md', () => {
+  const [backend] = inLanguage('js').filter(({ document }) => document === join('docs', 'integration-guide.md'));
   let service: LocalServer;
   let child: ReturnType<typeof startProgram>;
   let origin: string;
