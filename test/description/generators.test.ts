@@ -73,7 +73,7 @@ function createProgram(baseUrl: string): string {
   });
   return `
     import createClient from 'openapi-fetch';
-    import type { paths } from '${resolve('docs/examples/client/src/api')}';
+    import type { paths } from '${resolve('docs/examples/client/src/api.ts')}';
     const client = createClient<paths>({ baseUrl: '${baseUrl}', headers: { 'x-api-key': 'local-dev-key' } });
     const some = <T>({ data, error }: { data?: T; error?: unknown }): T => {
       if (data === undefined) throw new Error(JSON.stringify(error));
@@ -104,6 +104,7 @@ test('a client of openapi-typescript and openapi-fetch compiles and calls every 
 const COMPILER_OPTIONS: ts.CompilerOptions = {
   strict: true,
   noEmit: true,
+  allowImportingTsExtensions: true,
   skipLibCheck: true,
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.ESNext,
