@@ -64,10 +64,7 @@ function toErrorReport(thrown: unknown, service: string) {
   };
 }
 
-/**
- * Returns the frames of a stack: what follows its message, up to the message of a cause, so that a text with line breaks
- * does not pass as a frame. Undefined for a stack without frames, or of another message.
- */
+/** Returns the frames of a stack, those right after its message: a text with line breaks does not pass as one. */
 function getFrames({ message, stack = '' }: Error): string | undefined {
   const end = stack.indexOf(`${message}\n    at `);
   return end === -1 ? undefined : /^(?:\n {4}at .*)+/.exec(stack.slice(end + message.length))?.[0];

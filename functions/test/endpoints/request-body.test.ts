@@ -269,7 +269,7 @@ describe.each(postOperationNames)('%s', (name) => {
     expect((await waiting.response).status).toBe(200);
   });
 
-  test('survives a client that disconnects in the middle of a body', async () => {
+  test('survives a client that disconnects in the middle of a body, and logs the status 499', async () => {
     const { request, response } = service.open(name, {
       headers: { 'content-type': 'application/json', 'content-length': '1000' },
     });
@@ -278,7 +278,8 @@ describe.each(postOperationNames)('%s', (name) => {
     request.destroy();
     await expect(response).rejects.toThrow();
     await waitFor(() => service.log.length > 0);
-    expect(service.log).toMatchObject([{ operation: name, status: 400 }]);
+    expect(service.log).toMatchObject([{ operation: name, severity: 'NOTICE', status: 499, client_gone: true }]);
+    expect(service.log[0]).not.toHaveProperty('error_code');
     expect((await service.call(name, { json: operations[name].body })).status).toBe(200);
   });
 });

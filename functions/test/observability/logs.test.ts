@@ -6,7 +6,6 @@ import { systemClock } from '../../src/lib/clock';
 import { TEST_API_KEY, TEST_ORIGIN, useTestService, type LogLine, type TestRequest } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { createLogLeakDetector } from '../support/leaks';
-import { waitFor } from '../support/wait-for';
 
 /** What the service logs: one line a request, one an event of a price list's life, and nothing that is confidential. */
 
@@ -146,18 +145,6 @@ describe('the line of a request', () => {
     const [line] = lines('request') as [{ firestore_ms: number; duration_ms: number }];
     expect(line).toMatchObject({ status: 200, firestore_calls: 3 });
     expect(line.firestore_ms).toBeGreaterThanOrEqual(line.duration_ms / 2);
-  });
-
-  test('is a NOTICE with the status 499 for a client that leaves in the middle of its body', async () => {
-    const headers = { 'content-type': 'application/json', 'content-length': '1000' };
-    const { request, response } = service.open('addPriceLists', { headers });
-    await new Promise((resolve) => request.write('{"info":', resolve));
-    request.destroy();
-    await expect(response).rejects.toThrow();
-    await waitFor(() => lines('request').length > 0);
-    const [line] = lines('request');
-    expect(line).toMatchObject({ severity: 'NOTICE', status: 499, client_gone: true });
-    expect(line).not.toHaveProperty('error_code');
   });
 
   test.each<[string, TestRequest, number, string]>([

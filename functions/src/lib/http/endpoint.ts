@@ -1,77 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { onRequest, type HttpsFunction, type HttpsOptions } from 'firebase-functions/v2/https';
-import { createRequestContext, measurePhase, type RequestContext } from '../request-context';
+import { onRequest, type HttpsFunction } from 'firebase-functions/v2/https';
 import { abortable, systemClock } from '../clock';
-import { apiKeySecret, assertAllowedOrigins, getAllowedOrigins, getApiKeys } from '../config';
-import { ApiError, ERROR_DEFINITIONS, toApiError } from '../errors';
-import { logRequest, type RequestLogEntry } from '../logging';
-import { requireApiKey } from './api-key';
-import { ClientWriter } from './client-writer';
-import { applyCors } from './cors';
+import { apiKeySecret, assertAllowedOrigins } from '../config';
+import { ERROR_DEFINITIONS, toApiError, type ApiError } from '../errors';
+import { logRequest } from '../logging';
+import { createRequestContext } from '../request-context';
 import { toErrorResponse } from './error-response';
 import { startInstance } from './instance';
+import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';
 import {
   ClientGoneError,
   disableFrameworkBodyParsing,
   makeRequestUrlsRoutable,
-  readBody,
-  type RequestBody,
   type RequestWithRawBody,
 } from './request-body';
-import { sendResponse, type OutgoingResponse } from './response';
+import { sendResponse } from './response';
 import { shutdown } from './shutdown';
 import { readTraceId } from './trace-id';
 
-/**
- * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md, docs/architecture.md
- * and scripts/openapi/document.ts tell it, functions/test/support/common-errors.ts tests it.
- *
- *     request id                         the client's if well-formed, else a new one
- *     preflight     204, 403             only where browsers may call
- *     method        405
- *     API key       500, 401             no byte of a body is read before
- *     body          400, 408, 413        only of a POST
- *     handler       200, 409, 500
- *     log           one line
- */
-
-/** The response of a successful handler, and what is logged of it. */
-interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
-  replayed?: boolean;
-  /** Products accepted. By default the records of the response. */
-  count?: number;
-}
-
-interface Endpoint<Body> {
-  name: string;
-  /** POST with a body, GET without. */
-  method: 'GET' | 'POST';
-  runtimeOptions: HttpsOptions & { timeoutSeconds: number };
-  /** Whether browsers may call from the allowed origins. */
-  cors?: boolean;
-  body?: RequestBody<Body>;
-  /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
-  timeoutMarginMs?: number;
-  /** Whether a stopping instance refuses what has not begun, and ends what has in time for its failure to be stored. */
-  writes?: boolean;
-  handler: (context: RequestContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
-}
+/** What is around the pipeline of each request: its time, its id, a response to its error, and one line of the log. */
 
 /** Metadata of an operation, for tests, the API description and the client. */
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
-
-interface Exchange {
-  request: RequestWithRawBody;
-  response: ServerResponse;
-  /** Its signal aborts when the handler's time is up or the instance stops. */
-  context: RequestContext;
-  requestId: string;
-  /** What the steps add to the log line. */
-  logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
-  /** Whether the client has left before its response was sent. */
-  hasClientGone: boolean;
-}
 
 const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 
@@ -151,50 +102,6 @@ const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
 function resolveRequestId({ headers }: IncomingMessage): string {
   const candidate = headers['x-request-id']?.toString() ?? '';
   return REQUEST_ID_PATTERN.test(candidate) ? candidate : randomUUID();
-}
-
-/** @returns undefined for a preflight, which has no handler */
-async function runPipeline<Body>(endpoint: Endpoint<Body>, exchange: Exchange): Promise<HandlerResult | undefined> {
-  const { request, response, context, requestId } = exchange;
-  if (endpoint.cors === true && (await handleCors(exchange))) return undefined;
-  if (request.method !== endpoint.method) {
-    const headers = { Allow: endpoint.method };
-    throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
-  }
-  exchange.logFields.key_id = requireApiKey(request.headers, getApiKeys());
-  const body = await readEndpointBody(endpoint, request, context);
-  const result = await endpoint.handler(context, body, requestId);
-  exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
-  return result;
-}
-
-async function readEndpointBody<Body>(
-  { body, writes = false }: Endpoint<Body>,
-  request: RequestWithRawBody,
-  { signal, counters }: RequestContext,
-): Promise<Body> {
-  // The handler of a GET takes no body.
-  if (body === undefined) return undefined as Body;
-  // What writes begins after its body.
-  const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
-  return measurePhase(counters, 'body', () => readBody(request, body, parent));
-}
-
-/** An origin is sent by the client and may have any length. */
-const MAX_LOGGED_ORIGIN_LENGTH = 300;
-
-/** @returns whether the request was a preflight, and has its response */
-async function handleCors(exchange: Exchange): Promise<boolean> {
-  const { request, response, context, logFields } = exchange;
-  const isAllowed = applyCors(request, response, getAllowedOrigins());
-  if (request.method !== 'OPTIONS') return false;
-  if (!isAllowed) {
-    logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
-    throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
-  }
-  response.statusCode = 204;
-  exchange.hasClientGone = !(await new ClientWriter(response, context).end());
-  return true;
 }
 
 /** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */

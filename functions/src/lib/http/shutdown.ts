@@ -5,8 +5,8 @@ import { StoppedError } from '../errors';
 import { logInstanceStopped, logInstanceStopping } from '../logging';
 
 /** Milliseconds after SIGTERM; after 10 s Cloud Run sends SIGKILL. */
-const ABORT_WRITES_MS = 5_000;
-const STOP_WAITING_MS = 8_000;
+const ABORT_MS = 5_000;
+const WAIT_MS = 8_000;
 const EXIT_MS = 9_000;
 
 /** For failing an attempt, and the rest until the waiting stops for its response. */
@@ -62,11 +62,7 @@ export class Shutdown {
         () => end?.abort(reason),
         () => undefined,
       );
-    await Promise.all([
-      wait(ABORT_WRITES_MS, this.abortWrites),
-      wait(STOP_WAITING_MS, this.stopWaiting),
-      wait(EXIT_MS),
-    ]);
+    await Promise.all([wait(ABORT_MS, this.abortWrites), wait(WAIT_MS, this.stopWaiting), wait(EXIT_MS)]);
     logInstanceStopped(this.#openResponses.size, clock.now() - startedAt);
   }
 }

@@ -1,0 +1,105 @@
+import type { ServerResponse } from 'node:http';
+import type { HttpsOptions } from 'firebase-functions/v2/https';
+import { getAllowedOrigins, getApiKeys } from '../config';
+import { ApiError } from '../errors';
+import type { RequestLogEntry } from '../logging';
+import { measurePhase, type RequestContext } from '../request-context';
+import { requireApiKey } from './api-key';
+import { ClientWriter } from './client-writer';
+import { applyCors } from './cors';
+import { readBody, type RequestBody, type RequestWithRawBody } from './request-body';
+import { sendResponse, type OutgoingResponse } from './response';
+import { shutdown } from './shutdown';
+
+/**
+ * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md, docs/architecture.md
+ * and scripts/openapi/document.ts tell it, functions/test/support/common-errors.ts tests it.
+ *
+ *     preflight     204, 403             only where browsers may call
+ *     method        405
+ *     API key       500, 401             no byte of a body is read before
+ *     body          400, 408, 413        only of a POST
+ *     handler       200, 409, 500
+ */
+
+/** The response of a successful handler, and what is logged of it. */
+export interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
+  replayed?: boolean;
+  /** Products accepted. By default the records of the response. */
+  count?: number;
+}
+
+export interface Endpoint<Body> {
+  name: string;
+  /** POST with a body, GET without. */
+  method: 'GET' | 'POST';
+  runtimeOptions: HttpsOptions & { timeoutSeconds: number };
+  /** Whether browsers may call from the allowed origins. */
+  cors?: boolean;
+  body?: RequestBody<Body>;
+  /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
+  timeoutMarginMs?: number;
+  /** Whether a stopping instance refuses what has not begun, and ends what has in time for its failure to be stored. */
+  writes?: boolean;
+  handler: (context: RequestContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
+}
+
+/** A request on its way. */
+export interface Exchange {
+  request: RequestWithRawBody;
+  response: ServerResponse;
+  /** Its signal aborts when the handler's time is up or the instance stops. */
+  context: RequestContext;
+  requestId: string;
+  /** What the steps add to the log line. */
+  logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
+  /** Whether the client has left before its response was sent. */
+  hasClientGone: boolean;
+}
+
+/** @returns undefined for a preflight, which has no handler */
+export async function runPipeline<Body>(
+  endpoint: Endpoint<Body>,
+  exchange: Exchange,
+): Promise<HandlerResult | undefined> {
+  const { request, response, context, requestId } = exchange;
+  if (endpoint.cors === true && (await handleCors(exchange))) return undefined;
+  if (request.method !== endpoint.method) {
+    const headers = { Allow: endpoint.method };
+    throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
+  }
+  exchange.logFields.key_id = requireApiKey(request.headers, getApiKeys());
+  const body = await readEndpointBody(endpoint, request, context);
+  const result = await endpoint.handler(context, body, requestId);
+  exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
+  return result;
+}
+
+async function readEndpointBody<Body>(
+  { body, writes = false }: Endpoint<Body>,
+  request: RequestWithRawBody,
+  { signal, counters }: RequestContext,
+): Promise<Body> {
+  // The handler of a GET takes no body.
+  if (body === undefined) return undefined as Body;
+  // What writes begins after its body.
+  const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
+  return measurePhase(counters, 'body', () => readBody(request, body, parent));
+}
+
+/** An origin is sent by the client and may have any length. */
+const MAX_LOGGED_ORIGIN_LENGTH = 300;
+
+/** @returns whether the request was a preflight, and has its response */
+async function handleCors(exchange: Exchange): Promise<boolean> {
+  const { request, response, context, logFields } = exchange;
+  const isAllowed = applyCors(request, response, getAllowedOrigins());
+  if (request.method !== 'OPTIONS') return false;
+  if (!isAllowed) {
+    logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
+    throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
+  }
+  response.statusCode = 204;
+  exchange.hasClientGone = !(await new ClientWriter(response, context).end());
+  return true;
+}
