@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build, transform } from 'esbuild';
+import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
 
 /**
  * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
@@ -14,6 +15,7 @@ import { build, transform } from 'esbuild';
  *     compile-cache.cjs   Node's compile cache: made by `gcp-build` in the cloud, turned on by index.cjs
  *     package.json        the packages that are not bundled, with exact versions
  *     package-lock.json   the repository's package-lock.json, pruned to those packages by npm
+ *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
  *
  * Bundles everything except the Functions Framework, which is the program that loads the functions.
  */
@@ -33,10 +35,9 @@ const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
 /** Packages that are loaded but not used, and the modules in their place (docs/decisions/0011-one-bundle.md#decision). */
 const REPLACED = {
-  'firebase-admin/app-check': './scripts/bundle/no-callable-functions.mjs',
-  'firebase-admin/auth': './scripts/bundle/no-callable-functions.mjs',
+  'firebase-admin/app-check': './scripts/bundle/no-callable-functions.cjs',
+  'firebase-admin/auth': './scripts/bundle/no-callable-functions.cjs',
   'protobufjs/ext/descriptor': './scripts/bundle/no-descriptors.cjs',
-  'whatwg-url': 'node:url',
 };
 
 const TARGET = { platform: 'node', target: 'node24' };
@@ -51,12 +52,18 @@ try {
 
 async function buildPackage() {
   const manifest = await createManifest();
-  const [bundled, lock] = await Promise.all([bundle(manifest.version), createLock(manifest)]);
+  const repositoryLock = await readJson('package-lock.json');
+  const [{ bundled, metafile }, lock] = await Promise.all([
+    bundle(manifest.version),
+    createLock(manifest, repositoryLock),
+  ]);
+  const billOfMaterials = createBillOfMaterials(manifest, metafile, repositoryLock, JSON.parse(lock));
   const files = new Map([
     ...bundled,
     [COMPILE_CACHE, await readFile(`scripts/${COMPILE_CACHE}`)],
     ['package.json', pretty(manifest)],
     ['package-lock.json', lock],
+    ['sbom.cdx.json', pretty(billOfMaterials)],
   ]);
   await mkdir(DIST, { recursive: true });
   for (const [file, contents] of files) await replaceFile(`${DIST}/${file}`, contents);
@@ -89,7 +96,7 @@ async function createManifest() {
   };
 }
 
-/** Bundles each function, and the index of them. Returns file names and contents. */
+/** Bundles each function, and the index of them. Returns file names with contents, and what esbuild says of them. */
 async function bundle(version) {
   const operations = (await readdir(`${SOURCE}/src`)).filter((file) => file.endsWith('.ts') && file !== 'index.ts');
   const entryPoints = operations.map((file) => `${SOURCE}/src/${file}`);
@@ -115,7 +122,7 @@ async function bundle(version) {
   const files = outputFiles.map(async ({ path, text }) => [basename(path), await toCommonJs(text)]);
   const built = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoints.includes(entryPoint));
   const functions = built.flatMap(([path, { exports }]) => exports.map((name) => ({ name, file: basename(path) })));
-  return [[INDEX, createIndex(functions)], ...(await Promise.all(files))];
+  return { bundled: [[INDEX, createIndex(functions)], ...(await Promise.all(files))], metafile };
 }
 
 /** Converts a file to CommonJS, because esbuild splits code into shared chunks only as ES modules. */
@@ -147,8 +154,7 @@ function readCommit() {
 }
 
 /** Has npm prune the repository's lock file to the packages of the manifest. It asks no registry. */
-async function createLock(manifest) {
-  const { packages, ...lock } = await readJson('package-lock.json');
+async function createLock(manifest, { packages, ...lock }) {
   // Without the workspaces, which older versions of npm would leave in it.
   const installed = Object.entries(packages).filter(([path, { link }]) => path.startsWith('node_modules/') && !link);
   const folder = await mkdtemp(join(tmpdir(), 'deploy-package-'));
@@ -158,7 +164,7 @@ async function createLock(manifest) {
     const options =
       '--package-lock-only --omit-lockfile-registry-resolved --offline --no-audit --no-fund --loglevel=error';
     await promisify(exec)(`npm install ${options}`, { cwd: folder });
-    return await readFile(join(folder, 'package-lock.json'));
+    return await readFile(join(folder, 'package-lock.json'), 'utf8');
   } finally {
     await rm(folder, { recursive: true });
   }

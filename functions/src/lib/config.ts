@@ -40,9 +40,10 @@ export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\
 
 export const getAllowedOrigins = (): string[] => splitNonBlank(corsAllowedOrigins.value(), ',');
 
-/** Invalid config. Its message is complete without a stack. */
+/** Invalid config. Its message is complete without a stack, so whatever prints it prints one sentence. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+  override readonly stack = this.message;
 }
 
 /**

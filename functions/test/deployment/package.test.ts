@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 import definitions from '../../../firestore.indexes.json';
@@ -23,12 +23,16 @@ import { startFakeGoogleCloud } from './google';
 
 const SETTINGS = { API_KEY: 'new-key\nold-key\n', CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com' };
 
+interface BillOfMaterials {
+  components: { name: string; version: string }[];
+}
+
 interface Lock {
   packages: Record<string, { version: string; integrity?: string; dev?: boolean; resolved?: string }>;
 }
 
 describe('the deploy package', () => {
-  test('contains one file per function, shared chunks, the compile cache script, a manifest and its lock file', async () => {
+  test('contains one file per function, shared chunks, the compile cache script, manifest, lock file and bill of materials', async () => {
     const uploaded = await listUploadedFiles();
     expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
       [
@@ -37,6 +41,7 @@ describe('the deploy package', () => {
         'index.cjs',
         'package-lock.json',
         'package.json',
+        'sbom.cdx.json',
       ].sort(),
     );
   });
@@ -133,6 +138,15 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     ['@grpc/grpc-js', false],
   ])('node_modules has %s: %s, since what is in the bundle is not installed', (name, installed) => {
     expect(existsSync(join(folder, 'node_modules', name, 'package.json'))).toBe(installed);
+  });
+
+  test('the bill of materials has the packages that are bundled or installed, and no others', async () => {
+    const { components } = JSON.parse(await readFile(join(folder, 'sbom.cdx.json'), 'utf8')) as BillOfMaterials;
+    const listed = components.map(({ name, version }) => `${name}@${version}`);
+    const bundled = [...(await listBundledFolders()), ...ES_MODULES.map((name) => `node_modules/${name}`)];
+    const installed = (await listInstalledFolders(folder)).map((path) => join(folder, path));
+    const expected = await Promise.all([...bundled, ...installed].map(readNameAndVersion));
+    expect(listed).toEqual([...new Set(expected)].sort());
   });
 
   /** Has a process say which modules it takes from the compile cache. */
@@ -245,6 +259,29 @@ async function listStaticImports(file: string): Promise<string[]> {
       files.add(imported);
   }
   return [...files];
+}
+
+/** Bundled packages that leave no path in the code, as a CommonJS module does. */
+const ES_MODULES = ['firebase-functions', 'zod'];
+
+/** The folders, in this repository, of the packages whose paths are in the code of the deploy package. */
+async function listBundledFolders(): Promise<string[]> {
+  const files = (await listUploadedFiles()).filter((file) => file.endsWith('.cjs'));
+  const code = await Promise.all(files.map((file) => readFile(join(DEPLOY_PACKAGE, file), 'utf8')));
+  const folders = code.join('\n').matchAll(/"([^"\s]*node_modules\/(?:@[^/"]+\/)?[^/"]+)\/[^"\s]*"/g);
+  return [...new Set([...folders].map(([, folder = '']) => folder))];
+}
+
+/** The folders of all installed packages, those within others too. */
+async function listInstalledFolders(folder: string): Promise<string[]> {
+  const files = await readdir(join(folder, 'node_modules'), { recursive: true });
+  const manifests = files.filter((file) => /(^|\/node_modules\/)(@[^/]+\/)?[^/@][^/]*\/package\.json$/.test(file));
+  return manifests.map((file) => dirname(join('node_modules', file)));
+}
+
+async function readNameAndVersion(folder: string): Promise<string> {
+  const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<string, string>;
+  return `${manifest['name']}@${manifest['version']}`;
 }
 
 const place = { name: 'Nairobi', country_iso: 'KEN' };

@@ -1,7 +1,4 @@
-import type { DocumentData, Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
-import { Query } from '@google-cloud/firestore';
-import { setTimeoutHandler } from '@google-cloud/firestore/build/src/backoff';
-import { ResourcePath } from '@google-cloud/firestore/build/src/path';
+import type { Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import {
   startFirestore,
   type EmbeddedFirestore,
@@ -13,7 +10,7 @@ import {
   startFirestoreFront,
   type FirestoreFront,
 } from '../../../packages/firestore-local/src/internal';
-import { QueryOptions } from '@google-cloud/firestore/build/src/reference/query-options';
+import { queryAllDocuments, setTimeoutHandler } from './sdk-internals';
 
 /** Another Firestore for the tests, such as Google's emulator, as `host:port`: docs/testing.md. */
 export const { TEST_FIRESTORE } = process.env;
@@ -82,10 +79,6 @@ export function skipSdkTimers(): void {
 
 /** Reads all documents of a database in one query, as the SDK does to delete a database; its public API has none for that. */
 export async function readAllDocuments(db: Firestore): Promise<QueryDocumentSnapshot[]> {
-  const PrivateQuery = Query as unknown as new (
-    db: Firestore,
-    options: QueryOptions<DocumentData, DocumentData>,
-  ) => Query;
-  const { docs } = await new PrivateQuery(db, QueryOptions.forKindlessAllDescendants(ResourcePath.EMPTY, '')).get();
+  const { docs } = await queryAllDocuments(db).get();
   return docs;
 }

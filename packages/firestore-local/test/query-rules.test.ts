@@ -1,4 +1,4 @@
-import type { google } from '@google-cloud/firestore/types/protos/firestore_v1_proto_api';
+import type { google } from '@google-cloud/firestore-api/protos';
 import { all, any, by, integer, list, map, reference, runRaw, text, where, whereIs } from './raw-query';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer, type RawClient } from './support';
 

@@ -1,4 +1,4 @@
-import type { google } from '@google-cloud/firestore/types/protos/firestore_v1_proto_api';
+import type { google } from '@google-cloud/firestore-api/protos';
 import type { RawClient } from './support';
 
 /* Queries of the protocol, for what the SDKs do not send. */

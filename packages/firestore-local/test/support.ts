@@ -1,4 +1,5 @@
-import { Firestore, v1 } from '@google-cloud/firestore';
+import { Firestore } from '@google-cloud/firestore';
+import { FirestoreClient } from '@google-cloud/firestore-api';
 import { credentials } from '@grpc/grpc-js';
 import type { FirestoreOptions } from '../src';
 import { startFirestore, type InternalFirestore } from '../src/internal';
@@ -13,13 +14,13 @@ export interface FirestoreTestServer {
 }
 
 /** The client that is generated from the protocol. */
-export type RawClient = InstanceType<typeof v1.FirestoreClient>;
+export type RawClient = FirestoreClient;
 
 /** Such a client for a server at an address. */
 export function rawClient(address: string): RawClient {
   const [servicePath = '', port] = address.split(':');
   const sslCreds = credentials.createInsecure();
-  return new v1.FirestoreClient({ servicePath, port: Number(port), sslCreds, projectId: 'raw' });
+  return new FirestoreClient({ servicePath, port: Number(port), sslCreds, projectId: 'raw' });
 }
 
 /** `projects/*\/databases/*` of a client, which the SDK does not export. */

@@ -2,15 +2,27 @@ import { readFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
-import { getBuild, isCloudRunInstance } from '../config';
+import { ConfigError, getBuild, isCloudRunInstance } from '../config';
 import { logInstanceStarted, type CompileCacheStatus } from '../logging';
 import { stopOnSigterm } from './shutdown';
 
-/** What a process does first when it is an instance of Cloud Run; elsewhere nothing. */
+/**
+ * What a process does first: says so if its Node is too old, and starts an instance of Cloud Run.
+ *
+ * @throws ConfigError
+ */
 export function startInstance(): void {
+  assertNodeVersion();
   if (!isCloudRunInstance()) return;
   stopOnSigterm();
   logInstanceStarted({ ...getBuild(), node: process.version, compile_cache: checkCompileCache() });
+}
+
+/** Elsewhere npm scripts see to it (CONTRIBUTING.md); Firebase's emulators run the functions on the machine's own Node. */
+function assertNodeVersion(): void {
+  const { node } = process.versions;
+  if (Number.parseInt(node) < 22)
+    throw new ConfigError(`The functions need Node 22 or later, but Node ${node} runs them.`);
 }
 
 /**

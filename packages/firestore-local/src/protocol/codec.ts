@@ -1,4 +1,4 @@
-import protos from '@google-cloud/firestore/build/protos/v1.json';
+import protos from '@google-cloud/firestore-api/protos/protos.json';
 import { isUtf8 } from 'node:buffer';
 import protobuf, { Reader } from 'protobufjs';
 import { invalid, unsupported } from './errors';
@@ -7,7 +7,7 @@ import { assertTimestamp } from './value-rules';
 import { GeoPoint, Reference, Timestamp, compareByKey, type MapValue, type Value } from './values';
 
 /*
- * Protobuf messages, from the definitions that @google-cloud/firestore ships. A message of a value is read as, and written
+ * Protobuf messages, from the definitions that @google-cloud/firestore-api ships. A message of a value is read as, and written
  * from, a Value. `Document` stays bytes in other messages, because stored fields are sent unchanged.
  */
 

@@ -1,4 +1,4 @@
-import protos from '@google-cloud/firestore/build/protos/v1.json';
+import protos from '@google-cloud/firestore-api/protos/protos.json';
 import { Client, Metadata, credentials, type ServiceError } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import type { InternalFirestore } from '../../src/internal';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
-import descriptors from '@google-cloud/firestore/build/protos/v1.json';
+import descriptors from '@google-cloud/firestore-api/protos/protos.json';
 import { runProgram } from '../../../../../test/support/programs';
 import { decodeDocument, encodeRunQueryRequest } from '../../../../src/lib/firestore/messages';
 

@@ -6,7 +6,7 @@ import {
   type ServerWritableStream,
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
-import { v1 } from 'firebase-admin/firestore';
+import { FirestoreClient } from '@google-cloud/firestore-api';
 import { createRequestContext } from '../../../../src/lib/request-context';
 import { streamQuery } from '../../../../src/lib/firestore/query';
 import { ManualClock } from '../../../support/clock';
@@ -31,7 +31,7 @@ let respond: (call: Call, nth: number) => void;
 let server: Server;
 
 beforeAll(async () => {
-  const description = new v1.FirestoreClient({
+  const description = new FirestoreClient({
     servicePath: '127.0.0.1',
     port: 1,
     sslCreds: credentials.createInsecure(),

@@ -1,0 +1,40 @@
+/**
+ * Lists, as CycloneDX JSON, the packages that production runs: those whose code is in the bundle, by esbuild's metafile, and those
+ * that `npm ci --omit=dev` installs, by the lock file of the deploy package. Has no time and no serial number, so that builds of
+ * one commit are the same to the byte.
+ *
+ * @param manifest package.json of the deploy package
+ * @param lock the repository's package-lock.json, which has the packages that are bundled
+ * @param deployedLock package-lock.json of the deploy package
+ */
+export function createBillOfMaterials(manifest, metafile, lock, deployedLock) {
+  const bundled = listBundled(metafile).map((path) => [path, lock.packages[path]]);
+  const installed = Object.entries(deployedLock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
+  // A package that is bundled and installed, or that lies in several folders, is one.
+  const components = new Map([...bundled, ...installed].map((entry) => toComponent(...entry)).map((c) => [c.purl, c]));
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: { component: { type: 'application', name: manifest.name, version: manifest.version } },
+    components: [...components.keys()].sort().map((purl) => components.get(purl)),
+  };
+}
+
+/** The folders of packages whose code is in an output, as a lock file names them. */
+function listBundled({ outputs }) {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
+  return [
+    ...new Set(files.flatMap((file) => /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])),
+  ];
+}
+
+/** @param path of its folder, with `node_modules/` before the name of the package */
+function toComponent(path, { version, integrity, license }) {
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  const [, sha512] = integrity.split('sha512-');
+  const hash = { alg: 'SHA-512', content: Buffer.from(sha512, 'base64').toString('hex') };
+  return { type: 'library', 'bom-ref': purl, name, version, hashes: [hash], licenses: [{ expression: license }], purl };
+}
