@@ -1,5 +1,6 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
+import { formatNumber } from './text';
 
 /** The commands of `npm run price-lists`, their arguments and their help. */
 
@@ -40,8 +41,8 @@ export interface AuditOptions extends OutputOptions {
 export type ParsedCommand =
   | { name: 'list'; options: ListOptions }
   | { name: 'show'; id: string; options: ShowOptions }
-  | { name: 'resume'; keys: string[]; options: ResumeOptions }
-  | { name: 'release'; key: string; options: ReleaseOptions }
+  | { name: 'resume'; ids: string[]; options: ResumeOptions }
+  | { name: 'release'; id: string; options: ReleaseOptions }
   | { name: 'sweep'; options: SweepOptions }
   | { name: 'audit'; options: AuditOptions };
 
@@ -74,7 +75,7 @@ export function parseArguments(
     program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return { kind: 'ended', exitCode: error.code === 'commander.helpDisplayed' ? 0 : 2 };
+    return { kind: 'ended', exitCode: error.exitCode === 0 ? 0 : 2 };
   }
   // The parser ends without a command only by an error.
   if (command === undefined) return { kind: 'ended', exitCode: 2 };
@@ -109,7 +110,8 @@ function createProgram(output: HelpOutput, onCommand: (command: ParsedCommand) =
     .addHelpText('after', PROJECT_HELP)
     .configureOutput({ writeOut: output.print, writeErr: output.printError })
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError()
+    // The whole help would push the error off a small terminal.
+    .showHelpAfterError('(add --help to see how it is used)')
     .exitOverride();
   addReadingCommands(program, onCommand);
   addResolvingCommands(program, onCommand);
@@ -119,15 +121,19 @@ function createProgram(output: HelpOutput, onCommand: (command: ParsedCommand) =
 }
 
 const PROJECT_HELP = `
-A project whose id begins with demo- is looked for at FIRESTORE_EMULATOR_HOST, or at 127.0.0.1:8080. Any other is in
-production, with the application-default credentials, unless FIRESTORE_EMULATOR_HOST is set.
+A project whose id begins with demo- is looked for at FIRESTORE_EMULATOR_HOST,
+or at 127.0.0.1:8080. Any other is in production, with the application-default
+credentials, unless FIRESTORE_EMULATOR_HOST is set. An id that begins with a
+hyphen follows two of them: npm run price-lists -- show -- -id
 
 The options of a command: npm run price-lists -- list --help`;
+
+const ID_HELP = 'a boq_list_id, or any id of a response or a log line';
 
 function addReadingCommands(program: Command, onCommand: (command: ParsedCommand) => void): void {
   program
     .command('list')
-    .description('List the keys that require review, oldest first, and count what is in progress.')
+    .description('List the keys that need an operator or wait for the sweep, oldest first.')
     .addOption(
       new Option('--status <status...>', 'list the keys with this status instead').choices(
         keyRecordSchema.shape.status.options,
@@ -141,8 +147,12 @@ function addReadingCommands(program: Command, onCommand: (command: ParsedCommand
   program
     .command('show')
     .description('Show one key: its state, what is written, its payload and its history.')
-    .addArgument(new Argument('<id>', 'a boq_list_id, or any id of a response or a log line').argParser(parseId))
-    .option('--payload <file>', 'write the accepted payload to a file; - for standard output')
+    .addArgument(new Argument('<id>', ID_HELP).argParser(parseId))
+    .addOption(
+      new Option('--payload <file>', 'write the accepted payload to a new file; - for standard output').conflicts(
+        'json',
+      ),
+    )
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('0  the key is shown', '1  there is none, or it could not be read'))
     .action((id: string, options: ShowOptions) => onCommand({ name: 'show', id, options }));
@@ -152,24 +162,24 @@ function addResolvingCommands(program: Command, onCommand: (command: ParsedComma
   program
     .command('resume')
     .description('Complete the lists of keys from their stored payloads. May be stopped and repeated.')
-    .addArgument(new Argument('<boq_list_id...>', 'one key or several').argParser(collectIds))
-    .option('--reason <text>', 'kept with the key')
+    .addArgument(new Argument('<id...>', `of one key or several, each ${ID_HELP}`).argParser(collectIds))
+    .addOption(reasonOption())
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('0  all lists are ready', '1  at least one key was not resumed'))
-    .action((keys: string[], options: ResumeOptions) => onCommand({ name: 'resume', keys, options }));
+    .action((ids: string[], options: ResumeOptions) => onCommand({ name: 'resume', ids, options }));
 
   program
     .command('release')
     .description('Give up the attempt of a key, and free the key. Cannot be undone.')
-    .addArgument(new Argument('<boq_list_id>', 'the key; quote one that holds spaces').argParser(parseId))
-    .requiredOption('--reason <text>', 'kept with the key')
+    .addArgument(new Argument('<id>', ID_HELP).argParser(parseId))
+    .addOption(reasonOption().makeOptionMandatory())
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('0  the key is free', '1  it was not released'))
-    .action((key: string, options: ReleaseOptions) => onCommand({ name: 'release', key, options }));
+    .action((id: string, options: ReleaseOptions) => onCommand({ name: 'release', id, options }));
 }
 
 const FORMER_SWEEP_OPTIONS = {
@@ -213,7 +223,9 @@ function addAudit(program: Command, onCommand: (command: ParsedCommand) => void)
 
 const jsonOption = () => new Option('--json', 'print JSON, for programs');
 const yesOption = () => new Option('--yes', 'do not ask before anything is written');
-const byOption = () => new Option('--by <name>', 'who decides, if not the user of this machine');
+const byOption = () =>
+  new Option('--by <name>', 'who decides, if not the user of this machine').argParser(parseRemark(100));
+const reasonOption = () => new Option('--reason <text>', 'kept with the key').argParser(parseRemark(1_000));
 
 const exitCodes = (...lines: string[]) =>
   `\nExit codes:\n${[...lines, '2  the command is not used as described here'].map((line) => `  ${line}\n`).join('')}`;
@@ -225,6 +237,17 @@ function parseId(id: string): string {
 
 /** @param previous undefined for the first */
 const collectIds = (id: string, previous: string[] | undefined): string[] => [...(previous ?? []), parseId(id)];
+
+/** Parses what an operator says of a decision, which the key record keeps. */
+const parseRemark =
+  (maxLength: number) =>
+  (text: string): string => {
+    if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
+    if (text.length > maxLength) {
+      throw new InvalidArgumentError(`It has more than ${formatNumber(maxLength)} characters.`);
+    }
+    return text;
+  };
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -15,9 +15,9 @@ export async function runCommand(command: ParsedCommand, context: CommandContext
     case 'show':
       return show(command.id, command.options, context);
     case 'resume':
-      return resumeKeys(command.keys, command.options, context);
+      return resumeKeys(command.ids, command.options, context);
     case 'release':
-      return releaseKey(command.key, command.options, context);
+      return releaseKey(command.id, command.options, context);
     case 'sweep':
       return sweepKeys(command.options, context);
     case 'audit':

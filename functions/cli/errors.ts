@@ -27,7 +27,7 @@ function describeResolutionError({ code, detail = 'unknown' }: ResolutionError):
     key_released: 'The key was released: the client may send the request again.',
     key_resolved: 'The key was resolved meanwhile. Look at it again.',
     key_in_review_again: 'The key requires review again since it was read. Look at it first.',
-    lists_ready: 'The lists are ready: there is nothing to release.',
+    lists_ready: 'The key is completed: there is nothing to release.',
     payload_unusable: `The payload cannot be used: ${detail}. This attempt can only be released; the client then has to send the request again.`,
   };
   return texts[code];
@@ -57,4 +57,5 @@ function describeFirestoreError(code: string, message: string): string {
   }
 }
 
-export const describeUnreadable = (path: string): string => `${path} cannot be read: it is left out.`;
+export const describeUnreadable = (path: string): string =>
+  `${path} cannot be read, and is left out. A later version may have written it.`;

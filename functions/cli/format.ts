@@ -6,7 +6,7 @@ import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { getSweepDueAt } from '../src/price-lists/key-state-machine';
 import type { StoredPayload } from '../src/price-lists/stored-payload';
 import type { SweepResult } from '../src/price-lists/sweep';
-import { escapeControls, escapeJsonControls, quote } from './escape';
+import { count, escapeControls, escapeJsonControls, formatNumber, isTypeable, quote, quoteId } from './text';
 
 /** What an operator sees of a key: its facts for programs, and as text. */
 
@@ -59,24 +59,35 @@ function summarizePayload(payload: StoredPayload) {
 export const isInProgress = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
   status === 'processing' && now < lease_expires_at;
 
+/** Whether the sweep does not take a key that is neither completed nor released. */
+export const needsOperator = ({ sweep_due_at }: KeySummary): boolean => sweep_due_at === null;
+
 export function formatKeys(keys: readonly KeySummary[], isReviewOnly: boolean, now: number): string {
-  if (keys.length === 0) return isReviewOnly ? 'No key requires review.\n' : 'No key has one of these statuses.\n';
-  const [requires, has] = keys.length === 1 ? ['requires', 'has'] : ['require', 'have'];
-  const what = isReviewOnly ? `${requires} review` : `${has} one of these statuses`;
-  const title = `${count(keys.length, 'key')} ${what}, oldest first.`;
-  return `${title}\n\n${keys.map((key) => formatFields(key, now, getCommonFields(key))).join('\n')}`;
+  const title = isReviewOnly ? formatUnresolved(keys) : `${count(keys.length, 'key')} of this status`;
+  if (keys.length === 0) return `${title}.\n`;
+  return `${title}, oldest first.\n\n${keys.map((key) => formatFields(key, now, getCommonFields(key))).join('\n')}`;
+}
+
+function formatUnresolved(keys: readonly KeySummary[]): string {
+  const left = keys.filter(needsOperator).length;
+  const due = keys.length - left;
+  const parts = [
+    left > 0 && `${count(left, 'key')} ${left === 1 ? 'needs' : 'need'} an operator`,
+    due > 0 && `${count(due, 'key')} ${due === 1 ? 'waits' : 'wait'} for the sweep`,
+  ];
+  return parts.filter(Boolean).join(', ') || 'No key needs an operator';
 }
 
 /** What `list` does not list: attempts in progress, and when the last of their leases ends. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
   if (records.length === 0) return 'No attempt is in progress.\n';
-  const until = formatTime(Math.max(...records.map(({ lease_expires_at }) => lease_expires_at)));
-  return records.length === 1
-    ? `1 attempt is in progress; its lease lasts until ${until} unless it is renewed.\n`
-    : `${records.length} attempts are in progress; the last of their leases lasts until ${until} unless it is renewed.\n`;
+  const until = formatTime(records.reduce((latest, { lease_expires_at }) => Math.max(latest, lease_expires_at), 0));
+  const [are, last] = records.length === 1 ? ['is', 'its lease'] : ['are', 'the last lease'];
+  return `${count(records.length, 'attempt')} ${are} in progress; ${last} lasts until ${until}.\n`;
 }
 
 const getCommonFields = (key: KeySummary) => ({
+  id: isTypeable(key.boq_list_id) ? null : keyDocumentId(key.boq_list_id),
   lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
   written: formatProgress(key),
   'sweep due': key.sweep_due_at === null ? null : formatTime(key.sweep_due_at),
@@ -92,7 +103,7 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     cause: key.status === 'completed' ? null : failure_cause,
     swept: automatic_resumes === 0 ? null : count(automatic_resumes, 'resume'),
     payload: payload.usable
-      ? `${payload.bytes} bytes, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
+      ? `${count(payload.bytes, 'byte')}, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
       : `unusable, ${payload.reason}: the attempt can only be released`,
     fingerprint: key.fingerprint,
     request: key.document_id,
@@ -111,14 +122,8 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
 
 /** One line of `sweep`. */
 export function formatSweepResult({ time, boq_list_id, result, reason }: SweepResult & { time: number }): string {
-  const text = {
-    resumed: 'ready',
-    would_resume: 'would resume',
-    left: 'left to an operator',
-    deferred: 'not yet ready',
-  };
   const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
-  return `${formatTime(time)}  ${quote(boq_list_id)} ${text[result]}${suffix}\n`;
+  return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
 
 /** A label's text, or several lines of it; null is left out. Stored text is escaped here and in {@link quote}. */
@@ -131,30 +136,34 @@ function formatFields(key: KeySummary, now: number, fields: Readonly<Record<stri
     const texts = field === null ? [] : typeof field === 'string' ? [field] : field;
     return texts.map((text, i) => formatLine(i === 0 ? label : '', escapeControls(text)));
   });
-  const title = `  ${styleText('bold', quote(key.boq_list_id))}`;
-  return [title, formatLine('status', formatStatus(key, now)), ...lines, ''].join('\n');
+  const title = `  ${styleText('bold', quoteId(key.boq_list_id))}`;
+  return [title, ...formatStatus(key, now), ...lines, ''].join('\n');
 }
 
 const formatLine = (label: string, text: string): string => `    ${styleText('dim', label.padEnd(LABEL_WIDTH))}${text}`;
 
-function formatStatus({ status, since, lease_expires_at }: KeySummary, now: number): string {
-  const lease = now < lease_expires_at ? `, lease until ${formatTime(lease_expires_at)}` : ', lease expired';
-  const awaits = status === 'requires_review' || (status === 'processing' && now >= lease_expires_at);
-  const styled = styleText(awaits ? 'red' : status === 'completed' ? 'green' : 'yellow', status);
-  return `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)${status === 'processing' ? lease : ''}`;
+function formatStatus({ status, since, lease_expires_at }: KeySummary, now: number): string[] {
+  const isLapsed = now >= lease_expires_at;
+  const lease = formatLine('lease', `${isLapsed ? 'expired at' : 'until'} ${formatTime(lease_expires_at)}`);
+  const colors = {
+    processing: isLapsed ? 'red' : 'yellow',
+    requires_review: 'red',
+    completed: 'green',
+    released: 'yellow',
+  } as const;
+  const styled = styleText(colors[status], status);
+  const line = formatLine('status', `${styled} since ${formatTime(since)} (${formatAge(now - since)} ago)`);
+  return status === 'processing' ? [line, lease] : [line];
 }
 
-function formatProgress({ expected_forward_cost, price_list, products_count }: KeySummary): string {
+function formatProgress({ expected_forward_cost, price_list, products_count }: KeySummary): Field {
   if (expected_forward_cost === null || price_list === null) return 'no lists: no market matched';
-  const list = ({ entries, status }: ListProgress, name: string) =>
-    `${entries} of ${products_count} ${name} (${status ?? 'no list document'})`;
-  return `${list(expected_forward_cost, 'expected forward costs')}, ${list(price_list, 'prices')}`;
+  const format = ({ entries, status }: ListProgress, name: string) =>
+    `${formatNumber(entries)} of ${formatNumber(products_count)} ${name} (${status ?? 'no list document'})`;
+  return [format(expected_forward_cost, 'expected forward costs'), format(price_list, 'prices')];
 }
 
-export const count = (number: number, thing: string) =>
-  `${number.toLocaleString('en')} ${thing}${number === 1 ? '' : 's'}`;
-
-const formatTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
+export const formatTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
 
 function formatAge(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
@@ -163,13 +172,14 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** A command as it is typed at a shell. @param id of a key, whose hash is taken if it cannot be typed */
-export function formatCommand(verb: string, id: string | undefined, project: string | undefined): string {
-  const words = ['npm run price-lists --', verb];
-  if (project !== undefined) words.push('--project', quoteForShell(project));
-  if (id !== undefined) words.push(quoteForShell(escapeControls(id) === id ? id : keyDocumentId(id)));
-  return words.join(' ');
+/** A command as it is typed at a shell, for a key or a document. @param project if it has to be named */
+export function formatCommand(verb: string, id: string, project: string | undefined): string {
+  const projectOption = project === undefined ? '' : ` --project ${quoteForShell(project)}`;
+  return `npm run price-lists -- ${verb}${projectOption} ${id.startsWith('-') ? '-- ' : ''}${formatId(id)}`;
 }
+
+/** An id as it is typed at a shell: that of the key's record, if its own cannot be typed. */
+export const formatId = (id: string): string => quoteForShell(isTypeable(id) ? id : keyDocumentId(id));
 
 const quoteForShell = (word: string): string =>
   /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

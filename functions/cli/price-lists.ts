@@ -4,8 +4,7 @@ import { runPriceLists } from './main';
 /** `npm run price-lists`: what an operator sees and does of the keys of add price lists; see docs/runbook.md. */
 
 const stop = new AbortController();
-const abort = (cause: string) =>
-  stop.abort(new StoppedError(`stopped by ${cause}; what was written stays, and a resume continues from there`));
+const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
 
 // Nobody reads on, such as `head -1`: the same as Ctrl-C.
 for (const output of [process.stdout, process.stderr]) {

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { CommandError } from './errors';
-import { escapeControls } from './escape';
+import { escapeControls, formatNumber } from './text';
 
 /** The streams of a command. */
 export interface Streams {
@@ -9,9 +9,12 @@ export interface Streams {
   readonly stderr: OutputStream;
 }
 
-type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean };
+type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 const BAR_WIDTH = 40;
+
+/** Columns of a terminal that does not tell. */
+const DEFAULT_COLUMNS = 80;
 
 /** What a command says to its operator, and asks. */
 export class Terminal {
@@ -20,13 +23,13 @@ export class Terminal {
   constructor(readonly streams: Streams) {}
 
   print(text: string): void {
+    this.#endBar();
     this.streams.stdout.write(text);
   }
 
   /** Prints an error text, which may quote stored text, line by line. */
   printError(text: string): void {
-    if (this.#isBarOpen) this.streams.stderr.write('\n');
-    this.#isBarOpen = false;
+    this.#endBar();
     this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
   }
 
@@ -35,8 +38,16 @@ export class Terminal {
     const { stderr } = this.streams;
     if (stderr.isTTY !== true || total === 0) return;
     const bar = '█'.repeat(Math.round((Math.min(done, total) / total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
-    this.#isBarOpen = done < total;
-    stderr.write(`\r  ${bar} ${done} of ${total} ${unit}${this.#isBarOpen ? '' : '\n'}`);
+    const line = `  ${bar} ${formatNumber(done)} of ${formatNumber(total)} ${unit}`;
+    // A line that wraps could not be drawn over.
+    stderr.write(`\r${line.slice(0, (stderr.columns ?? DEFAULT_COLUMNS) - 1)}`);
+    this.#isBarOpen = true;
+    if (done >= total) this.#endBar();
+  }
+
+  #endBar(): void {
+    if (this.#isBarOpen) this.streams.stderr.write('\n');
+    this.#isBarOpen = false;
   }
 
   /** Asks before anything is written. @throws CommandError unless the response is yes */
@@ -48,13 +59,9 @@ export class Terminal {
     const terminal = createInterface({ input: stdin, output: stderr });
     // On a terminal in raw mode Ctrl-C is a key, not a signal.
     terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    try {
-      const response = await terminal.question(`${question}\nGo on? [y/N] `, { signal });
-      if (!/^y(es)?$/i.test(response.trim())) throw new CommandError('Nothing was changed.');
-    } catch (error) {
-      throw signal.aborted ? new CommandError('Nothing was changed.') : error;
-    } finally {
-      terminal.close();
-    }
+    // Rejects at Ctrl-C and Ctrl-D.
+    const response = await terminal.question(`${question}\nGo on? [y/N] `, { signal }).catch(() => '');
+    terminal.close();
+    if (!/^y(es)?$/i.test(response.trim())) throw new CommandError('Nothing was changed.');
   }
 }

@@ -3,8 +3,8 @@ import { countKeyRecords } from '../../src/lib/repositories/stored-price-lists';
 import { audit, type AuditReport } from '../../src/price-lists/audit';
 import type { Violation } from '../../src/price-lists/invariants';
 import type { AuditOptions } from '../arguments';
-import { quote } from '../escape';
-import { count, formatCommand } from '../format';
+import { formatCommand } from '../format';
+import { count, formatNumber, quote, quoteId } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 /** Each holds a payload in memory. */
@@ -24,7 +24,7 @@ export async function auditRecords({ sample, full, json }: AuditOptions, context
       onViolation: (violation) =>
         terminal.print(json === true ? toViolationLine(violation, project) : formatViolation(violation, project)),
       onUnsettled: ({ boq_list_id }) =>
-        terminal.printError(`${quote(boq_list_id)} changed at every look: it is left out.\n`),
+        terminal.printError(`${quoteId(boq_list_id)} is unsettled: it changed at every look, and is left out.\n`),
       onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
     },
   );
@@ -50,7 +50,7 @@ function createSummary(report: AuditReport, duration_ms: number) {
 
 function formatViolation(violation: Violation, project: string | undefined): string {
   const { boq_list_id, path, message, products = [] } = violation;
-  const key = boq_list_id === null ? '' : `${quote(boq_list_id)}: `;
+  const key = boq_list_id === null ? '' : `${quoteId(boq_list_id)}: `;
   const examples = products.length === 0 ? '' : `, such as ${products.map(quote).join(', ')}`;
   return `${key}${path} ${message}${examples}. More: ${getCommand(violation, project)}\n`;
 }
@@ -58,7 +58,7 @@ function formatViolation(violation: Violation, project: string | undefined): str
 /** The command that shows more: of the key, or of a document that has none. */
 function getCommand({ boq_list_id, path, rule }: Violation, project: string | undefined): string {
   const [, id] = path.split('/');
-  return formatCommand('show', boq_list_id === null || rule === 'key_readable' ? id : boq_list_id, project);
+  return formatCommand('show', boq_list_id === null || rule === 'key_readable' ? (id ?? '') : boq_list_id, project);
 }
 
 function formatReport({ keys, attempts, violations, unsettled, document_reads }: AuditReport, sampleSize: number) {
@@ -67,8 +67,8 @@ function formatReport({ keys, attempts, violations, unsettled, document_reads }:
       ? 'all entries compared'
       : sampleSize === 0
         ? 'entries counted'
-        : `entries counted, ${sampleSize} of each list compared`;
+        : `entries counted, ${formatNumber(sampleSize)} of each list compared`;
   const read = `${count(keys, 'key')} with ${count(attempts, 'attempt')}, ${entries}: ${count(document_reads, 'document read')}.`;
-  const leftOut = unsettled === 0 ? '' : ` ${count(unsettled, 'key')} left out, which changed all the time.`;
+  const leftOut = unsettled === 0 ? '' : ` ${count(unsettled, 'unsettled key')} left out.`;
   return `${read}${leftOut} ${violations === 0 ? 'Nothing is wrong.' : `${count(violations, 'violation')}.`}\n`;
 }

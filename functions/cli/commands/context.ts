@@ -1,11 +1,13 @@
 import { userInfo } from 'node:os';
+import { retry } from '../../src/lib/firestore/retry';
 import type { RequestContext } from '../../src/lib/request-context';
 import type { Database } from '../../src/lib/firestore/database';
+import { findAttemptDocuments, findKeyRecords } from '../../src/lib/repositories/stored-price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { CommandError } from '../errors';
-import { escapeJsonControls } from '../escape';
-import { isInProgress } from '../format';
+import { formatId, formatTime, isInProgress } from '../format';
 import type { Terminal } from '../terminal';
+import { count, escapeJsonControls, quoteId } from '../text';
 
 /** What a command works with. */
 export interface CommandContext {
@@ -17,11 +19,39 @@ export interface CommandContext {
   readonly project: string | undefined;
 }
 
-/** Fails before anything is asked; the state machine would reject the event as well. @throws CommandError */
-export function assertNotInProgress(record: KeyRecord, { requestContext }: CommandContext): void {
-  if (!isInProgress(record, requestContext.clock.now())) return;
-  const until = new Date(record.lease_expires_at).toISOString();
-  throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
+/** Finds the one key that an id leads to. @throws CommandError if there is none, or several */
+export async function findKey(id: string, context: CommandContext): Promise<KeyRecord> {
+  const records = await retry(() => findKeyRecords(context.db, id), context.requestContext);
+  const [record, ...others] = records;
+  if (record === undefined) throw new CommandError(await describeUnknown(id, context));
+  if (others.length > 0) {
+    const ids = records.map(({ boq_list_id }) => `\n  ${formatId(boq_list_id)}`).join('');
+    throw new CommandError(`${count(records.length, 'key')} have the id ${quoteId(id)}. Name one of them:\n${ids}`);
+  }
+  return record;
+}
+
+async function describeUnknown(id: string, { db, requestContext }: CommandContext): Promise<string> {
+  const paths = await retry(() => findAttemptDocuments(db, id), requestContext);
+  if (paths.length === 0) return `No request was ever accepted for ${quoteId(id)}.`;
+  return `No key refers to ${paths.join(' and ')}, though it exists.`;
+}
+
+/** Half of what Firestore stores: the other half is for what the attempts to come add by themselves. */
+const MAX_RECORD_BYTES = 512 * 1024;
+
+/** Fails before anything is asked. @throws CommandError if an operator's action may not be added to the key now */
+export function assertActionAllowed(record: KeyRecord, { requestContext }: CommandContext): void {
+  if (isInProgress(record, requestContext.clock.now())) {
+    const until = formatTime(record.lease_expires_at);
+    throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
+  }
+  if (JSON.stringify(record).length > MAX_RECORD_BYTES) {
+    throw new CommandError(
+      `The key was resumed or released ${count(record.actions.length, 'time')}, and its record has no room for more. ` +
+        'Have the client send the price list under another boq_list_id.',
+    );
+  }
 }
 
 export const getOperatorName = ({ by }: { by?: string }): string => by ?? userInfo().username;

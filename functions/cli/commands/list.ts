@@ -4,7 +4,15 @@ import { readKeyRecords, readListStatuses } from '../../src/lib/repositories/sto
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import type { ListOptions } from '../arguments';
 import { describeUnreadable } from '../errors';
-import { formatCommand, formatInProgress, formatKeys, getKeySummary, isInProgress, type KeySummary } from '../format';
+import {
+  formatCommand,
+  formatInProgress,
+  formatKeys,
+  getKeySummary,
+  isInProgress,
+  needsOperator,
+  type KeySummary,
+} from '../format';
 import { toJson, type CommandContext } from './context';
 
 export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
@@ -26,8 +34,8 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
     terminal.printError(note);
   } else {
     terminal.print(formatKeys(summaries, isReviewOnly, now));
-    if (isReviewOnly) terminal.print(note);
-    const [first] = summaries;
+    if (isReviewOnly) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
+    const first = summaries.find(needsOperator) ?? summaries[0];
     if (first !== undefined) terminal.print(`\nNext: ${formatCommand('show', first.boq_list_id, context.project)}\n`);
   }
   for (const path of unreadable) terminal.printError(`${describeUnreadable(path)}\n`);

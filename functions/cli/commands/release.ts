@@ -1,22 +1,27 @@
 import { release } from '../../src/price-lists/release';
-import { requireKeyRecord } from '../../src/price-lists/resume';
+import { ResolutionError } from '../../src/price-lists/resolution-error';
 import type { ReleaseOptions } from '../arguments';
-import { quote } from '../escape';
-import { assertNotInProgress, getOperatorName, toJson, type CommandContext } from './context';
+import { quoteId } from '../text';
+import { assertActionAllowed, findKey, getOperatorName, toJson, type CommandContext } from './context';
 
-export async function releaseKey(key: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
+export async function releaseKey(id: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;
-  const record = await requireKeyRecord(key, db, requestContext);
-  assertNotInProgress(record, context);
-  if (options.yes !== true) {
-    await terminal.confirm(
-      `Release ${quote(key)}: its lists stay failed, and the next request for it is a new attempt, ` +
-        'with any payload. What was stored stays for the audit.',
-      requestContext.signal,
-    );
+  const record = await findKey(id, context);
+  const { boq_list_id, status, creation } = record;
+  if (status === 'completed') throw new ResolutionError('lists_ready');
+  if (status !== 'released') {
+    assertActionAllowed(record, context);
+    const lists = creation === null ? 'it has no lists, as no market matched' : 'its lists stay failed';
+    const question =
+      `Release ${quoteId(boq_list_id)}: ${lists}, and the next request for it is a new attempt, ` +
+      'with any payload. What was stored stays for the audit.';
+    if (options.yes !== true) await terminal.confirm(question, requestContext.signal);
+    await release(record, { by: getOperatorName(options), reason: options.reason }, db, requestContext);
   }
-  await release(record, { by: getOperatorName(options), reason: options.reason }, db, requestContext);
-  if (options.json === true) terminal.print(toJson({ released: key }));
-  else terminal.print(`${quote(key)} is released. The client may send the request again.\n`);
+  if (options.json === true) terminal.print(toJson({ released: boq_list_id }));
+  else {
+    const is = status === 'released' ? 'was released before' : 'is released';
+    terminal.print(`${quoteId(boq_list_id)} ${is}. The client may send the request again.\n`);
+  }
   return 0;
 }

@@ -1,50 +1,69 @@
 import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError } from '../../src/price-lists/resolution-error';
-import { requireKeyRecord, resume } from '../../src/price-lists/resume';
+import { resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/stored-payload';
 import type { ResumeOptions } from '../arguments';
 import { describeError } from '../errors';
-import { escapeJsonControls, quote } from '../escape';
-import { assertNotInProgress, getOperatorName, type CommandContext } from './context';
+import { count, escapeJsonControls, quoteId } from '../text';
+import { assertActionAllowed, findKey, getOperatorName, toJsonLine, type CommandContext } from './context';
 
-/** Resumes keys one after another. With several keys, one that cannot be resumed does not stop the others. */
+/** What became of one id of the arguments. */
+interface ResumeResult {
+  /** The id as it was given, if it leads to no key. */
+  boq_list_id: string;
+  /** `completed`: before this command. */
+  result: 'resumed' | 'completed' | 'failed';
+  reason: string | null;
+  response: string | null;
+}
+
+/** Resumes keys one after another. One that cannot be resumed does not stop the others. */
 export async function resumeKeys(
-  keys: readonly string[],
+  ids: readonly string[],
   options: ResumeOptions,
   context: CommandContext,
 ): Promise<number> {
   let failures = 0;
-  const attempt = async <T>(key: string, fn: () => Promise<T>): Promise<T | undefined> => {
+  const report = (result: ResumeResult) => printResult(result, options, context);
+  const attempt = async (id: string, fn: () => Promise<void>): Promise<void> => {
     try {
-      return await fn();
+      await fn();
     } catch (error) {
-      if (keys.length === 1 || context.requestContext.signal.aborted) throw error;
+      if (context.requestContext.signal.aborted) throw error;
       failures += 1;
-      context.terminal.printError(`${quote(key)}: ${describeError(error)}\n`);
-      return undefined;
+      report({ boq_list_id: id, result: 'failed', reason: describeError(error), response: null });
     }
   };
-  const records: KeyRecord[] = [];
-  for (const key of keys) {
-    const record = await attempt(key, () => requireResumable(key, context));
-    if (record !== undefined) records.push(record);
+
+  const pending: KeyRecord[] = [];
+  for (const id of ids) {
+    await attempt(id, async () => {
+      const record = await findKey(id, context);
+      const { boq_list_id, response } = record;
+      if (response !== null) report({ boq_list_id, result: 'completed', reason: null, response });
+      else {
+        await assertResumable(record, context);
+        pending.push(record);
+      }
+    });
   }
-  if (records.length > 0) await confirmResume(records, options, context);
-  for (const record of records) {
-    const response = await attempt(record.boq_list_id, () => resumeKey(record, options, context));
-    if (response !== undefined) printResponse(record, response, keys.length > 1, options, context);
+  if (pending.length > 0) await confirmResume(pending, options, context);
+  for (const record of pending) {
+    const { boq_list_id } = record;
+    await attempt(boq_list_id, async () => {
+      const response = await resumeKey(record, options, context);
+      report({ boq_list_id, result: 'resumed', reason: null, response });
+    });
   }
   return failures === 0 ? 0 : 1;
 }
 
-async function requireResumable(key: string, context: CommandContext): Promise<KeyRecord> {
-  const { db, requestContext } = context;
-  const record = await requireKeyRecord(key, db, requestContext);
-  assertNotInProgress(record, context);
-  const payload = await retry(() => readStoredPayload(db, record), requestContext);
+async function assertResumable(record: KeyRecord, context: CommandContext): Promise<void> {
+  if (record.status === 'released') throw new ResolutionError('key_released');
+  assertActionAllowed(record, context);
+  const payload = await retry(() => readStoredPayload(context.db, record), context.requestContext);
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
-  return record;
 }
 
 async function confirmResume(
@@ -53,34 +72,35 @@ async function confirmResume(
   { terminal, requestContext }: CommandContext,
 ) {
   if (yes === true) return;
-  const keys = records.map(({ boq_list_id }) => quote(boq_list_id)).join(', ');
-  const products = records.reduce((sum, { products_count }) => sum + products_count, 0);
-  await terminal.confirm(
-    `Resume ${keys}: write the missing entries of ${products} products into both lists, make the lists ready, ` +
-      'and store the response for the client.',
-    requestContext.signal,
+  const keys = records.map(({ boq_list_id }) => quoteId(boq_list_id)).join(', ');
+  const products = records.reduce(
+    (sum, { creation, products_count }) => sum + (creation === null ? 0 : products_count),
+    0,
   );
+  const lists =
+    products === 0
+      ? 'there are no lists, as no market matched'
+      : `write the missing entries of ${count(products, 'product')} into both lists, make the lists ready`;
+  await terminal.confirm(`Resume ${keys}: ${lists}, and store the response for the client.`, requestContext.signal);
 }
 
 function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandContext): Promise<string> {
   const { terminal, db, requestContext } = context;
   const decision = { by: getOperatorName(options), reason: options.reason ?? null, maxResumes: null };
-  const unit = `entries of ${quote(record.boq_list_id)}`;
+  const unit = `entries of ${quoteId(record.boq_list_id)}`;
   return resume(record, decision, db, requestContext, {
     onProgress: ({ entries_written, entries_total }) => terminal.drawProgress(entries_written, entries_total, unit),
   });
 }
 
-/** Prints one line for each of several keys; for one, its response stands out. */
-function printResponse(
-  { boq_list_id }: KeyRecord,
-  response: string,
-  isOneOfSeveral: boolean,
-  { json }: ResumeOptions,
-  { terminal }: CommandContext,
-): void {
-  const text = escapeJsonControls(response);
-  if (json === true) terminal.print(`${text}\n`);
-  else if (isOneOfSeveral) terminal.print(`${quote(boq_list_id)}: ready. From now on the client gets: ${text}\n`);
-  else terminal.print(`${quote(boq_list_id)} is ready. From now on the client gets:\n\n  ${text}\n`);
+/** Prints one line for each id. */
+function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }: CommandContext): void {
+  const { boq_list_id, response, reason } = result;
+  if (json === true) {
+    terminal.print(toJsonLine({ ...result, response: response === null ? null : (JSON.parse(response) as object) }));
+  } else if (response === null) {
+    terminal.printError(`${quoteId(boq_list_id)}: ${reason}\n`);
+  } else {
+    terminal.print(`${quoteId(boq_list_id)}: ${result.result}. The client gets: ${escapeJsonControls(response)}\n`);
+  }
 }

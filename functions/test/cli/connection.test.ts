@@ -104,7 +104,7 @@ test('behind a proxy it reaches a local database', async () => {
   const proxy = `http://${NOWHERE}`;
   const env = { http_proxy: proxy, https_proxy: proxy, grpc_proxy: proxy, HTTP_PROXY: proxy, HTTPS_PROXY: proxy };
   const { code, out } = await command.startIn(env, 'list').output;
-  expect([code, out]).toEqual([0, 'No key requires review.\nNo attempt is in progress.\n']);
+  expect([code, out]).toEqual([0, 'No key needs an operator.\nNo attempt is in progress.\n']);
 });
 
 test('control characters of an argument never reach the terminal', async () => {

@@ -1,3 +1,7 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runProgramSync } from '../../../test/support/programs';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
@@ -6,7 +10,13 @@ import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } f
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
-import { buildCommand, runCommand as run, runCommandAtTerminal, type CommandProgram } from './command';
+import {
+  buildCommand,
+  runCommand as run,
+  runCommandAtTerminal,
+  type CommandOutput,
+  type CommandProgram,
+} from './command';
 
 /** The commands of an operator, over records that the service left behind. */
 
@@ -17,7 +27,7 @@ const PRODUCTS = 2 * TEST_BATCH + 3;
 const BODY = createPriceListBody(PRODUCTS, { boq_list_id: 'BOQ "7"' });
 const KEY = BODY.info.boq_list_id;
 
-const NOTHING = 'No key requires review.\nNo attempt is in progress.\n';
+const NOTHING = 'No key needs an operator.\nNo attempt is in progress.\n';
 
 const containing = (text: string) => expect.stringContaining(text) as string;
 const anyString = expect.any(String) as string;
@@ -25,7 +35,9 @@ const anyNumber = expect.any(Number) as number;
 
 const service = useTestService({ addPriceLists });
 let command: CommandProgram;
+let folder: string;
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'payloads-'));
   useTestBatches();
   command = await buildCommand({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
 });
@@ -34,6 +46,7 @@ beforeEach(async () => {
   await writeMarket(service.db);
 });
 afterAll(async () => {
+  rmSync(folder, { recursive: true });
   await command.remove();
 });
 
@@ -44,12 +57,17 @@ const runProcess = (...args: string[]) => command.start(...args).output;
 
 const failAfter = (commits: number) => submitAndFail(service, BODY, { commits });
 
+const updateRecord = (update: object, key = KEY) =>
+  service.db.collection('price_list_idempotency').doc(keyDocumentId(key)).update(update);
+
 /** Expires the lease of the key, as time would. */
-const expireLease = () =>
-  service.db
-    .collection('price_list_idempotency')
-    .doc(keyDocumentId(KEY))
-    .update({ status: 'processing', lease_expires_at: 1 });
+const expireLease = () => updateRecord({ status: 'processing', lease_expires_at: 1 });
+
+const parseLines = (out: string): unknown[] =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
 
 async function expectReady(): Promise<AddPriceListsBody> {
   const replayed = await submit();
@@ -89,12 +107,17 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect((await submit()).status).toBe(409);
   const resumed = await run('resume', KEY, '--yes', '--reason', 'checked', '--by', 'ada', '--json');
   expect(resumed.code).toBe(0);
-  expect(JSON.parse(resumed.out)).toEqual(await expectReady());
+  const response = await expectReady();
+  expect(JSON.parse(resumed.out)).toEqual({ boq_list_id: KEY, result: 'resumed', reason: null, response });
   const record = await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get();
   expect(record.get('actions')).toEqual([{ action: 'resume', at: anyNumber, by: 'ada', reason: 'checked' }]);
 
-  // A second resume, in a process of its own, finds the lists ready and prints the same response.
-  expect(await runProcess('resume', KEY, '--yes', '--json')).toEqual({ ...resumed, err: anyString });
+  // A second resume, in a process of its own, finds the lists ready, and does not ask.
+  const again = await runProcess('resume', KEY, '--json');
+  expect([again.code, JSON.parse(again.out)]).toEqual([
+    0,
+    { boq_list_id: KEY, result: 'completed', reason: null, response },
+  ]);
   expect((await run('list')).out).toBe(NOTHING);
 });
 
@@ -108,11 +131,13 @@ test('two resumes at the same time make the lists ready once', async () => {
 test('an attempt is listed and resumed once its lease expired, and rejected before', async () => {
   await failAfter(1);
   await expireLease();
-  expect((await run('list')).out).toContain('lease expired');
+  expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
   expect((await run('list', '--older-than', '1d')).out).toBe(NOTHING);
   const record = service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY));
   await record.update({ lease_expires_at: Date.now() + 60_000 });
-  expect((await run('list')).out).toMatch(/^No key requires review.\n1 attempt is in progress; its lease lasts until /);
+  expect((await run('list')).out).toMatch(
+    /^No key needs an operator.\n1 attempt is in progress; its lease lasts until /,
+  );
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('is in progress') });
   expect(await run('release', KEY, '--reason', 'x', '--yes')).toMatchObject({ code: 1 });
   await expireLease();
@@ -123,6 +148,9 @@ test('an attempt is listed and resumed once its lease expired, and rejected befo
 test('release leaves the lists failed, another payload claims the key, and the history keeps the first attempt', async () => {
   await failAfter(1);
   expect(await run('release', KEY, '--yes')).toMatchObject({ code: 2, err: containing('--reason') });
+  expect((await run('release', KEY, '--reason', 'x')).err).toContain(
+    ': its lists stay failed, and the next request for it is a new attempt',
+  );
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
   const other = createPriceListBody(2, { boq_list_id: KEY, name: 'corrected' });
   expect((await submit(other)).status).toBe(200);
@@ -164,16 +192,99 @@ test('show finds a key by each id of its response and its log lines', async () =
   expect(shown.map(({ out }) => (JSON.parse(out) as { boq_list_id: string }).boq_list_id)).toEqual(ids.map(() => KEY));
 });
 
-test('several keys that are resumed are told apart line by line', async () => {
+test('several keys: one that cannot be resumed does not stop the others, and each has a line of its own', async () => {
   await failAfter(1);
-  const other = createPriceListBody(3, { boq_list_id: 'other' });
-  expect((await submit(other)).status).toBe(200);
+  const { text } = await submit(createPriceListBody(3, { boq_list_id: 'other' }));
   const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes');
-  expect([code, err]).toEqual([1, containing('"unknown": No request was ever accepted')]);
+  expect([code, err]).toEqual([1, containing('\n"unknown": No request was ever accepted for "unknown".\n')]);
   expect(out.trim().split('\n')).toEqual([
-    `"BOQ \\"7\\"": ready. From now on the client gets: ${(await submit()).text}`,
-    `"other": ready. From now on the client gets: ${(await submit(other)).text}`,
+    `"other": completed. The client gets: ${text}`,
+    `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,
   ]);
+});
+
+test('several keys for programs: each line has its key, that of a failure too', async () => {
+  await failAfter(1);
+  const { code, out } = await run('resume', 'unknown', KEY, '--yes', '--json');
+  expect(code).toBe(1);
+  expect(parseLines(out)).toEqual([
+    { boq_list_id: 'unknown', result: 'failed', reason: containing('No request was ever accepted'), response: null },
+    { boq_list_id: KEY, result: 'resumed', reason: null, response: (await submit()).json },
+  ]);
+});
+
+test('that a key is completed or released is said before anything is asked', async () => {
+  const { text } = await submit();
+  expect(await run('resume', KEY)).toMatchObject({ code: 0, out: containing(`: completed. The client gets: ${text}`) });
+  const nothing = '\nThe key is completed: there is nothing to release.\n';
+  expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
+  await updateRecord({ status: 'released', response: null });
+  expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing(': The key was released: ') });
+  const before = ' was released before. The client may send the request again.\n';
+  expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
+});
+
+test('a key without a market has no lists that stay failed, or that are written', async () => {
+  await submit(createPriceListBody(1, { boq_list_id: KEY, market_id: 'none' }));
+  await updateRecord({ status: 'requires_review', response: null });
+  for (const args of [
+    ['resume', KEY],
+    ['release', KEY, '--reason', 'x'],
+  ]) {
+    const { err } = await run(...args);
+    expect(err).toContain('no lists, as no market matched, and');
+    expect(err).not.toMatch(/failed|entries/);
+  }
+});
+
+test('a key whose record has no room for another action is neither resumed nor released', async () => {
+  await failAfter(1);
+  const action = { action: 'release', at: 0, by: 'ada', reason: 'x'.repeat(1_000) };
+  await updateRecord({ actions: Array.from({ length: 500 }, () => action) });
+  const full = 'The key was resumed or released 500 times, and its record has no room for more.';
+  expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing(full) });
+  expect(await run('release', KEY, '--yes', '--reason', 'x')).toMatchObject({ code: 1, err: containing(full) });
+});
+
+test('an id that several keys have is refused with theirs, whatever was to be done', async () => {
+  for (const boq_list_id of ['one', 'the other']) {
+    const json = createPriceListBody(1, { boq_list_id });
+    await service.call('addPriceLists', { json, headers: { 'x-request-id': 'shared' } });
+  }
+  const file = join(folder, 'never-written.json');
+  for (const args of [
+    ['show'],
+    ['show', '--json'],
+    ['show', '--payload', file],
+    ['resume', '--yes'],
+    ['release', '--yes', '--reason', 'x'],
+  ]) {
+    const { code, out, err } = await run(...args, 'shared');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('2 keys have the id "shared". Name one of them:\n');
+    expect(err).toContain('\n  one\n');
+    expect(err).toContain("\n  'the other'\n");
+  }
+  expect(existsSync(file)).toBe(false);
+});
+
+test('the payload is written to a new file only', async () => {
+  await failAfter(1);
+  const file = join(folder, 'payload.json');
+  const written = await run('show', KEY, '--payload', file);
+  expect(written).toMatchObject({ code: 0, out: containing('The accepted payload, ') });
+  const content = readFileSync(file, 'utf8');
+  expect(JSON.parse(content)).toMatchObject({ products: BODY.products });
+  const errors = [file, join(file, 'x'), join(folder, 'none', 'x')].map(async (path) => {
+    const { code, err } = await run('show', KEY, '--payload', path);
+    return [code, err];
+  });
+  expect(await Promise.all(errors)).toEqual([
+    [1, containing('payload.json" cannot be written: it exists already. Name another file.\n')],
+    [1, containing('cannot be written: Error: ENOTDIR')],
+    [1, containing('cannot be written: its folder does not exist. Name another file.\n')],
+  ]);
+  expect(readFileSync(file, 'utf8')).toBe(content);
 });
 
 test('list and show name the next command to type, which a shell understands', async () => {
@@ -182,6 +293,34 @@ test('list and show name the next command to type, which a shell understands', a
   expect((await run('show', KEY)).out).toMatch(/\nNext: npm run price-lists -- resume 'BOQ "7"'\n$/);
   const { out } = await run('list', '--project', TEST_PROJECT);
   expect(out).toContain(`show --project ${TEST_PROJECT} 'BOQ "7"'`);
+});
+
+test.each(['-id', '--help', '--', '\u001b[2J', "it's $HOME", 'x'.repeat(9_000), '\u202e\n', ' '])(
+  'the commands that list and show name work as they are typed for the key %j',
+  async (boq_list_id) => {
+    await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id }));
+    const showing = await runNext(await run('list'));
+    expect(showing.out).toContain('requires_review');
+    const resuming = await runNext(showing, '--yes');
+    expect(resuming).toMatchObject({ code: 0, out: containing(': resumed. ') });
+  },
+);
+
+/** Runs the command that an output ends with, its words told apart by a shell. */
+function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandOutput> {
+  const [, command = ''] = /\nNext: npm run price-lists -- ([^\n]{1,120})\n$/.exec(out) ?? [];
+  const words = runProgramSync('sh', ['-c', `printf '%s\\0' ${command}`]).stdout.split('\0');
+  const [verb = '', ...rest] = words.slice(0, -1);
+  return run(verb, ...options, ...rest);
+}
+
+test('list counts the keys that need an operator apart from those that the sweep takes, and names one of the former', async () => {
+  for (const boq_list_id of ['due', 'left'])
+    await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id }));
+  await updateRecord({ failure_cause: 'timeout' }, 'due');
+  const { out } = await run('list');
+  expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
+  expect(out).toMatch(/Next: npm run price-lists -- show left\n$/);
 });
 
 test('a completed key shows an earlier failure as history, and names no next command', async () => {
@@ -213,16 +352,6 @@ test('a thousand keys are listed with two counts each, their list documents a hu
 test('show says of a list that no key refers to that it exists', async () => {
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
   expect(await run('show', 'alone')).toMatchObject({ code: 1, err: containing('No key refers to price_lists/alone') });
-});
-
-test('resume takes several keys, and one that cannot be resumed does not stop the others', async () => {
-  await failAfter(1);
-  const other = createPriceListBody(3, { boq_list_id: 'other' });
-  expect((await submit(other)).status).toBe(200);
-  const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes', '--json');
-  expect(code).toBe(1);
-  expect(err).toContain('"unknown": No request');
-  expect(out.trim().split('\n')).toEqual([(await submit()).text, (await submit(other)).text]);
 });
 
 test('control characters in stored text never reach the terminal', async () => {
@@ -281,28 +410,38 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('a resume that gets %s',
   });
 });
 
-test.each<[args: string[], error: string, usage: string]>([
-  [['frob'], "unknown command 'frob'", '[options] [command]'],
-  [['list', 'key'], "too many arguments for 'list'", 'list [options]'],
-  [['list', '--status', 'lost'], 'Allowed choices are processing, completed', 'list [options]'],
-  [['list', '--older-than', 'soon'], 'such as 30m', 'list [options]'],
-  [['list', '--yes'], "unknown option '--yes'", 'list [options]'],
-  [['show'], "missing required argument 'id'", 'show [options] <id>'],
-  [['show', ''], 'An id is not empty', 'show [options] <id>'],
-  [['show', 'a', 'b'], "too many arguments for 'show'", 'show [options] <id>'],
-  [['resume'], "missing required argument 'boq_list_id'", 'resume [options] <boq_list_id...>'],
-  [['release', 'a'], "required option '--reason <text>'", 'release [options] <boq_list_id>'],
-  [['release', 'a', 'b', '--reason', 'x'], "too many arguments for 'release'", 'release [options] <boq_list_id>'],
-  [['sweep', 'key'], "too many arguments for 'sweep'", 'sweep [options]'],
-  [['audit', '--sample', 'all'], 'from 0 to 999999', 'audit [options]'],
-  [['audit', '--sample', '3', '--full'], 'cannot be used with', 'audit [options]'],
-])('%j is no command: the error, and how its command is used', async (args, error, usage) => {
+test.each<[args: string[], error: string]>([
+  [['frob'], "unknown command 'frob'"],
+  [['list', 'key'], "too many arguments for 'list'"],
+  [['list', '--status', 'lost'], 'Allowed choices are processing, completed'],
+  [['list', '--older-than', 'soon'], 'such as 30m'],
+  [['list', '--yes'], "unknown option '--yes'"],
+  [['show'], "missing required argument 'id'"],
+  [['show', ''], 'An id is not empty'],
+  [['show', 'a', 'b'], "too many arguments for 'show'"],
+  [['resume'], "missing required argument 'id'"],
+  [['release', 'a'], "required option '--reason <text>'"],
+  [['show', 'a', '--json', '--payload', 'x'], 'cannot be used with'],
+  [['release', 'a', 'b', '--reason', 'x'], "too many arguments for 'release'"],
+  [['sweep', 'key'], "too many arguments for 'sweep'"],
+  [['audit', '--sample', 'all'], 'from 0 to 999999'],
+  [['audit', '--sample', '3', '--full'], 'cannot be used with'],
+])('%j is no command: the error, and where to read on', async (args, error) => {
   const { code, out, err } = await run(...args);
   expect([code, out]).toEqual([2, '']);
   expect(err).toMatch(/^error: /);
   expect(err).toContain(error);
-  expect(err).toContain(`Usage: npm run price-lists -- ${usage}`);
-  expect(err).toContain(usage.startsWith('[') ? 'Commands:' : 'Exit codes:');
+  expect(err).toMatch(/\n\(add --help to see how it is used\)\n$/);
+});
+
+test('what an operator says of a decision is neither blank nor longer than a record may keep', async () => {
+  const refused = (...args: string[]) => run('release', 'a', ...args).then(({ code, err }) => [code, err]);
+  expect(await refused('--reason', ' ')).toEqual([
+    2,
+    containing("'--reason <text>' argument ' ' is invalid. It is empty."),
+  ]);
+  expect(await refused('--reason', 'x'.repeat(1_001))).toEqual([2, containing('It has more than 1,000 characters.')]);
+  expect(await refused('--by', 'x'.repeat(101))).toEqual([2, containing('It has more than 100 characters.')]);
 });
 
 test.each(['list', 'show', 'resume', 'release', 'sweep', 'audit'])(
@@ -319,6 +458,8 @@ test.each(['list', 'show', 'resume', 'release', 'sweep', 'audit'])(
 test('without arguments it prints all commands', async () => {
   const all = await run();
   expect(all).toEqual(await run('--help'));
+  expect(all).toEqual(await run('help'));
+  expect(await run('help', 'resume')).toEqual(await run('resume', '--help'));
   expect([all.code, all.err]).toEqual([0, '']);
   for (const name of ['list', 'show', 'resume', 'release', 'sweep', 'audit'])
     expect(all.out).toMatch(new RegExp(`^  ${name} `, 'm'));

@@ -146,7 +146,7 @@ test('names a key record that it cannot read, and resumes the others', async () 
   await failAttempt('newer', STOPPED);
   await getKey('newer').update({ schema_version: 2 });
   await failAttempt('first', CRASHED);
-  const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read: it is left out.\n`;
+  const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read, and is left out. `;
   expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
   await expectReplayed('first');
 });

@@ -4,10 +4,10 @@ import { Terminal } from '../../cli/terminal';
 
 /** @returns what a terminal shows of `use` */
 async function show(use: (terminal: Terminal) => void, isTTY = true): Promise<string> {
-  const stderr = Object.assign(new PassThrough(), { isTTY });
-  use(new Terminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }));
-  stderr.end();
-  return text(stderr);
+  const screen = Object.assign(new PassThrough(), { isTTY, columns: 80 });
+  use(new Terminal({ stdin: new PassThrough(), stdout: screen, stderr: screen }));
+  screen.end();
+  return text(screen);
 }
 
 const draw = (terminal: Terminal, done: number, total = 10) => terminal.drawProgress(done, total, 'entries');
@@ -26,16 +26,37 @@ test('a bar grows on its line, which ends with it', async () => {
   ]);
 });
 
-test('an error in the middle of a bar has a line of its own', async () => {
+test('what is printed in the middle of a bar has a line of its own', async () => {
   const shown = await show((terminal) => {
     draw(terminal, 5);
     terminal.printError('Failed.\n');
     terminal.printError('Again.\n');
+    draw(terminal, 6);
+    terminal.print('Found.\n');
   });
-  expect(shown).toMatch(/ 5 of 10 entries\nFailed.\nAgain.\n$/);
+  expect(shown).toMatch(/ 5 of 10 entries\nFailed.\nAgain.\n\r[^\n]* 6 of 10 entries\nFound.\n$/);
+});
+
+test('a bar does not wrap, so that the next one is drawn over it', async () => {
+  const shown = await show((terminal) => terminal.drawProgress(1_500, 3_000, `entries of "${'x'.repeat(100)}"`));
+  expect(shown).toMatch(/^\r[^\n]{79}$/);
+  expect(shown).toContain(' 1,500 of 3,000 entries of "xx');
 });
 
 test('there is no bar without entries, nor without a terminal', async () => {
   expect(await show((terminal) => draw(terminal, 0, 0))).toBe('');
   expect(await show((terminal) => draw(terminal, 5), false)).toBe('');
+});
+
+test.each([
+  ['Ctrl-D', '\u0004'],
+  ['no answer', '\r'],
+  ['another answer', 'no\r'],
+])('%s at a question changes nothing', async (_, keys) => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
+  const stdout = Object.assign(new PassThrough(), { isTTY: true });
+  const terminal = new Terminal({ stdin, stdout, stderr: stdout });
+  const asked = terminal.confirm('Write?', new AbortController().signal);
+  stdin.write(keys);
+  await expect(asked).rejects.toThrow('Nothing was changed.');
 });

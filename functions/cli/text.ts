@@ -1,0 +1,36 @@
+/** Text as an operator's terminal shows it. */
+
+/** What a terminal may take for a command, or shows as nothing: controls, format characters and separators of lines. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Escapes control characters of stored text, as JSON does, so that no terminal obeys them. */
+export const escapeControls = (text: string): string => text.replace(CONTROLS, toEscape);
+
+/** The same for text that is JSON already and may be indented: escaped, it is still the same JSON. */
+export const escapeJsonControls = (json: string): string =>
+  json.replace(CONTROLS, (control) => (control === '\n' ? control : toEscape(control)));
+
+/** Stored text in quotation marks. */
+export const quote = (text: string): string => escapeControls(JSON.stringify(text));
+
+/** Ids up to this length are shown whole. */
+const MAX_ID_LENGTH = 100;
+
+/** An id in quotation marks, cut if it is so long that it would hide what stands around it. */
+export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
+
+/** Whether a person can copy an id from a terminal to a shell. */
+export const isTypeable = (id: string): boolean => isShort(id) && escapeControls(id) === id;
+
+const isShort = (id: string): boolean => id.length <= MAX_ID_LENGTH;
+
+const toEscape = (control: string): string =>
+  control
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+
+export const formatNumber = (number: number): string => number.toLocaleString('en');
+
+export const count = (number: number, thing: string): string =>
+  `${formatNumber(number)} ${thing}${number === 1 ? '' : 's'}`;
