@@ -8,7 +8,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runPriceLists } from '../../cli/main';
 import { startProgram } from '../../../test/support/programs';
-import { getBundleVariables, bundleProgram, type ReplacedNumbers } from '../resilience/bundle';
+import { getBundleVariables, bundleProgram, type CommitSizes } from '../resilience/bundle';
 
 /** The command, in this process or in one of its own as an operator runs it. */
 
@@ -52,11 +52,11 @@ async function runWithInput(stdin: PassThrough, args: string[]): Promise<Command
   return { code, out, err };
 }
 
-/** Bundles the command, so that it starts fast. @param numbers none: the command as operators have it */
-export async function buildCommand(numbers?: ReplacedNumbers): Promise<CommandProgram> {
+/** Bundles the command, so that it starts fast. @param sizes none: the command as operators have it */
+export async function buildCommand(sizes?: CommitSizes): Promise<CommandProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   const program = join(folder, 'price-lists.cjs');
-  await bundleProgram('functions/cli/price-lists.ts', program, numbers);
+  await bundleProgram('functions/cli/price-lists.ts', program, sizes);
   const env = { ...getBundleVariables(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
   const startIn = (changed: Readonly<NodeJS.ProcessEnv>, ...args: string[]): RunningCommand => {
     const child = startProgram(process.execPath, [program, ...args], { env: { ...env, ...changed } });

@@ -1,36 +1,23 @@
 import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import type { Variables } from '../../../test/support/programs';
-import type * as runtimeOptions from '../../src/lib/runtime-options';
-import type * as commitSizes from '../../src/price-lists/commit-sizes';
+import * as commitSizes from '../../src/price-lists/commit-sizes';
 
-type Options = typeof runtimeOptions & typeof commitSizes;
+/** Sizes that a bundled service has in place of those in commit-sizes.ts. */
+export type CommitSizes = Partial<Record<keyof typeof commitSizes, number>>;
 
-/** Numbers that a bundled service has in place of those in runtime-options.ts and commit-sizes.ts. */
-export type ReplacedNumbers = {
-  readonly [Name in keyof Options as Options[Name] extends number ? Name : never]?: number;
-};
-
-/** Has the program import one module with other numbers, in place of those that define them. */
-const replaceNumbers = (numbers: ReplacedNumbers): Plugin => ({
-  name: 'replaced numbers',
+const replaceSizes = (sizes: CommitSizes): Plugin => ({
+  name: 'commit sizes',
   setup: (bundler) => {
-    const originals = ['lib/runtime-options.ts', 'price-lists/commit-sizes.ts'].map((file) =>
-      resolve('functions/src', file),
+    const constants = Object.entries({ ...commitSizes, ...sizes }).map(
+      ([name, size]) => `export const ${name} = ${size};`,
     );
-    const constants = Object.entries(numbers).map(([name, number]) => `export const ${name} = ${number};`);
-    // What a module exports itself comes before what it passes on.
-    const contents = [...originals.map((path) => `export * from ${JSON.stringify(path)};`), ...constants].join('\n');
-    bundler.onResolve({ filter: /\/(runtime-options|commit-sizes)$/ }, () => ({
-      path: 'numbers',
-      namespace: 'replaced',
-    }));
-    bundler.onLoad({ filter: /.*/, namespace: 'replaced' }, () => ({ contents, resolveDir: process.cwd() }));
+    bundler.onLoad({ filter: /\/commit-sizes\.ts$/ }, () => ({ contents: constants.join('\n') }));
   },
 });
 
-/** Bundles a program of the tests, as the deployed bundle is made, so that it starts as fast; perhaps with other numbers. */
-export async function bundleProgram(entryPoint: string, outfile: string, numbers: ReplacedNumbers = {}): Promise<void> {
+/** Bundles a program of the tests, as the deployed bundle is made, so that it starts as fast; perhaps with other commit sizes. */
+export async function bundleProgram(entryPoint: string, outfile: string, sizes: CommitSizes = {}): Promise<void> {
   await build({
     entryPoints: [entryPoint],
     outfile,
@@ -38,7 +25,7 @@ export async function bundleProgram(entryPoint: string, outfile: string, numbers
     platform: 'node',
     format: 'cjs',
     packages: 'external',
-    plugins: [replaceNumbers(numbers)],
+    plugins: [replaceSizes(sizes)],
     logLevel: 'error',
   });
 }

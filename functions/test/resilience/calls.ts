@@ -1,4 +1,5 @@
 import type { Call, EmbeddedFirestore, InjectedFault, Rpc } from '../../../packages/firestore-local/src';
+import { systemClock } from '../../src/lib/clock';
 import * as commitSizes from '../../src/price-lists/commit-sizes';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
@@ -26,11 +27,16 @@ export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'Batch
  */
 export const TEST_BATCH = 5;
 
-/** Has a creation in this process write batches of {@link TEST_BATCH}. */
-export function useTestBatches(): void {
-  const options: { MAX_ENTRIES_PER_COMMIT: number } = commitSizes;
-  jest.replaceProperty(options, 'MAX_ENTRIES_PER_COMMIT', TEST_BATCH);
+type CommitSizes = Record<keyof typeof commitSizes, number>;
+
+/** Has the service in this process make commits of other sizes. */
+export function replaceSizes(sizes: Partial<CommitSizes>): void {
+  for (const name of Object.keys(sizes) as (keyof CommitSizes)[])
+    jest.replaceProperty<CommitSizes, keyof CommitSizes>(commitSizes, name, sizes[name] ?? NaN);
 }
+
+/** Has a creation in this process write batches of {@link TEST_BATCH}. */
+export const useTestBatches = (): void => replaceSizes({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
 
 /** One product more than a batch holds. */
 const PRODUCTS = TEST_BATCH + 1;
@@ -63,6 +69,14 @@ export function identifyCall(label: string, call: Call): CallName | undefined {
   if (!has(`/products/${label}.`)) return undefined;
   const batch = names.length > 1 ? 1 : 2;
   return `${has('/price_lists/') ? 'price' : 'cost'} entries, batch ${batch}`;
+}
+
+export type Match = (call: Call) => boolean;
+
+/** Matches for a time of the service, from the first match on. */
+export function lasting(forMs: number, match: Match): Match {
+  let endsAt: number | undefined;
+  return (call) => match(call) && systemClock.now() < (endsAt ??= systemClock.now() + forMs);
 }
 
 /** A moment of a creation: before or after a call takes effect. */

@@ -1,15 +1,22 @@
 import { addPriceLists } from '../../src/add-price-lists';
-import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/runtime-options';
-import { setTimeout } from 'node:timers/promises';
-import type { Call, Code, Fault, FaultAction } from '../../../packages/firestore-local/src';
+import type { Code, Fault, FaultAction } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
-import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
+import { LEASE_DURATION_MS, writeOptions } from '../../src/lib/runtime-options';
+import { speedUpTime } from '../support/clock';
 import { requireEmbedded } from '../support/firestore';
 import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
-import { setTimeoutHandler } from '../support/sdk-internals';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
-import { CREATION_CALLS, createLabelledBody, identifyCall, getRpc, useTestBatches, type CallName } from './calls';
+import {
+  CREATION_CALLS,
+  createLabelledBody,
+  getRpc,
+  identifyCall,
+  lasting,
+  useTestBatches,
+  type CallName,
+  type Match,
+} from './calls';
 import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 
@@ -17,11 +24,10 @@ import { monitorKeys } from './monitor';
  * The fault matrix: every call of a creation meets every fault, before it takes effect and after. The creation must come
  * out as if nothing had happened, and so must its repetition. Beside them faults that no retry passes.
  *
- * Time is compressed: a call's deadline is a second, and pauses between tries, also the client library's own, by the
- * hook that it has for tests, are a fiftieth of what they are. So silence is a call without a response, which its deadline ends.
+ * A second of the service takes a tenth of one here, so that a silence that outlasts a lease takes five.
  */
 
-const COMPRESSION = 50;
+const SPEED = 10;
 
 const codes: Code[] = [
   'UNAVAILABLE',
@@ -32,26 +38,24 @@ const codes: Code[] = [
   'CANCELLED',
   'UNKNOWN',
 ];
-const faults: Record<string, FaultAction> = {
-  ...Object.fromEntries(codes.map((code) => [code, { kind: 'error', code }])),
-  'dropped connection': { kind: 'drop' },
-  silence: { kind: 'hang' },
+
+/** What happens to a call: once, or for a time however often it is made. */
+const faults: Record<string, { action: FaultAction; forMs?: number }> = {
+  ...Object.fromEntries(codes.map((code) => [code, { action: { kind: 'error', code } }])),
+  'dropped connection': { action: { kind: 'drop' } },
+  silence: { action: { kind: 'hang' } },
+  'silence for 51 s': { action: { kind: 'hang' }, forMs: 51_000 },
 };
 const points = ['before', 'after'] as const;
 
+/** At these a client is told of a fault that lasts, and its next request creates: nothing is claimed yet. */
+const UNCLAIMED = ['read the key and the market before', 'read the key and the market after', 'claim before'];
+
 const service = useTestService({ addPriceLists });
 
-/** Replaces the pauses of the service, and those of the client library. */
-function replacePauses(pause: (ms: number, signal?: AbortSignal) => Promise<void>): void {
-  systemClock.sleep = pause;
-  setTimeoutHandler((resume, ms) => void pause(ms).then(resume));
-}
-
 beforeAll(() => {
-  jest.replaceProperty(CALL_TIMEOUTS_MS, 'read', 1_000);
-  jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', 1_000);
   useTestBatches();
-  replacePauses((ms, signal) => setTimeout(ms / COMPRESSION, undefined, { signal }));
+  speedUpTime(SPEED);
 });
 
 let endMonitor: ReturnType<typeof monitorKeys>;
@@ -82,26 +86,19 @@ const check = (labels: readonly string[]) =>
     ),
   );
 
-describe.each(Object.entries(faults))('%s', (fault, action) => {
+describe.each(Object.entries(faults))('%s', (fault, { action, forMs }) => {
   test('at any call passes unnoticed', async () => {
     const cells = CREATION_CALLS.flatMap((call) =>
       points.map((when) => ({ call, when, label: `${call}-${when}`.replace(/\W+/g, '-') })),
-    );
+    ).filter(({ call, when }) => forMs === undefined || !UNCLAIMED.includes(`${call} ${when}`));
     const tryCell = async ({ call, when, label }: (typeof cells)[number]) => {
-      const injected = service.firestore.faults.inject({
-        rpc: getRpc(call),
-        match: (each) => identifyCall(label, each) === call,
-        when,
-        action,
-      });
+      const match: Match = (each) => identifyCall(label, each) === call;
+      const which = forMs === undefined ? { match } : { match: lasting(forMs, match), times: Infinity };
+      const injected = service.firestore.faults.inject({ rpc: getRpc(call), ...which, when, action });
       const { first, again, other } = await sendRequests(label);
-      expect([call, when, injected.count, first.status, first.headers['idempotent-replayed']]).toEqual([
-        call,
-        when,
-        1,
-        200,
-        undefined,
-      ]);
+      expect([call, when, first.status, first.headers['idempotent-replayed']]).toEqual([call, when, 200, undefined]);
+      if (forMs === undefined) expect([call, when, injected.count]).toEqual([call, when, 1]);
+      else expect([call, when, injected.count > 0]).toEqual([call, when, true]);
       expect([again.status, again.headers['idempotent-replayed'], again.text]).toEqual([200, 'true', first.text]);
       expect([other.status, other.json]).toEqual([
         409,
@@ -115,18 +112,16 @@ describe.each(Object.entries(faults))('%s', (fault, action) => {
   }, 300_000);
 });
 
-type Match = (call: Call) => boolean;
-
-/** Lasting faults: an outage from a call on, and an error of it that no retry can pass. */
-const lasting: Record<string, (name: CallName, label: string) => Fault[]> = {
+/** An outage from a call on, and an error of it that no retry can pass. */
+const hopeless: Record<string, (name: CallName, label: string) => Fault[]> = {
   'UNAVAILABLE from then on': (name, label) => {
     let begun = false;
     const match: Match = (call) =>
       (begun ||= identifyCall(label, call) === name) && identifyCall(label, call) !== undefined;
     const action: FaultAction = { kind: 'error', code: 'UNAVAILABLE' };
     return [
-      { rpc: 'BatchGetDocuments', match, times: 1_000, action },
-      { rpc: 'Commit', match, times: 1_000, action },
+      { rpc: 'BatchGetDocuments', match, times: Infinity, action },
+      { rpc: 'Commit', match, times: Infinity, action },
     ];
   },
   'PERMISSION_DENIED once': (name, label) => {
@@ -135,50 +130,31 @@ const lasting: Record<string, (name: CallName, label: string) => Fault[]> = {
   },
 };
 
-/** A lasting fault of these leaves nothing: the next request creates. */
-const BEFORE_THE_KEY_IS_OURS: readonly CallName[] = ['read the key and the market', 'claim'];
-
-let skippedMs = 0;
-
-/** Shortens pauses much more but counts them whole: minutes of retries take a second, and no lease ends for a slow machine. */
-function countWholePauses(): void {
-  const now = () => Date.now() + skippedMs;
-  systemClock.now = now;
-  replacePauses(async (ms, signal) => {
-    const until = now() + Math.ceil(ms);
-    await setTimeout(ms / COMPRESSION / 10, undefined, { signal });
-    skippedMs += Math.max(0, until - now());
-  });
-}
-
-describe('a fault that lasts', () => {
+describe.each(Object.entries(hopeless))('%s', (_, createFaults) => {
   beforeAll(() => {
-    countWholePauses();
-    // An attempt retries until its request's time is up: 1 s here, beside what is kept to fail it and to respond.
-    const options: { timeoutSeconds: number } = writeOptions;
-    options.timeoutSeconds = 61;
+    // An attempt retries until its request's time is up: 20 s here, beside what is kept to fail it and to respond.
+    jest.replaceProperty(writeOptions, 'timeoutSeconds', 80);
   });
 
-  const cells = Object.entries(lasting).flatMap(([fault, faultsOf]) =>
-    CREATION_CALLS.map((name) => [fault, name, faultsOf] as const),
-  );
-  test.each(cells)(
-    '%s: %s returns an error, and leaves a key that can be resolved',
-    async (_, name, faultsOf) => {
+  test('at any call returns an error, and leaves a key that can be resolved', async () => {
+    const tryCell = async (name: CallName) => {
       const label = name.replace(/\W+/g, '-');
       const send = () => service.call('addPriceLists', { json: createLabelledBody(label) });
-      const injected = faultsOf(name, label).map((fault) => service.firestore.faults.inject(fault));
+      const injected = createFaults(name, label).map((fault) => service.firestore.faults.inject(fault));
       const first = await send();
       for (const fault of injected) fault.remove();
-      skippedMs += LEASE_DURATION_MS;
+      await systemClock.sleep(LEASE_DURATION_MS, AbortSignal.timeout(60_000));
       const again = await send();
-      const record = (await check([label])).get(label);
-      const status = record?.status;
-      expect(first.status).toBe(500);
-      expect(again.status).toBe(BEFORE_THE_KEY_IS_OURS.includes(name) ? 200 : 409);
-      const isSwept = status === 'requires_review' && record?.failure_cause !== 'error';
-      expect(again.headers['retry-after']).toEqual(isSwept ? AFTER_NEXT_SWEEP : undefined);
-    },
-    60_000,
-  );
+      expect([name, first.status]).toEqual([name, 500]);
+      expect([name, again.status]).toEqual([name, UNCLAIMED.includes(`${name} before`) ? 200 : 409]);
+      return { name, label, retryAfter: again.headers['retry-after'] };
+    };
+    const cells = await Promise.all(CREATION_CALLS.map(tryCell));
+    const records = await check(cells.map(({ label }) => label));
+    for (const { name, label, retryAfter } of cells) {
+      const record = records.get(label);
+      const isSwept = record?.status === 'requires_review' && record.failure_cause !== 'error';
+      expect([name, retryAfter]).toEqual([name, isSwept ? AFTER_NEXT_SWEEP : undefined]);
+    }
+  }, 120_000);
 });

@@ -30,7 +30,7 @@ export interface FaultRates {
   freeze: number;
   /** An error after which no retry helps. */
   permanent: number;
-  /** The process is told to stop, as by SIGTERM, and is killed eight seconds later. */
+  /** The process is stopped, some seconds after SIGTERM, and is killed a little later. */
   stop: number;
 }
 
@@ -100,8 +100,9 @@ export class ProcessCrashed extends Error {}
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** How long the platform lets a process go on that was told to stop. */
-const STOP_MS = 8 * SECOND;
+/** From the end of the work of a stopping process to its own end, of which the first part is for failing its attempt. */
+const STOP_MS = 4 * SECOND;
+const STOP_RESERVE_MS = 2 * SECOND;
 
 /** How far a clock is off. */
 export const MAX_CLOCK_SKEW_MS = 10 * SECOND;
@@ -195,7 +196,7 @@ export class Simulator {
     process.stop = () => {
       process.stop = undefined;
       process.stopped = true;
-      stopping.abort(new StoppedError('simulated SIGTERM'));
+      stopping.abort(new StoppedError('simulated SIGTERM', STOP_RESERVE_MS));
       const kill = () => {
         this.note(process, 'killed');
         this.#kill(process);
