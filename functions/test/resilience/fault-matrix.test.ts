@@ -133,7 +133,8 @@ const hopeless: Record<string, (name: CallName, label: string) => Fault[]> = {
 describe.each(Object.entries(hopeless))('%s', (_, createFaults) => {
   beforeAll(() => {
     // An attempt retries until its request's time is up: 20 s here, beside what is kept to fail it and to respond.
-    jest.replaceProperty(writeOptions, 'timeoutSeconds', 80);
+    const options: { timeoutSeconds: number } = writeOptions;
+    jest.replaceProperty(options, 'timeoutSeconds', 80);
   });
 
   test('at any call returns an error, and leaves a key that can be resolved', async () => {
