@@ -34,12 +34,12 @@ async function openUnread(): Promise<IncomingMessage> {
 describe('a response of less than 30 MB', () => {
   beforeEach(() => service.reset());
 
-  test.each([0, 1, 30])('goes out in one piece, with its length: %i teams of 900 kB', async (count) => {
-    await storeLargeTeams(count);
+  test('goes out in one piece, with its length', async () => {
+    await storeLargeTeams(30);
     const { status, headers, bytes, json } = await service.call('getTeams');
     expect([status, headers['content-length']]).toEqual([200, String(bytes.length)]);
     expect(headers['transfer-encoding']).toBeUndefined();
-    expect(json).toMatchObject({ count });
+    expect(json).toMatchObject({ count: 30 });
     // The client has it all before the service knows that, and writes its line.
     await waitFor(() => service.log.length > 0);
     expect(service.log).toMatchObject([{ status: 200 }]);
@@ -74,12 +74,6 @@ describe('a response of more than 30 MB', () => {
     const { count, teams } = json as { count: number; teams: Record<string, { name: string }> };
     expect([count, Object.keys(teams).length]).toEqual([60, 60]);
     expect(Object.values(teams).every(({ name }) => name === NAME)).toBe(true);
-  });
-
-  test('goes out in one piece when it is small enough compressed', async () => {
-    const { headers, bytes, json } = await service.call('getTeams', { headers: { 'accept-encoding': 'gzip' } });
-    expect([headers['content-encoding'], headers['content-length']]).toEqual(['gzip', String(bytes.length)]);
-    expect(json).toMatchObject({ count: 60 });
   });
 
   test('that fails before its first byte is out is a clean 500', async () => {
@@ -162,60 +156,15 @@ describe('the time limit of a request ends the waiting for a client that does no
   });
 });
 
-describe('compression', () => {
-  beforeEach(() => service.reset());
-
-  const LARGE = 'x'.repeat(2_000);
-
-  test.each([
-    ['gzip', 'gzip'],
-    ['br', 'br'],
-    ['gzip, deflate, br', 'br'],
-    ['gzip;q=1, br;q=0.5', 'gzip'],
-    ['gzip;q=0, br', 'br'],
-    ['*', 'br'],
-  ])('for a client that accepts %s is %s', async (accepted, encoding) => {
-    await writeRecords(service.db, 'teams', { large: { name: LARGE } });
-    const plain = await service.call('getTeams');
-    const { headers, bytes, text } = await service.call('getTeams', { headers: { 'accept-encoding': accepted } });
-    expect(headers['content-encoding']).toBe(encoding);
-    expect(text).toBe(plain.text);
-    expect(bytes.length).toBeLessThan(plain.bytes.length / 2);
-    expect(headers['content-length']).toBe(String(bytes.length));
-  });
-
-  test.each([undefined, '', 'identity', 'deflate', 'gzip;q=0', '*;q=0, identity', 'zstd'])(
-    'is not applied for a client that accepts %j',
-    async (accepted) => {
-      await writeRecords(service.db, 'teams', { large: { name: LARGE } });
-      const { headers, json } = await service.call('getTeams', { headers: { 'accept-encoding': accepted } });
-      expect(headers['content-encoding']).toBeUndefined();
-      expect(json).toMatchObject({ count: 1 });
-    },
-  );
-
-  test('is not worth it under 1 KiB', async () => {
-    // The response without the name.
-    const around = '{"teams":{"small":{"name":"","country_iso":null}},"count":1}'.length;
-    for (const [length, encoding] of [
-      [1023, undefined],
-      [1024, 'gzip'],
-    ] as const) {
-      await writeRecords(service.db, 'teams', { small: { name: 'x'.repeat(length - around) } });
-      const { text, headers } = await service.call('getTeams', { headers: { 'accept-encoding': 'gzip' } });
-      expect([text.length, headers['content-encoding']]).toEqual([length, encoding]);
-    }
-  });
-
-  test('applies to a replay and to a long error response', async () => {
-    const gzip = { 'accept-encoding': 'gzip' };
-    await service.db.doc('markets/market-1').set({});
-    for (let i = 0; i < 2; i += 1) {
-      const { status } = await service.call('addPriceLists', { json: operations.addPriceLists.body, headers: gzip });
-      expect(status).toBe(200);
-    }
-    const products = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, {}]));
-    const rejected = await service.call('addPriceLists', { json: { info: {}, products }, headers: gzip });
-    expect([rejected.status, rejected.headers['content-encoding']]).toEqual([400, 'gzip']);
-  });
+test('compression applies to a replay and to a long error response', async () => {
+  service.reset();
+  const gzip = { 'accept-encoding': 'gzip' };
+  await service.db.doc('markets/market-1').set({});
+  for (let i = 0; i < 2; i += 1) {
+    const { status } = await service.call('addPriceLists', { json: operations.addPriceLists.body, headers: gzip });
+    expect(status).toBe(200);
+  }
+  const products = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, {}]));
+  const rejected = await service.call('addPriceLists', { json: { info: {}, products }, headers: gzip });
+  expect([rejected.status, rejected.headers['content-encoding']]).toEqual([400, 'gzip']);
 });
