@@ -1,14 +1,15 @@
 import { GoogleAuth } from 'google-auth-library';
 
-/** What a request to a Google API came to. `unreachable`: no credentials, no connection, or no permission to look. */
-export type ApiResult<T> = { kind: 'found'; body: T } | { kind: 'not-found' } | { kind: 'unreachable'; reason: string };
-
 /**
- * Sends one request: a GET, or a POST when there is a body. The methods that are called here change nothing.
+ * Sends one request to a Google API: a GET, or a POST when there is a body. The methods that are called here change nothing.
  *
- * @param api name of a Google API, such as `firestore`
+ * @param api name of the API, such as `firestore`
+ * @returns undefined when the resource does not exist
+ * @throws UnreachableError without credentials, connection, or the permission to look
  */
-export type CallGoogle = <T>(api: string, path: string, body?: object) => Promise<ApiResult<T>>;
+export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
+
+export class UnreachableError extends Error {}
 
 /** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials; undefined without either. */
 export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
@@ -18,26 +19,34 @@ export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | 
 }
 
 /**
- * @param token without one, every call is `unreachable`
+ * Asks each thing once, however many checks need the answer.
+ *
+ * @param token without one, every request is an UnreachableError
  * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
  */
-export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): CallGoogle {
-  return async <T>(api: string, path: string, body?: object): Promise<ApiResult<T>> => {
-    if (token === undefined) return { kind: 'unreachable', reason: 'no credentials' };
-    const host = `${api}.googleapis.com`;
+export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): AskGoogle {
+  const answers = new Map<string, Promise<unknown>>();
+
+  async function send(host: string, path: string, body?: object): Promise<unknown> {
+    if (token === undefined) throw new UnreachableError('no credentials');
     const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
     const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
     const signal = AbortSignal.timeout(20_000);
-    try {
-      const response = await fetch(`${endpoint}/${host}/${path}`, { ...request, signal });
-      const text = await response.text();
-      if (response.ok) return { kind: 'found', body: JSON.parse(text) as T };
-      if (response.status === 404) return { kind: 'not-found' };
-      const [, message = text.slice(0, 200)] = /"message": ?"([^"]+)/.exec(text) ?? [];
-      return { kind: 'unreachable', reason: `${host} returned ${response.status}: ${message}` };
-    } catch (error) {
+    const response = await fetch(`${endpoint}/${host}/${path}`, { ...request, signal }).catch((error: unknown) => {
       const { message, cause } = error as Error;
-      return { kind: 'unreachable', reason: `${host}: ${cause instanceof Error ? cause.message : message}` };
-    }
+      throw new UnreachableError(`${host}: ${cause instanceof Error ? cause.message : message}`);
+    });
+    const text = await response.text();
+    if (response.status === 404) return undefined;
+    if (response.ok) return JSON.parse(text);
+    const [, message = text.slice(0, 200)] = /"message": ?"([^"]+)/.exec(text) ?? [];
+    throw new UnreachableError(`${host} returned ${response.status}: ${message}`);
+  }
+
+  return <T>(api: string, path: string, body?: object) => {
+    const key = JSON.stringify([api, path, body]);
+    const answer = answers.get(key) ?? send(`${api}.googleapis.com`, path, body);
+    answers.set(key, answer);
+    return answer as Promise<T | undefined>;
   };
 }

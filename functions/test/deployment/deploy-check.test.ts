@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { runChecks, type Deployment, type Finding } from '../../../scripts/deploy/checks';
-import { createGoogleClient } from '../../../scripts/deploy/google-api';
+import { UnreachableError, type AskGoogle } from '../../../scripts/deploy/google-api';
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { startProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
@@ -13,346 +13,581 @@ import { DEPLOY_PACKAGE } from './deployed';
 /** `npm run deploy:check` against a stub of the Google APIs that it calls. */
 
 const PROJECT_ID = 'deploy-check-test';
+const PARAMETERS = { CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com', MIN_INSTANCES: '0', MAX_INSTANCES: '20' };
 const PARAMETERS_FILE = `functions/.env.${PROJECT_ID}`;
-const READER = `organisation-data-reader@${PROJECT_ID}.iam.gserviceaccount.com`;
-const WRITER = `price-lists-writer@${PROJECT_ID}.iam.gserviceaccount.com`;
 
-/** The role of the agent as which Cloud Scheduler signs its calls of the scheduled function. */
-const SCHEDULER_AGENT = {
-  role: 'roles/cloudscheduler.serviceAgent',
-  members: ['serviceAccount:service-1@gcp-sa-cloudscheduler.iam.gserviceaccount.com'],
-};
+const PATH = `v1/projects/${PROJECT_ID}`;
+const REGION = 'locations/us-central1';
+const emailOf = (name: string) => `${name}@${PROJECT_ID}.iam.gserviceaccount.com`;
+const READER = emailOf('organisation-data-reader');
+const WRITER = emailOf('price-lists-writer');
+const DEPLOYER = emailOf('deployer');
+const AUDITOR = emailOf('auditor');
+const BUILDER = '1-compute@developer.gserviceaccount.com';
+const APP_ENGINE = `${PROJECT_ID}@appspot.gserviceaccount.com`;
 
-/** Response by `METHOD host/path`, without the query; a request that is not listed gets a 404. */
-type Responses = Record<string, (body: { permissions?: string[] }, url: URL) => object>;
+const ROLES: [role: string, email: string][] = [
+  ['roles/datastore.viewer', READER],
+  ['roles/datastore.user', WRITER],
+  ['roles/cloudbuild.builds.builder', BUILDER],
+  ['roles/cloudbuild.serviceAgent', 'service-1@gcp-sa-cloudbuild.iam.gserviceaccount.com'],
+  ['roles/cloudfunctions.serviceAgent', 'service-1@gcf-admin-robot.iam.gserviceaccount.com'],
+  ['roles/cloudscheduler.serviceAgent', 'service-1@gcp-sa-cloudscheduler.iam.gserviceaccount.com'],
+  ['roles/run.serviceAgent', 'service-1@serverless-robot-prod.iam.gserviceaccount.com'],
+];
 
-/** A project in which nothing is missing. */
-const READY: Responses = {
-  [`GET cloudfunctions.googleapis.com/v2/projects/${PROJECT_ID}/locations/us-central1/runtimes`]: () => ({
-    runtimes: [{ name: 'nodejs24', stage: 'GA' }],
-  }),
-  [`GET cloudresourcemanager.googleapis.com/v1/projects/${PROJECT_ID}`]: () => ({ lifecycleState: 'ACTIVE' }),
-  [`GET cloudbilling.googleapis.com/v1/projects/${PROJECT_ID}/billingInfo`]: () => ({ billingEnabled: true }),
-  [`GET serviceusage.googleapis.com/v1/projects/${PROJECT_ID}/services:batchGet`]: (_, { searchParams }) => ({
-    services: searchParams.getAll('names').map((name) => ({ name, state: 'ENABLED' })),
-  }),
-  [`GET cloudscheduler.googleapis.com/v1/projects/${PROJECT_ID}/locations/us-central1`]: () => ({}),
-  [`GET iam.googleapis.com/v1/projects/${PROJECT_ID}/serviceAccounts/${READER}`]: () => ({}),
-  [`GET iam.googleapis.com/v1/projects/${PROJECT_ID}/serviceAccounts/${WRITER}`]: () => ({}),
-  [`POST cloudresourcemanager.googleapis.com/v1/projects/${PROJECT_ID}:getIamPolicy`]: () => ({
-    bindings: [
-      { role: 'roles/datastore.viewer', members: [`serviceAccount:${READER}`] },
-      { role: 'roles/datastore.user', members: [`serviceAccount:${WRITER}`] },
-      SCHEDULER_AGENT,
-    ],
-  }),
-  [`GET secretmanager.googleapis.com/v1/projects/${PROJECT_ID}/secrets/API_KEY/versions/latest`]: () => ({
-    name: 'projects/1/secrets/API_KEY/versions/3',
-    state: 'ENABLED',
-  }),
-  [`GET firestore.googleapis.com/v1/projects/${PROJECT_ID}/databases/(default)`]: () => ({ type: 'FIRESTORE_NATIVE' }),
-  [`GET firestore.googleapis.com/v1/projects/${PROJECT_ID}/databases/(default)/collectionGroups/-/indexes`]: () => ({
-    indexes: storedIndexes('READY'),
-  }),
-  [`GET firestore.googleapis.com/v1/projects/${PROJECT_ID}/databases/(default)/collectionGroups/-/fields`]: () => ({
-    fields: indexDefinitions.fieldOverrides.map(({ collectionGroup, fieldPath }) => ({
-      name: `projects/${PROJECT_ID}/databases/(default)/collectionGroups/${collectionGroup}/fields/${fieldPath}`,
-    })),
-  }),
-  [`POST cloudresourcemanager.googleapis.com/v1/projects/${PROJECT_ID}:testIamPermissions`]: ({ permissions }) => ({
-    permissions,
-  }),
-  [`POST iam.googleapis.com/v1/projects/${PROJECT_ID}/serviceAccounts/${READER}:testIamPermissions`]: ({
-    permissions,
-  }) => ({ permissions }),
-  [`POST iam.googleapis.com/v1/projects/${PROJECT_ID}/serviceAccounts/${WRITER}:testIamPermissions`]: ({
-    permissions,
-  }) => ({ permissions }),
-};
+const policyOf = (grants: [role: string, member: string][]) => ({
+  bindings: grants.map(([role, member]) => ({ role, members: [member] })),
+});
+const projectPolicyOf = (grants: typeof ROLES) =>
+  policyOf(grants.map(([role, email]) => [role, `serviceAccount:${email}`]));
 
-const storedIndexes = (state: string) =>
-  indexDefinitions.indexes.map(({ collectionGroup, queryScope, fields }, index) => ({
+const POOL = 'locations/global/workloadIdentityPools/github';
+const memberOf = (rest: string) => `principalSet://iam.googleapis.com/projects/1/${POOL}/${rest}`;
+const ACTS_AS = 'roles/iam.workloadIdentityUser';
+const CONDITION =
+  "assertion.repository_owner_id == '12' && assertion.repository_id == '34' && assertion.environment in ['production', 'audit']";
+const providersOf = (attributeCondition: string, environment = 'assertion.environment') => ({
+  workloadIdentityPoolProviders: [
+    {
+      name: `projects/1/${POOL}/providers/github`,
+      attributeMapping: { 'google.subject': 'assertion.sub', 'attribute.environment': environment },
+      attributeCondition,
+    },
+  ],
+});
+
+const storedIndexes = (state: string) => ({
+  indexes: indexDefinitions.indexes.map(({ collectionGroup, queryScope, fields }, index) => ({
     name: `projects/${PROJECT_ID}/databases/(default)/collectionGroups/${collectionGroup}/indexes/${index}`,
     queryScope,
     state,
     fields: [...fields, { fieldPath: '__name__', order: 'ASCENDING' }],
-  }));
+  })),
+});
+const storedFields = (fields: typeof indexDefinitions.fieldOverrides) => ({
+  fields: fields.map(({ collectionGroup, fieldPath }) => ({
+    name: `projects/${PROJECT_ID}/databases/(default)/collectionGroups/${collectionGroup}/fields/${fieldPath}`,
+  })),
+});
 
-let server: Server;
-let endpoint: string;
-let responses: Responses;
-let status: number;
-let requests: string[];
-let authorizations: Set<string | undefined>;
+interface Permissions {
+  permissions: string[];
+}
+
+/** An answer by API and path, without the query: what is not listed, or undefined, does not exist. */
+type Answers = Record<string, object | ((body: Permissions, query: URLSearchParams) => object) | undefined>;
+
+const without =
+  (...lacking: string[]) =>
+  ({ permissions }: Permissions) => ({
+    permissions: permissions.filter((permission) => !lacking.includes(permission)),
+  });
+
+const servicesWithout =
+  (...disabled: string[]) =>
+  (_: unknown, query: URLSearchParams) => ({
+    services: query
+      .getAll('names')
+      .map((name) => ({ name, state: disabled.some((each) => name.endsWith(each)) ? 'DISABLED' : 'ENABLED' })),
+  });
+
+/** A project in which nothing is missing. */
+const READY: Answers = {
+  [`artifactregistry ${PATH}/${REGION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
+  [`cloudbilling ${PATH}/billingInfo`]: { billingEnabled: true },
+  [`cloudbuild ${PATH}/${REGION}/defaultServiceAccount`]: {
+    serviceAccountEmail: `projects/${PROJECT_ID}/serviceAccounts/${BUILDER}`,
+  },
+  [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/functions`]: {},
+  [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/runtimes`]: { runtimes: [{ name: 'nodejs24', stage: 'GA' }] },
+  [`cloudresourcemanager ${PATH}`]: { lifecycleState: 'ACTIVE', projectNumber: '1' },
+  [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allValues: 'ALLOW' } },
+  [`cloudresourcemanager ${PATH}:getIamPolicy`]: projectPolicyOf(ROLES),
+  [`cloudresourcemanager ${PATH}:testIamPermissions`]: without(),
+  [`cloudscheduler ${PATH}/${REGION}`]: { locationId: 'us-central1' },
+  [`firebase v1beta1/projects/${PROJECT_ID}/adminSdkConfig`]: { projectId: PROJECT_ID },
+  [`firestore ${PATH}/databases/(default)`]: { type: 'FIRESTORE_NATIVE' },
+  [`firestore ${PATH}/databases/(default)/collectionGroups/-/fields`]: storedFields(indexDefinitions.fieldOverrides),
+  [`firestore ${PATH}/databases/(default)/collectionGroups/-/indexes`]: storedIndexes('READY'),
+  [`iam ${PATH}/${POOL}/providers`]: providersOf(CONDITION),
+  [`iam ${PATH}/serviceAccounts`]: { accounts: [DEPLOYER, AUDITOR, WRITER].map((email) => ({ email })) },
+  [`iam ${PATH}/serviceAccounts/${AUDITOR}:getIamPolicy`]: policyOf([
+    [ACTS_AS, memberOf('attribute.environment/audit')],
+  ]),
+  [`iam ${PATH}/serviceAccounts/${BUILDER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
+    [ACTS_AS, memberOf('attribute.environment/production')],
+  ]),
+  [`iam ${PATH}/serviceAccounts/${READER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${READER}:testIamPermissions`]: without(),
+  [`iam ${PATH}/serviceAccounts/${WRITER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: {},
+  [`iam ${PATH}/serviceAccounts/${WRITER}:testIamPermissions`]: without(),
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/latest`]: { state: 'ENABLED' },
+  [`serviceusage ${PATH}/services:batchGet`]: servicesWithout(),
+};
+
+function answer(answers: Answers, api: string, pathAndQuery: string, body: unknown): object | undefined {
+  const [path = '', query] = pathAndQuery.split('?');
+  const found = answers[`${api} ${path}`];
+  return typeof found === 'function' ? found(body as Permissions, new URLSearchParams(query)) : found;
+}
+
 let deployment: Deployment;
-
-const PARAMETERS = { CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com', MIN_INSTANCES: '0', MAX_INSTANCES: '20' };
 
 beforeAll(async () => {
   const manifest = await readDeployManifest(DEPLOY_PACKAGE);
-  deployment = {
-    projectId: PROJECT_ID,
-    manifest,
-    runtime: 'nodejs24',
-    indexes: indexDefinitions,
-    parameters: PARAMETERS,
-  };
-  server = createServer((request, response) => {
-    void (async () => {
-      const url = new URL(request.url ?? '', 'http://stub');
-      const name = `${request.method ?? ''} ${url.pathname.slice(1)}`;
-      requests.push(name);
-      authorizations.add(request.headers.authorization);
-      const body = await text(request);
-      const respond = responses[name];
-      response.statusCode = status !== 200 ? status : respond === undefined ? 404 : 200;
-      response.end(
-        respond === undefined || status !== 200
-          ? JSON.stringify({ error: { message: 'stub' } })
-          : JSON.stringify(respond(JSON.parse(body === '' ? '{}' : body) as object, url)),
-      );
-    })();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const read = { runtime: 'nodejs24', indexes: indexDefinitions, parameters: PARAMETERS, force: false };
+  deployment = { projectId: PROJECT_ID, manifest, ...read };
 });
 
-beforeEach(() => {
-  responses = { ...READY };
-  status = 200;
-  requests = [];
-  authorizations = new Set();
-});
+const check = (changes: Answers = {}, deploymentChanges: Partial<Deployment> = {}): Promise<Finding[]> => {
+  const ask = (api: string, path: string, body?: object) =>
+    Promise.resolve(answer({ ...READY, ...changes }, api, path, body));
+  return runChecks({ ...deployment, ...deploymentChanges }, ask as AskGoogle);
+};
 
-afterEach(() => rmSync(PARAMETERS_FILE, { force: true }));
-
-afterAll(() => void server.close());
-
-async function runCommand(args: string[], env: NodeJS.ProcessEnv = {}) {
-  const child = startProgram(process.execPath, ['--import', 'tsx', 'scripts/deploy-check.ts', ...args], {
-    env: { GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
-  });
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number | null]>,
-  ]);
-  return { code, stdout, stderr };
-}
-
-const check = (changes: Partial<Deployment> = {}): Promise<Finding[]> =>
-  runChecks({ ...deployment, ...changes }, createGoogleClient(PROJECT_ID, 'a-token', endpoint));
-
-/** Findings that are not `ok`, a line each: subject, detail and the command. */
+/** Findings that are not `ok`, a line each. */
 const listProblems = (findings: Finding[]): string[] =>
-  findings.flatMap((finding) =>
-    finding.kind === 'ok'
-      ? []
-      : [`${finding.subject}: ${finding.detail}${finding.kind === 'missing' ? ` | ${finding.fix}` : ''}`],
-  );
+  findings.flatMap((finding) => {
+    if (finding.kind === 'ok') return [];
+    return [`${finding.subject}: ${finding.detail}${finding.kind === 'missing' ? ` | ${finding.fix}` : ''}`];
+  });
 
-test('a project that has everything passes, with requests that change nothing', async () => {
-  const lines = Object.entries(PARAMETERS).map(([name, value]) => `${name}=${value}`);
-  writeFileSync(PARAMETERS_FILE, lines.join('\n'));
-  const { code, stdout } = await runCommand(['--project', PROJECT_ID, '--json']);
-  expect(listProblems(JSON.parse(stdout) as Finding[])).toEqual([]);
-  expect(code).toBe(0);
-  for (const request of requests) expect(request).toMatch(/^GET |^POST .+:(getIamPolicy|testIamPermissions)$/);
-  expect(authorizations).toEqual(new Set(['Bearer a-token']));
-});
+const OF_PROJECT = `--project ${PROJECT_ID}`;
+const grant = (email: string, role: string) =>
+  `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=serviceAccount:${email} --role=${role}`;
+const grantDeployer = (role: string) =>
+  `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=<deployer> --role=${role}`;
+const createAgent = (service: string) =>
+  `gcloud beta services identity create --service=${service}.googleapis.com ${OF_PROJECT}`;
+const SET_POLICY = `firebase functions:artifacts:setpolicy --location us-central1 --days 30 --force ${OF_PROJECT}`;
+const UPDATE_PROVIDER = 'gcloud iam workload-identity-pools providers update-oidc github --location=global';
 
-test('an empty project has every point missing, each with its command', async () => {
-  responses = {};
-  const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
-  expect(code).toBe(1);
-  const commands = stdout.split('\n').filter((line) => line.startsWith('      '));
-  for (const command of [
+type Row = [subject: string, detail: string, fix: string, answers: Answers, deployment?: Partial<Deployment>];
+
+const permissions = `cloudresourcemanager ${PATH}:testIamPermissions`;
+const policy = `cloudresourcemanager ${PATH}:getIamPolicy`;
+const providers = `iam ${PATH}/${POOL}/providers`;
+const repository = `artifactregistry ${PATH}/${REGION}/repositories/gcf-artifacts`;
+const database = `firestore ${PATH}/databases/(default)`;
+const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/functions`;
+const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARAMETERS, ...changes } });
+
+const ROWS: Row[] = [
+  [
+    'parameter CORS_ALLOWED_ORIGINS',
+    '"https://a.example.com/" is not an origin',
+    `edit ${PARAMETERS_FILE}`,
+    {},
+    parameters({ CORS_ALLOWED_ORIGINS: 'https://a.example.com/' }),
+  ],
+  [
+    'parameter MIN_INSTANCES',
+    'many is no number',
+    `edit ${PARAMETERS_FILE}`,
+    {},
+    parameters({ MIN_INSTANCES: 'many' }),
+  ],
+  [
+    'parameter MAX_INSTANCES',
+    `not in ${PARAMETERS_FILE}`,
     `echo 'MAX_INSTANCES=20' >> ${PARAMETERS_FILE}`,
-    `firebase projects:create ${PROJECT_ID}`,
-    `gcloud iam service-accounts create price-lists-writer --project ${PROJECT_ID}`,
-    `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=serviceAccount:${READER} --role=roles/datastore.viewer`,
-    `firebase functions:secrets:set API_KEY --project ${PROJECT_ID}`,
-    `gcloud firestore databases create --location=nam5 --type=firestore-native --project ${PROJECT_ID}`,
-    `firebase deploy --only firestore:indexes --project ${PROJECT_ID}`,
-  ]) {
-    expect(commands.map((line) => line.trim())).toContain(command);
-  }
-  expect(stdout).toMatch(/^Missing \(\d+\)\n/);
-  expect(stdout).toMatch(/\n\nThere \(1\)\n.*not needed\n$/);
-  expect(stdout).not.toContain('Could not be checked');
-});
-
-test.each([
-  [
-    'runtime nodejs24: DEPRECATED',
-    () => override('locations/us-central1/runtimes', () => ({ runtimes: [{ name: 'nodejs24', stage: 'DEPRECATED' }] })),
-  ],
-  ['billing: not enabled', () => override('billingInfo', () => ({}))],
-  [
-    'services: secretmanager.googleapis.com',
-    () =>
-      override('services:batchGet', (_, { searchParams }) => ({
-        services: searchParams
-          .getAll('names')
-          .map((name) => ({ name, state: name.includes('secretmanager') ? 'DISABLED' : 'ENABLED' })),
-      })),
+    {},
+    { parameters: { CORS_ALLOWED_ORIGINS: '', MIN_INSTANCES: '0' } },
   ],
   [
-    'services: cloudscheduler.googleapis.com',
-    () =>
-      override('services:batchGet', (_, { searchParams }) => ({
-        services: searchParams
-          .getAll('names')
-          .filter((name) => !name.includes('cloudscheduler'))
-          .map((name) => ({ name, state: 'ENABLED' })),
-      })),
+    'project',
+    'lifecycleState is "DELETE_REQUESTED"',
+    `gcloud projects undelete ${PROJECT_ID}`,
+    { [`cloudresourcemanager ${PATH}`]: { lifecycleState: 'DELETE_REQUESTED', projectNumber: '1' } },
   ],
   [
-    'Cloud Scheduler: not in us-central1',
-    () =>
-      Reflect.deleteProperty(
-        responses,
-        `GET cloudscheduler.googleapis.com/v1/projects/${PROJECT_ID}/locations/us-central1`,
+    'Firebase project',
+    'not found',
+    `firebase projects:addfirebase ${PROJECT_ID}`,
+    { [`firebase v1beta1/projects/${PROJECT_ID}/adminSdkConfig`]: undefined },
+  ],
+  [
+    'billing',
+    'billingEnabled is null',
+    `gcloud billing projects link ${PROJECT_ID} --billing-account=<account>`,
+    { [`cloudbilling ${PATH}/billingInfo`]: {} },
+  ],
+  [
+    'Cloud Scheduler in the region',
+    'not found',
+    'deploy the functions to a region that has Cloud Scheduler',
+    { [`cloudscheduler ${PATH}/${REGION}`]: undefined },
+  ],
+  [
+    'database (default)',
+    'not found',
+    `gcloud firestore databases create --location=nam5 --type=firestore-native ${OF_PROJECT}`,
+    { [database]: undefined },
+  ],
+  [
+    'database (default)',
+    'type is "DATASTORE_MODE"',
+    `gcloud firestore databases update --type=firestore-native ${OF_PROJECT}`,
+    { [database]: { type: 'DATASTORE_MODE' } },
+  ],
+  [
+    'secret API_KEY',
+    'state is "DISABLED"',
+    `firebase functions:secrets:set API_KEY ${OF_PROJECT}`,
+    { [`secretmanager ${PATH}/secrets/API_KEY/versions/latest`]: { state: 'DISABLED' } },
+  ],
+  [
+    `service account ${READER}`,
+    'not found',
+    `gcloud iam service-accounts create organisation-data-reader ${OF_PROJECT}`,
+    { [`iam ${PATH}/serviceAccounts/${READER}`]: undefined },
+  ],
+  [
+    `service account ${WRITER}`,
+    'disabled is true',
+    `gcloud iam service-accounts enable ${WRITER} ${OF_PROJECT}`,
+    { [`iam ${PATH}/serviceAccounts/${WRITER}`]: { disabled: true } },
+  ],
+  [
+    'services',
+    'run.googleapis.com, cloudscheduler.googleapis.com',
+    `gcloud services enable run.googleapis.com cloudscheduler.googleapis.com ${OF_PROJECT}`,
+    {
+      [`serviceusage ${PATH}/services:batchGet`]: servicesWithout(
+        '/run.googleapis.com',
+        '/cloudscheduler.googleapis.com',
       ),
-  ],
-  [
-    'roles/cloudscheduler.serviceAgent of service-<project number>@gcp-sa-cloudscheduler.iam.gserviceaccount.com: not granted',
-    () =>
-      override(':getIamPolicy', () => ({
-        bindings: [
-          { role: 'roles/datastore.viewer', members: [`serviceAccount:${READER}`] },
-          { role: 'roles/datastore.user', members: [`serviceAccount:${WRITER}`] },
-        ],
-      })),
-  ],
-  [`service account ${WRITER}: disabled`, () => override(`serviceAccounts/${WRITER}`, () => ({ disabled: true }))],
-  [
-    `roles/datastore.user of ${WRITER}: not granted`,
-    () =>
-      override(':getIamPolicy', () => ({
-        bindings: [
-          { role: 'roles/datastore.viewer', members: [`serviceAccount:${READER}`, `serviceAccount:${WRITER}`] },
-          SCHEDULER_AGENT,
-        ],
-      })),
-  ],
-  [
-    'secret API_KEY: the latest version is DISABLED',
-    () => override('versions/latest', () => ({ name: 'versions/3', state: 'DISABLED' })),
-  ],
-  ['database (default): DATASTORE_MODE', () => override('databases/(default)', () => ({ type: 'DATASTORE_MODE' }))],
-  [
-    'index orders (COLLECTION), team_id ASCENDING, created_at ASCENDING: being built',
-    () => override('/indexes', () => ({ indexes: storedIndexes('CREATING') })),
-  ],
-  [
-    'index exemptions: payload/fields/data',
-    () =>
-      override('/fields', () => ({
-        fields: indexDefinitions.fieldOverrides
-          .filter(({ fieldPath }) => fieldPath !== 'data')
-          .map(({ collectionGroup, fieldPath }) => ({
-            name: `x/collectionGroups/${collectionGroup}/fields/${fieldPath}`,
-          })),
-      })),
-  ],
-  [
-    'deployer: roles/cloudfunctions.admin: lacks cloudfunctions.functions.setIamPolicy',
-    () =>
-      override(`${PROJECT_ID}:testIamPermissions`, ({ permissions = [] }) => ({
-        permissions: permissions.filter((permission) => permission !== 'cloudfunctions.functions.setIamPolicy'),
-      })),
-  ],
-  [
-    'deployer: roles/cloudscheduler.admin: lacks cloudscheduler.jobs.create, cloudscheduler.jobs.update',
-    () =>
-      override(`${PROJECT_ID}:testIamPermissions`, ({ permissions = [] }) => ({
-        permissions: permissions.filter((permission) => !/^cloudscheduler\.jobs\.(create|update)$/.test(permission)),
-      })),
-  ],
-  [`deployer: acts as ${READER}: not granted`, () => override(`${READER}:testIamPermissions`, () => ({}))],
-  [
-    `deployer: acts as ${PROJECT_ID}@appspot.gserviceaccount.com: not granted`,
-    () => {
-      responses[
-        `POST iam.googleapis.com/v1/projects/${PROJECT_ID}/serviceAccounts/${PROJECT_ID}@appspot.gserviceaccount.com:testIamPermissions`
-      ] = () => ({});
     },
   ],
-])('reports %s', async (expected, change) => {
-  change();
-  const findings = await check();
-  expect(listProblems(findings)[0]).toContain(expected);
+  [
+    'runtime nodejs24',
+    'DEPRECATED',
+    'set "runtime" in firebase.json and the version in .nvmrc to one that the region offers',
+    {
+      [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/runtimes`]: {
+        runtimes: [{ name: 'nodejs24', stage: 'DEPRECATED' }],
+      },
+    },
+  ],
+  [
+    'clean-up policy of the images',
+    'no repository gcf-artifacts',
+    `gcloud artifacts repositories create gcf-artifacts --repository-format=docker --location=us-central1 ${OF_PROJECT} && ${SET_POLICY}`,
+    { [repository]: undefined },
+  ],
+  ['clean-up policy of the images', 'not set', SET_POLICY, { [repository]: {} }],
+  [
+    'organisation policy',
+    'iam.allowedPolicyMemberDomains forbids allUsers',
+    `gcloud org-policies set-policy <(echo '{"name": "projects/${PROJECT_ID}/policies/iam.allowedPolicyMemberDomains", "spec": {"rules": [{"allowAll": true}]}}')`,
+    { [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allowedValues: ['C01'] } } },
+  ],
+  [
+    'minimum of instances',
+    'rises to 1',
+    'deploy once with --force, after this check with --force; in the workflow tick "Raise MIN_INSTANCES"',
+    {},
+    parameters({ MIN_INSTANCES: '1' }),
+  ],
+  [
+    'identity of GitHub',
+    "provider github accepts too much: assertion.repository=='a/b'",
+    `${UPDATE_PROVIDER} `,
+    { [providers]: providersOf("assertion.repository=='a/b'") },
+  ],
+  [
+    'identity of GitHub',
+    `provider github accepts too much: ${CONDITION} || true`,
+    `${UPDATE_PROVIDER} `,
+    { [providers]: providersOf(`${CONDITION} || true`) },
+  ],
+  [
+    'identity of GitHub',
+    'provider github does not map the environment',
+    `${UPDATE_PROVIDER} `,
+    { [providers]: providersOf(CONDITION, "'production'") },
+  ],
+  [
+    'identity of GitHub',
+    `${memberOf('attribute.repository/a/b')} acts as ${DEPLOYER}`,
+    `gcloud iam service-accounts remove-iam-policy-binding ${DEPLOYER} ${OF_PROJECT} --member='${memberOf('attribute.repository/a/b')}' --role=${ACTS_AS}`,
+    {
+      [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
+        [ACTS_AS, memberOf('attribute.repository/a/b')],
+      ]),
+    },
+  ],
+  [
+    'identity of GitHub',
+    `${memberOf('attribute.environment/audit')} acts as ${WRITER} and ${AUDITOR}`,
+    `gcloud iam service-accounts remove-iam-policy-binding ${WRITER} ${OF_PROJECT} `,
+    {
+      [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: policyOf([
+        [ACTS_AS, memberOf('attribute.environment/audit')],
+      ]),
+    },
+  ],
+  [
+    'identity of GitHub',
+    `${memberOf('*')} has roles/editor in the whole project`,
+    `gcloud projects remove-iam-policy-binding ${PROJECT_ID} --member='${memberOf('*')}' --role=roles/editor`,
+    {
+      [policy]: { bindings: [...projectPolicyOf(ROLES).bindings, { role: 'roles/editor', members: [memberOf('*')] }] },
+    },
+  ],
+  [
+    'role of the account that builds',
+    'no account ',
+    `gcloud services enable cloudbuild.googleapis.com compute.googleapis.com ${OF_PROJECT}`,
+    { [`iam ${PATH}/serviceAccounts/${BUILDER}`]: undefined },
+  ],
+  ...ROLES.map(([role, email], lacking): Row => {
+    const agent = /^roles\/(\w+)\.serviceAgent$/.exec(role)?.[1];
+    const subject =
+      agent === undefined
+        ? email === BUILDER
+          ? 'role of the account that builds'
+          : `role of ${email.replace(/@.*/, '')}`
+        : `role of the agent of ${agent}`;
+    const fix = agent === undefined ? grant(email, role) : `${createAgent(agent)} && ${grant(email, role)}`;
+    return [
+      subject,
+      `${email} lacks ${role}`,
+      fix,
+      { [policy]: projectPolicyOf(ROLES.filter((_, index) => index !== lacking)) },
+    ];
+  }),
+  ...indexDefinitions.indexes.map(({ collectionGroup, fields }, lacking): Row => {
+    const indexes = storedIndexes('READY').indexes.filter((_, index) => index !== lacking);
+    const subject = [
+      `index ${collectionGroup} (COLLECTION)`,
+      ...fields.map(({ fieldPath, order }) => `${fieldPath} ${order}`),
+    ].join(', ');
+    return [
+      subject,
+      'not found',
+      `firebase deploy --only firestore:indexes ${OF_PROJECT}`,
+      { [`${database}/collectionGroups/-/indexes`]: { indexes } },
+    ];
+  }),
+  [
+    'index exemptions',
+    'payload/fields/data',
+    `firebase deploy --only firestore:indexes ${OF_PROJECT}`,
+    {
+      [`${database}/collectionGroups/-/fields`]: storedFields(
+        indexDefinitions.fieldOverrides.filter(({ fieldPath }) => fieldPath !== 'data'),
+      ),
+    },
+  ],
+  ...Object.entries({
+    'roles/cloudfunctions.admin': 'cloudfunctions.functions.sourceCodeSet',
+    'roles/cloudscheduler.admin': 'cloudscheduler.jobs.update',
+    'roles/datastore.indexAdmin': 'datastore.schemas.create',
+    'roles/firebase.viewer': 'firebase.projects.get',
+    'roles/firebaserules.admin': 'firebaserules.rulesets.test',
+    'roles/iam.securityReviewer': 'iam.serviceAccounts.getIamPolicy',
+    'roles/orgpolicy.policyViewer': 'orgpolicy.policy.get',
+    'roles/secretmanager.admin': 'secretmanager.versions.access',
+    'roles/serviceusage.serviceUsageAdmin': 'serviceusage.services.enable',
+  }).map(([role, permission]): Row => [
+    `deployer: ${role}`,
+    `lacks ${permission}`,
+    grantDeployer(role),
+    { [permissions]: without(permission) },
+  ]),
+  ...[READER, WRITER, APP_ENGINE].map((email): Row => [
+    `deployer: acts as ${email}`,
+    'not granted',
+    `gcloud iam service-accounts add-iam-policy-binding ${email} ${OF_PROJECT} --member=<deployer> --role=roles/iam.serviceAccountUser`,
+    { [`iam ${PATH}/serviceAccounts/${email}:testIamPermissions`]: {} },
+  ]),
+];
+
+test.each(ROWS)('%s: %s', async (...row) => {
+  const [subject, detail, fix, answers, changes] = row;
+  const problems = listProblems(await check(answers, changes));
+  expect(problems).toEqual([expect.stringContaining(`${subject}: ${detail}`)]);
+  expect(problems[0]).toContain(` | ${fix}`);
+});
+
+test('every line of a complete project has its row above', async () => {
+  const subjects = (await check()).map(({ subject }) => subject);
+  expect(new Set(ROWS.map(([subject]) => subject))).toEqual(new Set(subjects));
 });
 
 test.each([
-  ['MIN_INSTANCES', 'many', 'parameter MIN_INSTANCES: many is no number'],
-  ['MAX_INSTANCES', undefined, `parameter MAX_INSTANCES: not in ${PARAMETERS_FILE}`],
   [
-    'CORS_ALLOWED_ORIGINS',
-    'https://a.example.com/',
-    'parameter CORS_ALLOWED_ORIGINS: "https://a.example.com/" is not an origin',
+    'that builds with the account of older projects',
+    {
+      [`cloudbuild ${PATH}/${REGION}/defaultServiceAccount`]: {
+        serviceAccountEmail: '1@cloudbuild.gserviceaccount.com',
+      },
+    },
   ],
-])('reports the parameter %s with the value %j', async (name, value, expected) => {
-  const { [name as keyof typeof PARAMETERS]: _replaced, ...others } = PARAMETERS;
-  const findings = await check({ parameters: value === undefined ? others : { ...others, [name]: value } });
-  expect(listProblems(findings)).toEqual([expect.stringContaining(expected)]);
+  ['that is not deployed from GitHub', { [providers]: undefined }],
+  ['whose images shall be kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
+  [
+    'whose minimum of instances is deployed',
+    {
+      [deployed]: {
+        functions: [
+          'addPriceLists',
+          'getMarkets',
+          'getOrdersByTeam',
+          'getTeams',
+          'getWarehouses',
+          'supplyOrdersInvoices',
+        ].map((id) => ({ name: `x/functions/${id}`, serviceConfig: { minInstanceCount: 1 } })),
+      },
+    },
+    parameters({ MIN_INSTANCES: '1' }),
+  ],
+  [
+    'whose minimum of instances rises, deployed with --force',
+    {},
+    { ...parameters({ MIN_INSTANCES: '1' }), force: true },
+  ],
+] as [string, Answers, Partial<Deployment>?][])(
+  'nothing is missing in a project %s',
+  async (...[, answers, changes]) => {
+    expect(listProblems(await check(answers, changes))).toEqual([]);
+  },
+);
+
+test('an index that is being built is waited for', async () => {
+  const problems = listProblems(await check({ [`${database}/collectionGroups/-/indexes`]: storedIndexes('CREATING') }));
+  expect(problems).toHaveLength(indexDefinitions.indexes.length);
+  for (const problem of problems) expect(problem).toMatch(/: being built \| wait, and run this command again$/);
 });
 
-/** Replaces the response whose path ends so. */
-function override(suffix: string, respond: Responses[string]): void {
-  const names = Object.keys(READY).filter((name) => name.endsWith(suffix));
-  expect(names).toHaveLength(1);
-  for (const name of names) responses[name] = respond;
-}
-
 test('what the APIs do not tell is unknown, with the reason, and not missing', async () => {
-  status = 403;
-  const findings = await check();
+  const ask = () => Promise.reject(new UnreachableError('secretmanager.googleapis.com returned 403: stub'));
+  const findings = await runChecks(deployment, ask);
   expect(findings.filter(({ kind }) => kind === 'missing')).toEqual([]);
   expect(listProblems(findings)).toContain('secret API_KEY: secretmanager.googleapis.com returned 403: stub');
 });
 
-test('without a connection every remote point is unknown, and the exit code says so', async () => {
-  writeFileSync(PARAMETERS_FILE, 'CORS_ALLOWED_ORIGINS=\nMIN_INSTANCES=0\nMAX_INSTANCES=20\n');
-  const { code, stdout } = await runCommand(['--project', PROJECT_ID], {
+describe('the command', () => {
+  let server: Server;
+  let endpoint: string;
+  let answers: Answers;
+  let requests: string[];
+  let authorizations: Set<string | undefined>;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      void (async () => {
+        const { method = '', url = '' } = request;
+        const [, api = '', path = ''] = /^\/(\w+)\.googleapis\.com\/(.*)$/.exec(url) ?? [];
+        requests.push(`${method} ${url}`);
+        authorizations.add(request.headers.authorization);
+        const body = await text(request);
+        const found = answer(answers, api, path, body === '' ? undefined : JSON.parse(body));
+        response.statusCode = found === undefined ? 404 : 200;
+        response.end(JSON.stringify(found ?? { error: { message: 'stub' } }));
+      })();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  beforeEach(() => {
+    answers = READY;
+    requests = [];
+    authorizations = new Set();
+  });
+
+  afterEach(() => rmSync(PARAMETERS_FILE, { force: true }));
+
+  afterAll(() => void server.close());
+
+  async function runCommand(args: string[], env: NodeJS.ProcessEnv = {}) {
+    const child = startProgram(process.execPath, ['--import', 'tsx', 'scripts/deploy-check.ts', ...args], {
+      env: { GOOGLE_API_ENDPOINT: endpoint, CLOUDSDK_AUTH_ACCESS_TOKEN: 'a-token', ...env },
+    });
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit') as Promise<[number | null]>,
+    ]);
+    return { code, stdout, stderr };
+  }
+
+  const writeParameters = () =>
+    writeFileSync(
+      PARAMETERS_FILE,
+      Object.entries(PARAMETERS)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    );
+
+  test('passes a project that has everything, with requests that change nothing, each sent once', async () => {
+    writeParameters();
+    const { code, stdout } = await runCommand(['--project', PROJECT_ID, '--json']);
+    expect(listProblems(JSON.parse(stdout) as Finding[])).toEqual([]);
+    expect(code).toBe(0);
+    const reads = /^GET |^POST [^?]+:(getIamPolicy|getEffectiveOrgPolicy|testIamPermissions)$/;
+    for (const request of requests) expect(request).toMatch(reads);
+    const gets = requests.filter((request) => request.startsWith('GET '));
+    expect(new Set(gets).size).toBe(gets.length);
+    expect(authorizations).toEqual(new Set(['Bearer a-token']));
+  });
+
+  test('lists what an empty project lacks', async () => {
+    answers = {};
+    const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^Missing \(\d+\)\n {2}parameter .+\n {6}echo /);
+    expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
+    expect(stdout).not.toContain('Could not be checked');
+    expect(stdout).toMatch(
+      /\n\nThere \(4\)\n {2}organisation policy\n {2}minimum of instances\n {2}identity of GitHub\n {2}deployer: acts as .*@appspot/,
+    );
+  });
+
+  test('says what it could not check without a connection', async () => {
+    writeParameters();
     // The system gives this port to nobody.
-    GOOGLE_API_ENDPOINT: 'http://127.0.0.1:2',
+    const { code, stdout } = await runCommand(['--project', PROJECT_ID], { GOOGLE_API_ENDPOINT: 'http://127.0.0.1:2' });
+    expect(code).toBe(2);
+    expect(stdout).toMatch(
+      /^Could not be checked \(6\): firestore\.googleapis\.com: .*ECONNREFUSED.*\n {2}database \(default\)$/m,
+    );
   });
-  expect(code).toBe(2);
-  expect(stdout).toMatch(
-    /^Could not be checked \(6\): firestore\.googleapis\.com: .*ECONNREFUSED.*\n {2}database \(default\)$/m,
-  );
-});
 
-test('without credentials it says so first, and lists what is unknown under one reason', async () => {
-  const { code, stdout, stderr } = await runCommand(['--project', PROJECT_ID], {
-    CLOUDSDK_AUTH_ACCESS_TOKEN: undefined,
-    GOOGLE_APPLICATION_CREDENTIALS: '/nowhere',
+  test('says first that it has no credentials, and lists what is unknown under one reason', async () => {
+    const { code, stdout, stderr } = await runCommand(['--project', PROJECT_ID], {
+      CLOUDSDK_AUTH_ACCESS_TOKEN: undefined,
+      GOOGLE_APPLICATION_CREDENTIALS: '/nowhere',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^No Google credentials: .*gcloud auth application-default login\n/);
+    expect(stdout).toMatch(/^Missing \(3\)\n/);
+    expect(stdout.match(/Could not be checked/g)).toHaveLength(1);
+    expect(stdout).toContain(': no credentials\n');
+    expect(requests).toEqual([]);
   });
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^No Google credentials: .*gcloud auth application-default login\n/);
-  expect(stdout).toMatch(/^Missing \(3\)\n/);
-  expect(stdout.match(/Could not be checked/g)).toHaveLength(1);
-  expect(stdout).toContain(': no credentials\n');
-  expect(requests).toEqual([]);
-});
 
-test('--help prints what the command does, with its exit codes', async () => {
-  const { code, stdout, stderr } = await runCommand(['--help']);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toContain('Exit code: 0');
-});
+  test('prints with --help what it does, with its exit codes', async () => {
+    const { code, stdout, stderr } = await runCommand(['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Exit code: 0');
+  });
 
-test.each([
-  [[], '--project is missing'],
-  [['--project', 'x'], '--project x: a project id has 6 to 30'],
-  [['--project', 'a/b'], '--project a/b: a project id has 6 to 30'],
-  [['--bogus'], "Unknown option '--bogus'"],
-])('wrong usage %j says what is wrong, and shows the usage', async (args, problem) => {
-  const { code, stdout, stderr } = await runCommand(args);
-  expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-  expect(stderr.startsWith(problem)).toBe(true);
-  expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--json]\n');
-  expect(requests).toEqual([]);
+  test.each([
+    [[], '--project is missing'],
+    [['--project', 'x'], '--project x: a project id has 6 to 30'],
+    [['--project', 'a/b'], '--project a/b: a project id has 6 to 30'],
+    [['--bogus'], "Unknown option '--bogus'"],
+  ])('says what is wrong with %j, and shows the usage', async (args, problem) => {
+    const { code, stdout, stderr } = await runCommand(args);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr.startsWith(problem)).toBe(true);
+    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--force] [--json]\n');
+    expect(requests).toEqual([]);
+  });
 });

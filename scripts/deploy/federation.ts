@@ -1,0 +1,75 @@
+import type { Policy, Problem } from './checks';
+import type { AskGoogle } from './google-api';
+
+/** The pool of docs/deployment.md#deploy-from-github. */
+const POOL = 'locations/global/workloadIdentityPools/github';
+
+/**
+ * The one form of a provider's condition: both ids, which GitHub gives to nobody else, and the environments. A name can change
+ * hands, and the text of `sub` changed its form in 2026.
+ */
+const CONDITION =
+  /^assertion\.repository_owner_id == '\d+' && assertion\.repository_id == '\d+' && assertion\.environment in \['production', 'audit'\]$/;
+
+const UPDATE =
+  'gcloud iam workload-identity-pools providers update-oidc $id --location=global --workload-identity-pool=github ' +
+  '--attribute-mapping=google.subject=assertion.sub,attribute.environment=assertion.environment ' +
+  `--attribute-condition="assertion.repository_owner_id == '<owner id>' && assertion.repository_id == '<repository id>' && assertion.environment in ['production', 'audit']"`;
+
+interface Providers {
+  workloadIdentityPoolProviders?: {
+    name: string;
+    disabled?: boolean;
+    attributeMapping?: Record<string, string>;
+    attributeCondition?: string;
+  }[];
+}
+
+/**
+ * Finds the first thing by which a job of GitHub may do more than its environment allows: a provider that takes other tokens, a
+ * role in the whole project, or an account that not just one environment may act as. A project without the pool has none.
+ */
+export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
+  const path = `v1/projects/${projectId}`;
+  const providers = await ask<Providers>('iam', `${path}/${POOL}/providers`);
+  for (const { name, disabled, attributeMapping, attributeCondition } of providers?.workloadIdentityPoolProviders ??
+    []) {
+    const isNarrow = CONDITION.test(attributeCondition ?? '');
+    const isMapped = attributeMapping?.['attribute.environment'] === 'assertion.environment';
+    if (disabled === true || (isNarrow && isMapped)) continue;
+    const id = name.split('/').at(-1) ?? '';
+    const problem = isNarrow
+      ? 'does not map the environment'
+      : `accepts too much: ${attributeCondition ?? 'no condition'}`;
+    return [`provider ${id} ${problem}`, `${UPDATE.replace('$id', id)} --project ${projectId}`];
+  }
+
+  const project = await ask<Policy>('cloudresourcemanager', `${path}:getIamPolicy`, {});
+  const [wide] = listMembersOfPool(project);
+  if (wide !== undefined) {
+    const fix = `gcloud projects remove-iam-policy-binding ${projectId} --member='${wide.member}' --role=${wide.role}`;
+    return [`${wide.member} has ${wide.role} in the whole project`, fix];
+  }
+
+  const accounts = await ask<{ accounts?: { email: string }[] }>('iam', `${path}/serviceAccounts?pageSize=100`);
+  const actsAs = new Map<string, string>();
+  for (const { email } of accounts?.accounts ?? []) {
+    const policy = await ask<Policy>('iam', `${path}/serviceAccounts/${email}:getIamPolicy`, {});
+    for (const { member, role } of listMembersOfPool(policy)) {
+      const environment = /\/attribute\.environment\/(production|audit)$/.exec(member)?.[1];
+      const other = environment === undefined ? undefined : actsAs.get(environment);
+      if (environment === undefined || other !== undefined) {
+        const remove = `gcloud iam service-accounts remove-iam-policy-binding ${email} --project ${projectId}`;
+        const also = other === undefined ? '' : ` and ${other}`;
+        return [`${member} acts as ${email}${also}`, `${remove} --member='${member}' --role=${role}`];
+      }
+      actsAs.set(environment, email);
+    }
+  }
+  return undefined;
+}
+
+function listMembersOfPool(policy?: Policy): { member: string; role: string }[] {
+  const members = policy?.bindings?.flatMap(({ role, members }) => members.map((member) => ({ member, role }))) ?? [];
+  return members.filter(({ member }) => /^principal(Set)?:/.test(member) && member.includes(`/${POOL}/`));
+}
