@@ -7,6 +7,7 @@ import { seedIfEmpty } from '../local/sample';
 import { PROJECT } from '../local/server/local-config';
 import { assertPortFree } from '../local/server/port';
 import { onStopRequest } from '../local/server/stop-requests';
+import { dependencies } from '../.github/tools/package.json';
 import { emulators } from '../firebase.json';
 import definitions from '../firestore.indexes.json';
 
@@ -15,10 +16,10 @@ import definitions from '../firestore.indexes.json';
  *                                        on first use), with the sample data
  *     npm run emulators -- --embedded    the Functions emulator alone, over the embedded Firestore: no Java, no download
  *
- * firebase-tools is fetched by npx at the version below. Ports are those of firebase.json. Ctrl-C stops everything.
+ * firebase-tools is fetched by npx at the version of the workflows. Ports are those of firebase.json. Ctrl-C stops everything.
  */
 
-const FIREBASE_TOOLS = 'firebase-tools@15.34.2';
+const FIREBASE_TOOLS = `firebase-tools@${dependencies['firebase-tools']}`;
 
 async function main(embedded: boolean): Promise<void> {
   // Another program's Firestore would get the sample data.

@@ -1,6 +1,6 @@
 import { findOriginProblem } from '../../functions/src/lib/origins';
-import { findFederationProblem } from './federation';
-import { UnreachableError, type AskGoogle } from './google-api';
+import { findFederationProblem, type Problem } from './federation';
+import { UnreachableError, type AskGoogle, type Policy } from './google-api';
 import type { DeployManifest, ManifestParam } from './manifest';
 
 /** One line of the result. `fix` is the command that supplies what is missing. */
@@ -32,15 +32,7 @@ interface IndexField {
   order?: string;
 }
 
-/** What is wrong with something that a deployment needs in order to end green, and the command that mends it. */
-export type Problem = [detail: string, fix: string];
-
 type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined>];
-
-/** An allow policy of Google's IAM. */
-export interface Policy {
-  bindings?: { role: string; members: string[] }[];
-}
 
 const REGION = 'us-central1';
 

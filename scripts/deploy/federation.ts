@@ -1,5 +1,7 @@
-import type { Policy, Problem } from './checks';
-import type { AskGoogle } from './google-api';
+import type { AskGoogle, Policy } from './google-api';
+
+/** What is wrong with something that a deployment needs in order to end green, and the command that mends it. */
+export type Problem = [detail: string, fix: string];
 
 /** The pool of docs/deployment.md#deploy-from-github. */
 const POOL = 'locations/global/workloadIdentityPools/github';

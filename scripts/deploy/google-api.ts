@@ -9,6 +9,11 @@ import { GoogleAuth } from 'google-auth-library';
  */
 export type AskGoogle = <T>(api: string, path: string, body?: object) => Promise<T | undefined>;
 
+/** An allow policy of Google's IAM. */
+export interface Policy {
+  bindings?: { role: string; members: string[] }[];
+}
+
 export class UnreachableError extends Error {}
 
 /** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials; undefined without either. */

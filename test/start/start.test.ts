@@ -20,7 +20,7 @@ import {
 import { runProgram } from '../support/programs';
 
 /**
- * `npm start` by its interface: each variable of docs/configuration.md#local-environment-variables, and how it starts and stops. Starts that
+ * `npm start` by its interface: each variable of docs/deployment.md#local-environment-variables, and how it starts and stops. Starts that
  * fail run side by side, before all else.
  */
 

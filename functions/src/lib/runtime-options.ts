@@ -1,6 +1,6 @@
 import { getServiceAccount, instanceLimits } from './config';
 
-/** Options of the functions that are fixed in code; docs/configuration.md#runtime-options explains them. */
+/** Options of the functions that are fixed in code; docs/deployment.md#runtime-options explains them. */
 
 const defaults = { region: 'us-central1', cpu: 1, ...instanceLimits } as const;
 

@@ -76,7 +76,8 @@ interface Permissions {
 }
 
 /** An answer by API and path, without the query: what is not listed, or undefined, does not exist. */
-type Answers = Record<string, object | ((body: Permissions, query: URLSearchParams) => object) | undefined>;
+type Answers = Record<string, Record<string, unknown> | Respond | undefined>;
+type Respond = (body: Permissions, query: URLSearchParams) => object;
 
 const without =
   (...lacking: string[]) =>
