@@ -145,7 +145,8 @@ class Handover {
     const stopping = await this.#start(this.from);
     this.#injectAtEntries('stopped', async () => {
       process.kill(stopping.pid, 'SIGTERM');
-      await delay(500);
+      // Past the 5 s for which what has begun may go on.
+      await delay(6_000);
     });
     const response = await send(stopping, body);
     assert.equal(response.status, 500, describe(response));

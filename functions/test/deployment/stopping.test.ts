@@ -147,7 +147,7 @@ async function failCreations(count: number): Promise<void> {
   const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
   const rejected = firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
   for (let i = 0; i < count; i += 1) {
-    const body = createPriceListBody(2_000, { boq_list_id: `list-${i}` });
+    const body = createPriceListBody(2, { boq_list_id: `list-${i}` });
     expect((await send('addPriceLists', body)).status).toBe(500);
   }
   await deployed.stop();
