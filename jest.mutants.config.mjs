@@ -2,7 +2,7 @@ import { project } from './jest.config.mjs';
 
 const modules = project('mutants', 'functions/test/modules');
 
-/** How the suites that a group of functions/test/mutants names are run. */
+/** How stryker.config.mjs runs the suites. */
 export default {
   ...modules,
   roots: ['<rootDir>/functions', '<rootDir>/packages', '<rootDir>/test'],

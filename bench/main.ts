@@ -9,6 +9,7 @@ import { buildVariants, startDatabase } from './stack';
 
 /*
  * npm run bench [-- --quick] [--docs] [--json FILE] [--svg FILE]
+ * npm run bench -- --soak [options of soak/main.ts]
  *
  * Measures the service beside the SDK baseline and the naive version on the embedded Firestore. Fails when a target for calls or
  * memory is missed; a time never fails it.
@@ -74,7 +75,8 @@ async function main(): Promise<void> {
   if (missed.length > 0) process.exitCode = 1;
 }
 
-main().catch((error: unknown) => {
+const run = process.argv.includes('--soak') ? import('./soak/main') : main();
+run.catch((error: unknown) => {
   console.error(error);
   process.exitCode = 1;
 });

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
+import { GENERATORS } from './generators.mjs';
 
 /**
  * `npm run check`: the build first, then types, lint, format, layers and generated files, beside each other. Most keep what they
@@ -22,11 +23,8 @@ const checks = [
     ],
   ],
   ['tsc', ['node_modules/typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', `${CACHE}/tsc.json`]],
-  ['layers', ['scripts/layers.mjs']],
-  ['workflows', ['scripts/lint-workflows.mjs']],
-  ['openapi', ['--import', 'tsx', 'scripts/openapi.ts', '--check']],
-  ['costs', ['--import', 'tsx', 'bench/costs/main.ts', '--check']],
-  ['versions', ['--import', 'tsx', 'scripts/release-check.ts']],
+  ...Object.entries(GENERATORS).map(([name, command]) => [name, [...command, '--check']]),
+  ['versions', ['--import', 'tsx', 'scripts/versions.ts']],
   [
     'prettier',
     [

@@ -3,10 +3,8 @@ import { createRequire } from 'node:module';
 import { cruise, format } from 'dependency-cruiser';
 
 /**
- * Checks who imports whom, and the picture of it in docs/architecture.md.
- *
- *     npm run layers               fails on an import against .dependency-cruiser.cjs, and on a picture that is out of date
- *     npm run layers -- --write    draws the picture again
+ * Draws who imports whom in docs/architecture.md, and fails on an import against .dependency-cruiser.cjs. With --check it
+ * fails, too, if the picture is out of date, and writes nothing.
  */
 
 const FOLDERS = ['functions/src', 'functions/cli', 'functions/test', 'local', 'packages', 'bench', 'test'];
@@ -34,14 +32,14 @@ const reports = await Promise.all(cruised.map(({ output }) => format(output, { o
 for (const { output, exitCode } of reports) if (exitCode > 0) console.error(output);
 
 if (reports.some(({ exitCode }) => exitCode > 0)) process.exitCode = 1;
-else await checkPicture();
+else await updatePicture(process.argv.includes('--check'));
 
-async function checkPicture() {
+async function updatePicture(isCheck) {
   const page = await readFile(PAGE, 'utf8');
   const drawn = page.replace(PICTURE, drawLayers(cruised[0].output.modules));
   if (drawn === page) return;
-  if (process.argv.includes('--write')) return writeFile(PAGE, drawn);
-  console.error(`The picture in ${PAGE} is out of date: npm run layers -- --write`);
+  if (!isCheck) return writeFile(PAGE, drawn);
+  console.error(`The picture in ${PAGE} is out of date: npm run generate`);
   process.exitCode = 1;
 }
 

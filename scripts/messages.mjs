@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,8 +7,8 @@ import pbjs from 'protobufjs-cli/pbjs.js';
 import pbts from 'protobufjs-cli/pbts.js';
 
 /**
- * `npm run messages [-- FOLDER]` generates the code of messages.proto: encoders of what is sent, decoders of what is read, and
- * their types. The halves that nothing calls are left out, because a cold start loads them too.
+ * Generates the code of messages.proto: encoders of what is sent, decoders of what is read, and their types. The halves that
+ * nothing calls are left out, because a cold start loads them too. With --check it fails if the code is out of date.
  */
 
 const FIRESTORE = 'functions/src/lib/firestore';
@@ -21,19 +21,31 @@ const UNUSED = ['--no-create', '--no-verify', '--no-convert', '--no-delimited', 
 const runPbjs = promisify(pbjs.main);
 const runPbts = promisify(pbts.main);
 
-const [target = join(FIRESTORE, 'generated')] = process.argv.slice(2);
-const { nested } = protobuf.parse(await readFile(join(FIRESTORE, 'messages.proto'), 'utf8')).root.toJSON();
-const temporary = await mkdtemp(join(tmpdir(), 'messages-'));
-await mkdir(target, { recursive: true });
-for (const [name, { namespaces, unused }] of Object.entries(FILES)) {
-  const definitions = join(temporary, `${name}.json`);
-  const picked = namespaces.map((namespace) => [namespace, { nested: nested[namespace].nested }]);
-  await writeFile(definitions, JSON.stringify({ nested: Object.fromEntries(picked) }));
-  const options = ['--target=static-module', '--wrap=commonjs', `--root=${name}`, ...UNUSED, unused];
-  await writeFile(join(target, `${name}.js`), await runPbjs([...options, '--no-comments', definitions]));
-  // The types come from the comments.
-  const commented = join(temporary, `${name}.js`);
-  await writeFile(commented, await runPbjs([...options, definitions]));
-  await writeFile(join(target, `${name}.d.ts`), await runPbts(['--no-comments', commented]));
+const TARGET = join(FIRESTORE, 'generated');
+
+const outdated = (await generate()).filter(([file, code]) => !existsSync(file) || readFileSync(file, 'utf8') !== code);
+if (!process.argv.includes('--check')) for (const [file, code] of outdated) writeFileSync(file, code);
+else if (outdated.length > 0) {
+  console.error(`Out of date: ${outdated.map(([file]) => file).join(', ')}. To write them: npm run generate`);
+  process.exitCode = 1;
 }
-await rm(temporary, { recursive: true });
+
+/** Returns paths and code. */
+async function generate() {
+  const { nested } = protobuf.parse(readFileSync(join(FIRESTORE, 'messages.proto'), 'utf8')).root.toJSON();
+  const temporary = mkdtempSync(join(tmpdir(), 'messages-'));
+  const generated = [];
+  for (const [name, { namespaces, unused }] of Object.entries(FILES)) {
+    const definitions = join(temporary, `${name}.json`);
+    const picked = namespaces.map((namespace) => [namespace, { nested: nested[namespace].nested }]);
+    writeFileSync(definitions, JSON.stringify({ nested: Object.fromEntries(picked) }));
+    const options = ['--target=static-module', '--wrap=commonjs', `--root=${name}`, ...UNUSED, unused];
+    generated.push([join(TARGET, `${name}.js`), await runPbjs([...options, '--no-comments', definitions])]);
+    // The types come from the comments.
+    const commented = join(temporary, `${name}.js`);
+    writeFileSync(commented, await runPbjs([...options, definitions]));
+    generated.push([join(TARGET, `${name}.d.ts`), await runPbts(['--no-comments', commented])]);
+  }
+  rmSync(temporary, { recursive: true });
+  return generated;
+}

@@ -5,7 +5,7 @@ import { findWrongExamples } from './openapi/example-checks';
 import { PAGES, renderPage } from './openapi/pages';
 
 /*
- * npm run openapi [-- --check]
+ * node --import tsx scripts/openapi.ts [--check]
  *
  * Writes what follows from the service's operations: the description, the client, tables of pages. With --check it only says
  * what is out of date. An example that contradicts its schema is an error of both.
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   ]);
   const names = [...outdated.keys()];
   if (process.argv.includes('--check')) {
-    if (names.length > 0) throw new Error(`Out of date: ${names.join(', ')}. To write them: npm run openapi`);
+    if (names.length > 0) throw new Error(`Out of date: ${names.join(', ')}. To write them: npm run generate`);
     return;
   }
   for (const [file, text] of outdated) await writeFile(file, text);

@@ -1,37 +1,45 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
 
 /*
- * npm run release:check [-- TAG]
+ * npm run release:check [-- TAG] [--with REVISION]
  *
- * The version of a release stands in several files. Fails unless all agree: the packages, the API description, the newest
- * dated section of CHANGELOG.md, and the tag if one is given.
+ * What a release must pass besides .ci/run: versions that agree, also with the tag if one is given; an API description that breaks no
+ * client of the last release; and this code and the last release taking over each other's attempts, which takes six minutes.
+ * The last release is the newest tag `v…` before, or the revision that is named.
  */
 
-interface Versioned {
-  version: string;
+const { values, positionals } = parseArgs({ options: { with: { type: 'string' } }, allowPositionals: true });
+const [tag] = positionals;
+
+function main(): void {
+  run('scripts/versions.ts', ...positionals);
+  const last = values.with ?? findLastRelease();
+  if (last === undefined) {
+    console.log('The versions agree. There is no release yet to compare with.');
+    return;
+  }
+  run('scripts/contract/breaking.ts', last);
+  run('functions/test/deployment/run-rollout.ts', last);
 }
 
-const readVersion = (file: string): string => (JSON.parse(readFileSync(file, 'utf8')) as Versioned).version;
-
-function readChangelogVersion(): string {
-  const [, version] = /^## (\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}$/m.exec(readFileSync('CHANGELOG.md', 'utf8')) ?? [];
-  if (version === undefined) throw new Error('CHANGELOG.md has no section of the form "## 1.0.0 - 2026-11-21"');
-  return version;
+/** Runs a program. All run, whichever fails. */
+function run(program: string, ...args: string[]): void {
+  const { status } = spawnSync(process.execPath, ['--import', 'tsx', program, ...args], { stdio: 'inherit' });
+  if (status !== 0) process.exitCode = 1;
 }
 
-function readVersions(tag: string | undefined): Map<string, string> {
-  const files = ['package.json', 'functions/package.json', 'docs/examples/client/package.json'];
-  const versions = new Map(files.map((file) => [file, readVersion(file)]));
-  versions.set('CHANGELOG.md', readChangelogVersion());
-  const { info } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as { info: Versioned };
-  versions.set('docs/openapi.json', info.version);
-  if (tag !== undefined) versions.set(`the tag ${tag}`, tag.replace(/^v/, ''));
-  return versions;
+/** @returns the newest tag `v…` of this branch other than the one that is checked, or undefined before the first release */
+function findLastRelease(): string | undefined {
+  const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
+  try {
+    return execFileSync('git', ['describe', ...options], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return undefined;
+  }
 }
 
-const versions = readVersions(process.argv[2]);
-if (new Set(versions.values()).size > 1) {
-  console.error('The versions differ:');
-  for (const [place, version] of versions) console.error(`  ${version}  ${place}`);
-  process.exitCode = 1;
-}
+main();

@@ -4,12 +4,13 @@ import { renderSoakChart, renderSoakText } from './report';
 import { soak } from './soak';
 
 /**
- * `npm run soak -- [--seconds 240] [--outage 60] [--schedule 60] [--connections 64] [--pause 0] [--seed N]
+ * `npm run bench -- --soak [--seconds 240] [--outage 60] [--schedule 60] [--connections 64] [--pause 0] [--seed N]
  * [--svg FILE]`; exits with 1 if anything is lost, twice or left to an operator.
  */
 
 const { values } = parseArgs({
   options: {
+    soak: { type: 'boolean' },
     seconds: { type: 'string', default: '240' },
     connections: { type: 'string', default: '64' },
     outage: { type: 'string', default: '60' },

@@ -2,13 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { findLastRelease } from '../last-release';
 
 /*
- * node --import tsx scripts/contract/breaking.ts [--base REVISION]
+ * node --import tsx scripts/contract/breaking.ts REVISION
  *
- * Compares docs/openapi.json with that of the last release, by default the newest tag `v…`, and fails on a breaking change.
+ * Compares docs/openapi.json with that of a release, and fails on a breaking change.
  */
 
 const DESCRIPTION = 'docs/openapi.json';
@@ -20,13 +18,7 @@ const readDescription = (revision: string): string =>
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-function main(): void {
-  const { values } = parseArgs({ options: { base: { type: 'string' } } });
-  const base = values.base ?? findLastRelease();
-  if (base === undefined) {
-    console.log('Breaking changes: there is no release yet, so nothing to compare with.');
-    return;
-  }
+function main(base: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'breaking-'));
   try {
     const released = join(folder, `${base.replaceAll('/', '-')}.json`);
@@ -41,7 +33,7 @@ function main(): void {
 }
 
 try {
-  main();
+  main(process.argv[2] ?? '');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

@@ -8,19 +8,19 @@ import { priceList } from '../../../scripts/openapi/examples';
 import { ERROR_DEFINITIONS } from '../../src/lib/errors';
 import { addPriceListsRequestSchema, validateProductId } from '../../src/lib/schemas/add-price-lists';
 
-/** docs/openapi.json and the client's list of operations are what `npm run openapi` generates from the code. */
+/** docs/openapi.json and the client's list of operations are what `npm run generate` generates from the code. */
 
 const committed = readFileSync('docs/openapi.json', 'utf8');
 
-test('docs/openapi.json is up to date: `npm run openapi` writes it', () => {
+test('docs/openapi.json is up to date: `npm run generate` writes it', () => {
   expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(createOpenApiDocument())));
 });
 
-test('the client has every operation: `npm run openapi` writes them', () => {
+test('the client has every operation: `npm run generate` writes them', () => {
   expect(readFileSync('docs/examples/client/src/operations.ts', 'utf8')).toBe(createClientOperations());
 });
 
-test.each(PAGES)('the generated sections of %s are up to date: `npm run openapi` writes them', (page) => {
+test.each(PAGES)('the generated sections of %s are up to date: `npm run generate` writes them', (page) => {
   const text = readFileSync(page, 'utf8');
   expect(renderPage(page, text, createOpenApiDocument())).toBe(text);
 });

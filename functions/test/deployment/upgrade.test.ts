@@ -16,7 +16,7 @@ import { createPriceListBody } from '../support/submissions';
  * version that changes the shape of a record raises `schema_version`, adds its file, and leaves these as they are.
  *
  * After a rollback it is the reverse: the older version reads what this one wrote. With its code that is checked by
- * `npm run rollout:check` (rollout.ts), here by the shape of the records.
+ * `npm run release:check` (rollout.ts), here by the shape of the records.
  */
 
 interface Fixture {

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { SimulationHost, SimulationProgram } from './program';
 
 /**
- * npm run simulate -- --schedules N --seed S
- * npm run simulate -- --schedules N --seed S --break 'no owner token'    with a service broken by breaks.ts
+ * npx tsx functions/test/simulation/run-simulation.ts --schedules N --seed S
+ * npx tsx functions/test/simulation/run-simulation.ts --schedules N --seed S --break 'no owner token'    with a service broken by breaks.ts
  *
  * Runs schedules S, S + 1, …, S + N - 1, with progress, until one of them is violated.
  */

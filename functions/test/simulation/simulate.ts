@@ -94,7 +94,9 @@ export async function reportSimulation(
     if (!(error instanceof InvariantViolation)) throw error;
     print(error.trace.join('\n'));
     const which = breakName === undefined ? '' : ` --break '${breakName}'`;
-    print(`\n${error.message}\nnpm run simulate -- --schedules 1 --seed ${error.seed}${which}`);
+    print(
+      `\n${error.message}\nnpx tsx functions/test/simulation/run-simulation.ts --schedules 1 --seed ${error.seed}${which}`,
+    );
     return 1;
   }
 }

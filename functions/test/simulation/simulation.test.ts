@@ -36,7 +36,7 @@ const runInBoth = (getRun: (host: number) => SimulationRun): Promise<SimulationO
   Promise.all(hosts.map((host, i) => host.run(getRun(i))));
 
 /**
- * Always the same schedules, so that a change that breaks one is the change that broke it; `npm run simulate` runs
+ * Always the same schedules, so that a change that breaks one is the change that broke it; `run-simulation.ts` runs
  * others. A failure prints its schedule, and the seed that repeats it call by call.
  */
 test(`${SCHEDULES} schedules of clients, operators, sweeps, faults, freezes, stops and crashes`, async () => {

@@ -155,7 +155,7 @@ export function getRecordedQuery(call: EndedCall | undefined): Requests['RunQuer
 /** A request as it goes out: JSON with its content type and the valid key, unless the test says otherwise. */
 function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
   if (!operationNames.includes(operation)) {
-    throw new Error(`docs/openapi.json, which the tests go by, does not have ${operation}: npm run openapi`);
+    throw new Error(`docs/openapi.json, which the tests go by, does not have ${operation}: npm run generate`);
   }
   const content = json === undefined ? body : JSON.stringify(json);
   const type = content === undefined ? {} : { 'content-type': 'application/json' };

@@ -11,7 +11,7 @@ import { Firestore } from '@google-cloud/firestore';
 import { startFirestore } from '../src';
 
 /*
- * npm run firestore:figures [-- --google 'gcloud emulators firestore start --host-port=127.0.0.1:8585']
+ * npm run firestore -- figures [--google 'gcloud emulators firestore start --host-port=127.0.0.1:8585']
  *
  * The figures of README.md, by the SDK against a server in processes of its own: the embedded Firestore in memory and with its data
  * on disk. With the command that starts Google's emulator, or any other Firestore, all stand side by side.

@@ -7,7 +7,7 @@ import type { operations as Api } from './api.js';
 import { operations } from './operations.js';
 import { getDelayMs, judgeResponse, type HttpResponse } from './retry.js';
 
-/** A typed client of the service. `npm run openapi` generates its types and operations from the service's code. */
+/** A typed client of the service. `npm run generate` generates its types and operations from the service's code. */
 
 export type { components } from './api.js';
 

@@ -8,7 +8,7 @@ import type { Operation } from './sequence';
 
 /*
  * Compares the embedded Firestore with Google's emulator, on new random sequences, and shrinks what differs:
- * npm run firestore:compare -- --google 127.0.0.1:8585 --sequences 1000 [--seed 7] [--shrink 5]
+ * npm run firestore -- compare --google 127.0.0.1:8585 --sequences 1000 [--seed 7] [--shrink 5]
  */
 
 const WIDTH = 8;

@@ -29,6 +29,6 @@ test('every entry of the list still differs: one that does not is to be deleted'
   expect(deviations.filter((each) => !found.has(each)).map(({ id }) => id)).toEqual([]);
 });
 
-test('conformance.md is up to date: npm run firestore:conformance', () => {
+test('conformance.md is up to date: npm run generate', () => {
   expect(readFileSync(PAGE, 'utf8')).toBe(renderPage(recording, differences));
 });

@@ -42,7 +42,7 @@ export function renderPage(
   return (
     [
       '# Conformance',
-      'How the embedded Firestore answers where Google’s emulator was asked the same. Written by `npm run firestore:conformance`.',
+      'How the embedded Firestore answers where Google’s emulator was asked the same. Written by `npm run generate`.',
       '## The judge',
       `Google’s emulator ${emulator} answered ${format(scripted)} scripted cases and ${format(sequences.length - scripted)} random ` +
         `sequences of seed ${seed}, ${format(calls)} calls, on ${date}. \`npm test\` replays them on the embedded one. Codes and ` +
@@ -52,10 +52,10 @@ export function renderPage(
       'The recording holds requests beside answers. It stays valid when the generator changes.',
       [
         '1. Start Google’s emulator: `gcloud emulators firestore start --host-port=127.0.0.1:8585`.',
-        '2. Record: `npm run firestore:record -- --google 127.0.0.1:8585 --seed 1`.',
-        '3. Compare both live, on new sequences: `npm run firestore:compare -- --google 127.0.0.1:8585 --sequences 1000`. What ' +
+        '2. Record: `npm run firestore -- record --google 127.0.0.1:8585 --seed 1`.',
+        '3. Compare both live, on new sequences: `npm run firestore -- compare --google 127.0.0.1:8585 --sequences 1000`. What ' +
           'differs is shrunk and shown.',
-        '4. Write this page: `npm run firestore:conformance`.',
+        '4. Write this page: `npm run generate`.',
       ].join('\n'),
       '## Differences',
       ...sections,

@@ -10,7 +10,7 @@ import { runSequence } from './sequence';
 
 /*
  * Records what Google's emulator answers to the scripted cases and to random sequences:
- * npm run firestore:record -- --google 127.0.0.1:8585 [--seed 1] [--sequences 5600] [--emulator 1.19.9] [--out FILE]
+ * npm run firestore -- record --google 127.0.0.1:8585 [--seed 1] [--sequences 5600] [--emulator 1.19.9] [--out FILE]
  */
 
 const WIDTH = 8;

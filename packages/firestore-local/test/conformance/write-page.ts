@@ -3,7 +3,7 @@ import { PAGE, renderPage } from './page';
 import { readRecording } from './recording';
 import { replay } from './replay';
 
-/* Writes conformance.md from the recording and the list of differences: npm run firestore:conformance */
+/* Writes conformance.md from the recording and the list of differences: npm run generate */
 
 async function main(): Promise<void> {
   const recording = readRecording();
