@@ -4,7 +4,7 @@ import { validateProductId } from '../../src/lib/schemas/add-price-lists';
 import { operations } from '../support/operations';
 import { useTestService } from '../support/service';
 import { arbitraryPriceListBody } from '../support/arbitrary-submissions';
-import { createPriceListBody, toProductEntries, parseSubmission } from '../support/submissions';
+import { toProductEntries, parseSubmission } from '../support/submissions';
 import {
   textsAtLimit,
   loneSurrogates,
@@ -255,8 +255,9 @@ describe('a hundred errors', () => {
     const response = await send({ info: {}, products: badProducts(100_000) });
     const found = expectValidationErrorPaths(response);
     expect(found).toHaveLength(100);
-    expect(found.slice(0, 5).every((path) => path.startsWith('info.'))).toBe(true);
-    expect(found.slice(5).every((path) => path.startsWith('products.'))).toBe(true);
+    const products = found.filter((path) => path.startsWith('products.'));
+    expect(found).toEqual([...found.filter((path) => path.startsWith('info.')), ...products]);
+    expect(found.length).toBeGreaterThan(products.length);
     expect((response.json as { message: string }).message).toMatch(/may be more/);
   });
 
@@ -284,9 +285,3 @@ test('every valid body is accepted as canonical JSON', () =>
       expect(parsed.products.ids).toEqual(Object.keys(products).sort());
     }),
   ));
-
-test('-0 becomes 0', () => {
-  const prices = { price_list_price: -0, expected_forward_cost_price: -0 };
-  const { products } = parseSubmission({ ...createPriceListBody(1), products: { p: prices } });
-  expect(toProductEntries(products)[0]?.[1]).toStrictEqual({ price_list_price: 0, expected_forward_cost_price: 0 });
-});

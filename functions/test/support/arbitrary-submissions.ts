@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { PriceListInfo } from '../../src/lib/schemas/add-price-lists';
 import type { PriceListBody } from './submissions';
 import { anyCharacter } from './arbitrary-text';
 
@@ -11,15 +12,18 @@ function isPlainId(id: string): boolean {
   return id === id.trim() && !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id);
 }
 
+/** Any value of each field; of an optional one `fc.option` of it, with `nil: undefined`. */
+const info: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<PriceListInfo[Field]> } = {
+  market_id: text,
+  boq_list_id: text,
+  currency_iso: fc.stringMatching(/^[A-Za-z]{3}$/),
+  date: fc.stringMatching(/^(0[1-9]|1[0-2])\/[0-9]{4}$/),
+  name: text,
+};
+
 /** Any valid body. */
 export const arbitraryPriceListBody: fc.Arbitrary<PriceListBody> = fc.record({
-  info: fc.record({
-    market_id: text,
-    boq_list_id: text,
-    currency_iso: fc.stringMatching(/^[A-Za-z]{3}$/),
-    date: fc.stringMatching(/^(0[1-9]|1[0-2])\/[0-9]{4}$/),
-    name: text,
-  }),
+  info: fc.record(info),
   products: fc.dictionary(productId, fc.record({ price_list_price: price, expected_forward_cost_price: price }), {
     minKeys: 1,
     maxKeys: 8,

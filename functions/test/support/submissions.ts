@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseText } from '../../src/lib/json/body-parser';
-import type { ProductPrices } from '../../src/lib/schemas/add-price-lists';
+import type { PriceListInfo, ProductPrices } from '../../src/lib/schemas/add-price-lists';
 import {
   createPriceListParser,
   type PriceListSubmission,
@@ -10,8 +10,8 @@ import {
 /** Bodies of add price lists, as a client may write them. */
 
 export interface PriceListBody {
-  info: { market_id: string; boq_list_id: string; currency_iso: string; date: string; name: string };
-  products: Record<string, { price_list_price: number; expected_forward_cost_price: number }>;
+  info: PriceListInfo;
+  products: Record<string, ProductPrices>;
 }
 
 /** Parses a body as the service does. @throws InvalidPayload */
