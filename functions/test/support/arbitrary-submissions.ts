@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PriceListInfo } from '../../src/lib/schemas/add-price-lists';
+import { infoSchema, type PriceListInfo } from '../../src/lib/schemas/add-price-lists';
 import type { PriceListBody } from './submissions';
 import { anyCharacter } from './arbitrary-text';
 
@@ -12,8 +12,8 @@ function isPlainId(id: string): boolean {
   return id === id.trim() && !id.includes('/') && id !== '.' && id !== '..' && !/^__.*__$/s.test(id);
 }
 
-/** Any value of each field; of an optional one `fc.option` of it, with `nil: undefined`. */
-const info: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<PriceListInfo[Field]> } = {
+/** Any value of each field. */
+const fields: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<Required<PriceListInfo>[Field]> } = {
   market_id: text,
   boq_list_id: text,
   currency_iso: fc.stringMatching(/^[A-Za-z]{3}$/),
@@ -21,9 +21,13 @@ const info: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<PriceListInfo[Field
   name: text,
 };
 
+const fieldNames = Object.keys(fields) as (keyof PriceListInfo)[];
+/** Fields that may be absent, and are half of the time. */
+const requiredKeys = fieldNames.filter((name) => !infoSchema.shape[name].safeParse(undefined).success);
+
 /** Any valid body. */
 export const arbitraryPriceListBody: fc.Arbitrary<PriceListBody> = fc.record({
-  info: fc.record(info),
+  info: fc.record(fields, { requiredKeys }),
   products: fc.dictionary(productId, fc.record({ price_list_price: price, expected_forward_cost_price: price }), {
     minKeys: 1,
     maxKeys: 8,

@@ -19,12 +19,11 @@ const OTHER_VALUES: Record<string, unknown> = { currency_iso: 'eur', date: '07/2
 
 const fingerprintOf = (json: string) => fingerprint(parseText(createPriceListParser(), json));
 
-/** The JSON of a value, the keys of each object sorted, without what is undefined. */
+/** The JSON of a value, the keys of each object sorted. */
 function toSortedJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const defined = Object.entries(value).filter(([, each]) => each !== undefined);
-  const sorted = defined.sort(([a], [b]) => Number(a > b) - Number(a < b));
-  return `{${sorted.map(([key, each]) => `${JSON.stringify(key)}:${toSortedJson(each)}`).join()}}`;
+  const entries = Object.entries(value).sort(([a], [b]) => Number(a > b) - Number(a < b));
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${toSortedJson(each)}`).join()}}`;
 }
 
 const normalize = (info: PriceListInfo) => ({ ...info, currency_iso: info.currency_iso.toUpperCase() });
