@@ -106,15 +106,21 @@ exports.imports = {
       comment: 'Nothing in functions/src knows its surroundings.',
       severity: 'error',
       from: { path: SRC },
-      to: { path: '^(functions/(cli|test)|packages|local|bench|scripts|test|docs)/' },
+      to: { path: '^(functions/(audit|cli|test)|packages|local|bench|scripts|test|docs)/' },
     },
     {
-      name: 'cli',
+      name: 'cli-and-audit',
       comment:
-        "The operator's command uses the workflow and the records, never an operation, HTTP, or what surrounds the service.",
+        "The operator's command and the audit use the workflow and the records, never an operation, HTTP, or what surrounds the service.",
       severity: 'error',
-      from: { path: '^functions/cli/' },
+      from: { path: '^functions/(audit|cli)/' },
       to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
+    },
+    {
+      name: 'audit-knows-no-command',
+      severity: 'error',
+      from: { path: '^functions/audit/' },
+      to: { path: '^functions/cli/' },
     },
     {
       name: 'local-is-independent',

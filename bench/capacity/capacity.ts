@@ -1,6 +1,6 @@
-import { lengthenPause, shortenPause } from '../../functions/src/lib/firestore/adaptive-throttle';
-import { getBackoffMs } from '../../functions/src/lib/firestore/retry';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from '../../functions/src/lib/runtime-options';
+import { getPauseMs } from '../../functions/src/lib/firestore/retry';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../functions/src/lib/time-limits';
+import { writeOptions } from '../../functions/src/lib/runtime-options';
 import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-sizes';
 import { SeededRandom } from '../../functions/test/simulation/random';
 
@@ -74,8 +74,6 @@ interface Creation {
   startedAt: number;
   /** Writers that are not done; -1 when the creation has ended early. */
   writers: number;
-  /** Before every commit of either writer. */
-  pauseMs: number;
 }
 
 /** Writes per second that grow from period to period, with a burst of one second. */
@@ -124,7 +122,7 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
       const collection = new RateLimit(readyAt, collectionWritesPerSecond, rampFactor, rampPeriodMs);
       events.add(readyAt, { list, pending: load.products, failures: 0, collection });
     }
-    return { startedAt, writers: 2, pauseMs: 0 };
+    return { startedAt, writers: 2 };
   });
 
   for (let event = events.next(); event !== undefined; event = events.next()) {
@@ -138,26 +136,24 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
       creation.writers -= 1;
       if (creation.writers === 0) outcome.durations.push(at + smallCalls(1) - creation.startedAt);
     } else {
-      commit(writer, creation, at);
+      commit(writer, at);
     }
   }
   outcome.durations.sort((a, b) => a - b);
   return outcome;
 
-  function commit(writer: Writer, creation: Creation, at: number): void {
+  function commit(writer: Writer, at: number): void {
     const count = Math.min(MAX_ENTRIES_PER_COMMIT, writer.pending);
     if (writer.collection.take(count, at) && database.take(count, at)) {
       writer.pending -= count;
       writer.failures = 0;
-      creation.pauseMs = shortenPause(creation.pauseMs);
-      events.add(at + (delay(profile.commitMs) * count) / MAX_ENTRIES_PER_COMMIT + creation.pauseMs, writer);
+      events.add(at + (delay(profile.commitMs) * count) / MAX_ENTRIES_PER_COMMIT, writer);
       return;
     }
     outcome.retries += 1;
-    creation.pauseMs = lengthenPause(creation.pauseMs);
-    const backoffMs = getBackoffMs(writer.failures, true, () => random.next());
+    const backoffMs = getPauseMs(writer.failures, true, () => random.next());
     writer.failures += 1;
-    events.add(at + delay(profile.smallCallMs) + backoffMs + creation.pauseMs, writer);
+    events.add(at + delay(profile.smallCallMs) + backoffMs, writer);
   }
 }
 

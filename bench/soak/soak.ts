@@ -18,8 +18,8 @@ import {
 } from '../../functions/test/deployment/deployed';
 import { getDatabase } from '../../functions/src/lib/firestore/database';
 import { createRequestContext } from '../../functions/src/lib/request-context';
-import { audit } from '../../functions/src/price-lists/audit';
-import type { Violation } from '../../functions/src/price-lists/invariants';
+import { audit } from '../../functions/audit/audit';
+import type { Violation } from '../../functions/audit/invariants';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
 import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
 import { startScheduledSweep, type ScheduledSweep } from '../../functions/test/deployment/scheduled-sweep';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Firestore } from 'firebase-admin/firestore';
-import type { CallTimeouts } from '../src/lib/firestore/connection';
+import type { CallTimeouts } from '../src/lib/time-limits';
 import { configureClient } from '../src/lib/firestore/database';
 
 /** An operator may be far from the database, and a payload is up to 30 MB. A commit ends well before its lease. */

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resolution-error';
+import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resume';
 
 /** Errors in words for the operator: what failed, and what to do. */
 

@@ -1,10 +1,10 @@
 import { styleText } from 'node:util';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, type ListKind } from '../src/lib/repositories/price-lists';
-import { countEntries, readListStatuses, type ListProgress } from '../src/lib/repositories/stored-price-lists';
+import { countEntries, readListStatuses, type ListProgress } from '../audit/stored-records';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { getSweepDueAt } from '../src/price-lists/key-state-machine';
-import type { StoredPayload } from '../src/price-lists/stored-payload';
+import type { StoredPayload } from '../src/price-lists/payload';
 import type { SweepResult } from '../src/price-lists/sweep';
 import { count, escapeControls, escapeJsonControls, formatNumber, isTypeable, quote, quoteId } from './text';
 

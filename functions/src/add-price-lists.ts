@@ -2,8 +2,9 @@ import { defineEndpoint } from './lib/http/endpoint';
 import { createPriceListLogger } from './lib/logging';
 import { PRICE_LISTS_BODY_LIMITS } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, writeOptions } from './lib/runtime-options';
-import { createPriceLists } from './price-lists/create-price-lists';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './lib/time-limits';
+import { writeOptions } from './lib/runtime-options';
+import { createPriceLists } from './price-lists/create';
 import { createPriceListParser } from './price-lists/submission-parser';
 
 export const addPriceLists = defineEndpoint({

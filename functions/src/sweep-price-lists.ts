@@ -1,23 +1,22 @@
 import { onSchedule } from 'firebase-functions/v2/scheduler';
 import { systemClock } from './lib/clock';
 import { getErrorMessage } from './lib/errors';
-import { SWEEP_TIMEOUTS_MS } from './lib/firestore/connection';
 import { getDatabase } from './lib/firestore/database';
 import { runOutsideDomain } from './lib/firestore/node-domain';
+import { retry } from './lib/firestore/retry';
 import { startInstance } from './lib/http/instance';
 import { shutdown } from './lib/http/shutdown';
-import { retry } from './lib/firestore/retry';
 import { logSweepEnded, logSweepFailed, logSweptAttempt, logUnreadableKey } from './lib/logging';
-import { countKeysInReview } from './lib/repositories/stored-price-lists';
+import { countKeysInReview } from './lib/repositories/price-lists';
 import { createRequestContext } from './lib/request-context';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, sweepOptions } from './lib/runtime-options';
-import { ASK_INTERVAL_MS, sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
+import { sweepOptions } from './lib/runtime-options';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, SWEEP_TIMEOUTS_MS } from './lib/time-limits';
+import { sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
 
 const OPTIONS: SweepOptions = {
   concurrency: 4,
   dryRun: false,
   all: false,
-  askIntervalMs: ASK_INTERVAL_MS,
   stopping: shutdown.refuseWrites.signal,
 };
 
@@ -52,7 +51,7 @@ async function runSweep(): Promise<void> {
     const db = getDatabase(context, SWEEP_TIMEOUTS_MS);
     const { resumed, deferred, left } = await sweep(db, context, OPTIONS, reporter);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
-    const requires_review = interrupted ? undefined : await retry(() => countKeysInReview(db), context);
+    const requires_review = interrupted ? undefined : await retry(() => countKeysInReview(db), context, 'standalone');
     const duration_ms = context.clock.now() - startedAt;
     logSweepEnded({ resumed, deferred, left, requires_review, duration_ms, interrupted });
   } catch (error) {

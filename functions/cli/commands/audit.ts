@@ -1,7 +1,7 @@
 import { retry } from '../../src/lib/firestore/retry';
-import { countKeyRecords } from '../../src/lib/repositories/stored-price-lists';
-import { audit, type AuditReport } from '../../src/price-lists/audit';
-import type { Violation } from '../../src/price-lists/invariants';
+import { countKeyRecords } from '../../audit/stored-records';
+import { audit, type AuditReport } from '../../audit/audit';
+import type { Violation } from '../../audit/invariants';
 import type { AuditOptions } from '../arguments';
 import { formatCommand } from '../format';
 import { count, formatNumber, quote, quoteId } from '../text';
@@ -14,7 +14,7 @@ const CONCURRENT_KEYS = 4;
 export async function auditRecords({ sample, full, json }: AuditOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext, project } = context;
   const startedAt = requestContext.clock.now();
-  const total = await retry(() => countKeyRecords(db), requestContext);
+  const total = await retry(() => countKeyRecords(db), requestContext, 'standalone');
   const sampleSize = full === true ? Infinity : sample;
   const report = await audit(
     db,

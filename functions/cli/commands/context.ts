@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { retry } from '../../src/lib/firestore/retry';
 import type { RequestContext } from '../../src/lib/request-context';
 import type { Database } from '../../src/lib/firestore/database';
-import { findAttemptDocuments, findKeyRecords } from '../../src/lib/repositories/stored-price-lists';
+import { findAttemptDocuments, findKeyRecords } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { CommandError } from '../errors';
 import { formatId, formatTime, isInProgress } from '../format';
@@ -21,7 +21,7 @@ export interface CommandContext {
 
 /** Finds the one key that an id leads to. @throws CommandError if there is none, or several */
 export async function findKey(id: string, context: CommandContext): Promise<KeyRecord> {
-  const records = await retry(() => findKeyRecords(context.db, id), context.requestContext);
+  const records = await retry(() => findKeyRecords(context.db, id), context.requestContext, 'standalone');
   const [record, ...others] = records;
   if (record === undefined) throw new CommandError(await describeUnknown(id, context));
   if (others.length > 0) {
@@ -32,7 +32,7 @@ export async function findKey(id: string, context: CommandContext): Promise<KeyR
 }
 
 async function describeUnknown(id: string, { db, requestContext }: CommandContext): Promise<string> {
-  const paths = await retry(() => findAttemptDocuments(db, id), requestContext);
+  const paths = await retry(() => findAttemptDocuments(db, id), requestContext, 'standalone');
   if (paths.length === 0) return `No request was ever accepted for ${quoteId(id)}.`;
   return `No key refers to ${paths.join(' and ')}, though it exists.`;
 }

@@ -1,6 +1,6 @@
 import { forEachConcurrently } from '../../src/lib/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
-import { readKeyRecords, readListStatuses } from '../../src/lib/repositories/stored-price-lists';
+import { readKeyRecords, readListStatuses } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import type { ListOptions } from '../arguments';
 import { describeUnreadable } from '../errors';
@@ -18,7 +18,7 @@ import { toJson, type CommandContext } from './context';
 export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;
   const statuses = status ?? ['processing', 'requires_review'];
-  const { records, unreadable } = await retry(() => readKeyRecords(db, statuses), requestContext);
+  const { records, unreadable } = await retry(() => readKeyRecords(db, statuses), requestContext, 'standalone');
   const now = requestContext.clock.now();
   const inProgress = records.filter((record) => isInProgress(record, now));
   const selected = records
@@ -59,9 +59,9 @@ async function readSummaries(
   for (let start = 0; start < records.length; start += KEYS_PER_CALL) {
     const some = records.slice(start, start + KEYS_PER_CALL);
     const creations = some.flatMap(({ creation }) => creation ?? []);
-    const statuses = await retry(() => readListStatuses(db, creations), requestContext);
+    const statuses = await retry(() => readListStatuses(db, creations), requestContext, 'standalone');
     await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
-      summaries.set(record, await retry(() => getKeySummary(record, statuses, db), requestContext));
+      summaries.set(record, await retry(() => getKeySummary(record, statuses, db), requestContext, 'standalone'));
     });
     if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
   }

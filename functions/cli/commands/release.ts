@@ -1,5 +1,5 @@
-import { release } from '../../src/price-lists/release';
-import { ResolutionError } from '../../src/price-lists/resolution-error';
+import { release } from '../../src/price-lists/resume';
+import { ResolutionError } from '../../src/price-lists/resume';
 import type { ReleaseOptions } from '../arguments';
 import { quoteId } from '../text';
 import { assertActionAllowed, findKey, getOperatorName, toJson, type CommandContext } from './context';

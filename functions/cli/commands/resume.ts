@@ -1,8 +1,8 @@
 import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import { ResolutionError } from '../../src/price-lists/resolution-error';
+import { ResolutionError } from '../../src/price-lists/resume';
 import { resume } from '../../src/price-lists/resume';
-import { readStoredPayload } from '../../src/price-lists/stored-payload';
+import { readStoredPayload } from '../../src/price-lists/payload';
 import type { ResumeOptions } from '../arguments';
 import { describeError } from '../errors';
 import { count, escapeJsonControls, quoteId } from '../text';
@@ -62,7 +62,7 @@ export async function resumeKeys(
 async function assertResumable(record: KeyRecord, context: CommandContext): Promise<void> {
   if (record.status === 'released') throw new ResolutionError('key_released');
   assertActionAllowed(record, context);
-  const payload = await retry(() => readStoredPayload(context.db, record), context.requestContext);
+  const payload = await retry(() => readStoredPayload(context.db, record), context.requestContext, 'standalone');
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
 }
 
@@ -86,11 +86,11 @@ async function confirmResume(
 
 function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandContext): Promise<string> {
   const { terminal, db, requestContext } = context;
-  const decision = { by: getOperatorName(options), reason: options.reason ?? null, maxResumes: null };
+  const decision = { by: getOperatorName(options), reason: options.reason ?? null };
   const unit = `entries of ${quoteId(record.boq_list_id)}`;
-  return resume(record, decision, db, requestContext, {
-    onProgress: ({ entries_written, entries_total }) => terminal.drawProgress(entries_written, entries_total, unit),
-  });
+  return resume(record, decision, db, requestContext, ({ entries_written, entries_total }) =>
+    terminal.drawProgress(entries_written, entries_total, unit),
+  );
 }
 
 /** Prints one line for each id. */

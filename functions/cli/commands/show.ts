@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { retry } from '../../src/lib/firestore/retry';
-import { ResolutionError } from '../../src/price-lists/resolution-error';
-import { readStoredPayload, type StoredPayload } from '../../src/price-lists/stored-payload';
+import { ResolutionError } from '../../src/price-lists/resume';
+import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
 import type { ShowOptions } from '../arguments';
 import { CommandError } from '../errors';
 import { formatCommand, formatKeyDetails, getKeyDetails, isInProgress } from '../format';
@@ -11,7 +11,7 @@ import { findKey, toJson, type CommandContext } from './context';
 export async function show(id: string, { payload: file, json }: ShowOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;
   const record = await findKey(id, context);
-  const payload = await retry(() => readStoredPayload(db, record), requestContext);
+  const payload = await retry(() => readStoredPayload(db, record), requestContext, 'standalone');
   if (file !== undefined) {
     writePayload(payload, file, context);
     return 0;

@@ -1,4 +1,4 @@
-import { ASK_INTERVAL_MS, sweep, type SweepResult } from '../../src/price-lists/sweep';
+import { sweep, type SweepResult } from '../../src/price-lists/sweep';
 import type { SweepOptions } from '../arguments';
 import { describeUnreadable } from '../errors';
 import { formatSweepResult } from '../format';
@@ -17,7 +17,7 @@ export async function sweepKeys(options: SweepOptions, context: CommandContext):
   await sweep(
     db,
     requestContext,
-    { dryRun, all, concurrency: CONCURRENT_RESUMES, askIntervalMs: ASK_INTERVAL_MS },
+    { dryRun, all, concurrency: CONCURRENT_RESUMES },
     {
       onResult: (result) => print({ time: requestContext.clock.now(), ...result }),
       onUnreadable: (path) => terminal.printError(`${describeUnreadable(path)}\n`),

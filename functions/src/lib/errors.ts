@@ -1,3 +1,5 @@
+import { FAILURE_RESERVE_MS } from './time-limits';
+
 /**
  * Every error response: its status and its public message. Code, logs, docs/openapi.json and, with the meanings of
  * scripts/openapi/errors.ts, docs/api.md follow from this table. A message is part of the interface, so tests, documents
@@ -80,10 +82,10 @@ export class PayloadTooLargeError extends ApiError {
 
 /** Why work is aborted when the platform stops the instance, or an operator the command. It may be done again. */
 export class StoppedError extends Error {
-  /** @param reserveMs time for failing what is under way, where a stop leaves less than a timeout does */
+  /** @param reserveMs for failing what is under way: a stop may leave less than a timeout does */
   constructor(
     message: string,
-    readonly reserveMs?: number,
+    readonly reserveMs = FAILURE_RESERVE_MS,
   ) {
     super(message);
   }

@@ -105,6 +105,8 @@ export function createPriceListLogger(request_id: string) {
     /** @param key_outcome what the attempt found in place of its own claim */
     superseded: (attempt: LoggedAttempt, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
+    /** The request found that the lease of an attempt had lapsed which the sweep may not resume any more. */
+    left: (attempt: SweptAttempt, since_claim_ms: number) => logSweptAttempt('left', attempt, since_claim_ms),
   };
 }
 

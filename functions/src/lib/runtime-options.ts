@@ -42,25 +42,3 @@ export const sweepOptions = {
   concurrency: 1,
   timeoutSeconds: 1_800,
 } as const;
-
-/** Milliseconds of a request's time that are kept for failing its attempt. */
-export const FAILURE_RESERVE_MS = 45_000;
-
-/** Milliseconds of a request's time that are kept for the response, after those for failing the attempt. */
-export const RESPONSE_RESERVE_MS = 15_000;
-
-/**
- * How long an attempt owns its key after its claim and after each renewal; renewals follow after two fifths of it. The rest
- * outlives the longest commit (20 s) by 10 s, for clocks that differ. A renewal that takes nearly the timeouts of its two calls
- * comes too late, and the attempt is resumed. With a sweep, 100,000 products are ready within 90 s of a crash.
- */
-export const LEASE_DURATION_MS = 50_000;
-
-/** How often the sweep resumes one attempt before it leaves it to an operator. */
-export const MAX_AUTOMATIC_RESUMES = 3;
-
-/** From one sweep to the next: they begin at full minutes. */
-export const SWEEP_INTERVAL_MS = 60_000;
-
-/** After which time of a sweep a client may find that it resumed its attempt. */
-export const SWEEP_START_MS = 5_000;

@@ -1,8 +1,6 @@
-import type { Database } from '../lib/firestore/database';
 import { getWriteOrder } from '../lib/firestore/write-order';
 import { writeEntryBatch, type EntryColumns, type ListKind } from '../lib/repositories/price-lists';
-import { streamStoredEntries } from '../lib/repositories/stored-price-lists';
-import type { Creation } from '../lib/schemas/key-record';
+import { streamStoredEntries } from '../lib/repositories/price-lists';
 import { MAX_ENTRIES_PER_COMMIT } from './commit-sizes';
 import type { Lease, WrittenEntries } from './lease';
 import type { ProductColumns } from './submission-parser';
@@ -25,17 +23,13 @@ export function toEntries({ ids, expectedForwardCostPrices, priceListPrices }: P
 const ENTRIES_PER_LEASE_CHECK = 1_000;
 
 /** Finds the entries that are not stored, or differ. */
-export async function findPendingEntries(
-  creation: Creation | null,
-  entries: Entries,
-  lease: Lease,
-  db: Database,
-): Promise<Entries> {
+export async function findPendingEntries(entries: Entries, lease: Lease): Promise<Entries> {
+  const { creation } = lease.attempt;
   if (creation === null) return entries;
   const findIn = async (kind: ListKind): Promise<EntryColumns> => {
     const { ids, prices } = entries[kind];
     const stored = new Map<string, unknown>();
-    for await (const [id, price] of streamStoredEntries(db, kind, creation)) {
+    for await (const [id, price] of streamStoredEntries(lease.keys.db, kind, creation)) {
       stored.set(id, price);
       if (stored.size % ENTRIES_PER_LEASE_CHECK === 0) await lease.renewIfDue();
     }
@@ -50,19 +44,17 @@ export async function findPendingEntries(
 }
 
 /**
- * Writes entries of both lists side by side, each list batch by batch. When one list fails, the other stops after its
- * current batch, so that no call is under way when the attempt is failed.
+ * Writes entries of both lists side by side, each list batch by batch; nothing for an attempt without lists. When one list
+ * fails, the other stops after its current batch, so that no call is under way when the attempt is failed.
  *
- * @param creation null without lists: nothing is written
  * @param onProgress called at the start and after each batch
  */
 export async function writeEntries(
-  creation: Creation | null,
   entries: Entries,
   lease: Lease,
-  db: Database,
   onProgress: (progress: WrittenEntries) => void = () => undefined,
 ): Promise<void> {
+  const { creation } = lease.attempt;
   if (creation === null) return;
   let stopped = false;
   onProgress(lease.startProgress(entries.expected_forward_cost.ids.length + entries.price_list.ids.length));
@@ -72,7 +64,7 @@ export async function writeEntries(
       for (let start = 0; start < ids.length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
         const end = start + MAX_ENTRIES_PER_COMMIT;
         const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
-        await lease.run(() => writeEntryBatch(db, kind, creation, batch));
+        await lease.run(() => writeEntryBatch(lease.keys.db, kind, creation, batch));
         onProgress(lease.addProgress(batch.ids.length));
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES, SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/runtime-options';
+import { LEASE_DURATION_MS, SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 import {
   archivedAttemptSchema,
   type ArchivedAttempt,
@@ -12,33 +12,31 @@ import { estimateRemainingMs } from './progress';
 
 /**
  * The states of an idempotency key, as pure transitions: what an event makes of a key record, and what that means for
- * the sender of the event. apply-event.ts reads and writes the record.
+ * the sender of the event. key-store.ts reads and writes the record.
  *
- *                                  ┌──────────────── resumed ────────────────┐
- *                                  ▼                                         │
- *     (none) ── submitted ──▶ processing ── failed, lease expired ──▶ requires_review ── released ──▶ released
- *                               │  ▲  │                                                                  │
- *                               │  └──┘ renewed                                                          │
- *                               │                                             processing ◀── submitted ──┘
- *                               └── completed ──▶ completed
+ *                               ┌──────────────── resumed ────────────────┐
+ *                               ▼                                         │
+ *     (none) ── claim ──▶ processing ── failed, lease expired ──▶ requires_review ── released ──▶ released
+ *                            │  ▲  │                                                                 │
+ *                            │  └──┘ renewed                                                         │
+ *                            │                                           processing ◀───── claim ────┘
+ *                            └── completed ──▶ completed
  *
- * Without a market the claim itself is the completion: `submitted` leads to `completed`.
+ * Without a market the claim itself is the completion.
  *
  * For any order of events: `completed` is final; only the owner renews, completes or fails an attempt, so a stale attempt
  * changes nothing; an event without effect returns the identical record.
  */
 
 export type KeyEvent =
-  /** A request for the key. `response`: of a claim that completes the attempt, else null. */
-  | { kind: 'submitted'; boqListId: string; attempt: SubmittedAttempt; response: string | null }
   /** The owner is still at work, and has come so far. */
   | { kind: 'renewed'; attempt: Attempt; progress: Omit<Progress, 'measured_at'> }
   /** All entries are written. `completedAt`: the time in the response. */
   | { kind: 'completed'; attempt: Attempt; response: string; completedAt: number }
   /** The owner stops. */
   | { kind: 'failed'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** Whoever reads the record lets an expired lease take effect. `caller`: null for a sweep. */
-  | { kind: 'leaseChecked'; caller: CallerIdentity | null }
+  /** Whoever meets a lapsed lease that is not its own lets that take effect. `caller`: null for a sweep. */
+  | { kind: 'expireIfLapsed'; caller: CallerIdentity | null }
   /** The sweep found that the attempt with this `document_id` has no payload to go on with: only an operator can. */
   | { kind: 'payloadUnusable'; document_id: string; reason: string }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
@@ -53,12 +51,12 @@ export interface OperatorDecision {
 }
 
 export interface ResumeDecision extends OperatorDecision {
-  /** How often the sweep resumes an attempt by itself; null for a person, who may resume any that requires review. */
-  maxResumes: number | null;
+  /** Of the sweep, which resumes an attempt a few times; a person may resume any that requires review. */
+  isAutomatic: boolean;
 }
 
 /** An attempt without the times, which its claim decides. */
-export type SubmittedAttempt = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
+export type AttemptDraft = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
 /** Identifies the attempt that sends an event; a resume has only an owner token, and a release nothing. */
 export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'fingerprint_version' | 'document_id'>>;
@@ -97,20 +95,14 @@ export function transition(given: KeyRecord | undefined, event: KeyEvent, now: n
   return { record, outcome: getOutcome(record, getCaller(event), now) };
 }
 
-/** Whether a submission may claim the key. */
-export const canClaim = (given: KeyRecord | undefined, caller: CallerIdentity, now: number): boolean =>
-  getOutcome(settleLease(given, caller, now), caller, now).kind === 'available';
-
 function getCaller(event: KeyEvent): CallerIdentity | null {
-  if (event.kind === 'leaseChecked') return event.caller;
+  if (event.kind === 'expireIfLapsed') return event.caller;
   return 'attempt' in event ? event.attempt : null;
 }
 
 function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
   const record = settleLease(given, getCaller(event), now);
   switch (event.kind) {
-    case 'submitted':
-      return canClaim(record, event.attempt, now) ? createClaimedRecord(record, event, now) : record;
     case 'renewed': {
       if (!isOwnedBy(record, event.attempt)) return record;
       const progress = { ...event.progress, measured_at: now };
@@ -124,7 +116,7 @@ function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: numbe
       const given = event.cause === 'stopped' ? takeBackSweep(record) : record;
       return { ...given, status: 'requires_review', ...failure, updated_at: now };
     }
-    case 'leaseChecked':
+    case 'expireIfLapsed':
       return record;
     case 'payloadUnusable':
     case 'resumed':
@@ -132,7 +124,7 @@ function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: numbe
       if (record?.status !== 'requires_review' || record.document_id !== event.document_id) return record;
       if (event.kind === 'payloadUnusable') return failPermanently(record, event.reason);
       if (event.kind === 'released') return recordAction('release', { ...record, status: 'released' }, event, now);
-      if (event.maxResumes !== null && getSweepObstacle(record, event.maxResumes) !== null) return record;
+      if (event.isAutomatic && getSweepObstacle(record) !== null) return record;
       return createResumedRecord(record, event, now);
   }
 }
@@ -141,17 +133,20 @@ function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: numbe
 export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
 
 /** Why a key that requires review is left to an operator; null if the sweep may resume it. */
-export function getSweepObstacle(record: KeyRecord, maxResumes: number): string | null {
+export function getSweepObstacle(record: KeyRecord): string | null {
   if (!isTransientCause(record.failure_cause)) return describePermanentFailure(record.failure ?? 'unknown');
-  if (record.automatic_resumes < maxResumes) return null;
+  if (record.automatic_resumes < MAX_AUTOMATIC_RESUMES) return null;
   return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
 }
 
 /** Why the sweep leaves an attempt whose failure no resume mends. */
 export const describePermanentFailure = (failure: string): string => `the failure is not transient: ${failure}`;
 
-/** From a failure to the resume by the sweep, by how many there were. The last repeats: one more never comes. */
+/** From a failure to the resume by the sweep, by how many there were before. */
 const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
+
+/** How often the sweep resumes one attempt before it leaves it to an operator. */
+export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
 
 /**
  * When the sweep has to look at a record, in Unix milliseconds; null: never. An attempt in progress is due when its lease
@@ -162,7 +157,7 @@ export function getSweepDueAt(record: KeyRecord): number | null {
     case 'processing':
       return record.lease_expires_at;
     case 'requires_review':
-      if (getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) !== null) return null;
+      if (getSweepObstacle(record) !== null) return null;
       return record.updated_at + (SWEEP_DELAYS_MS[record.automatic_resumes] ?? 0);
     case 'completed':
     case 'released':
@@ -176,7 +171,7 @@ const MAX_RETRY_AFTER_MS = 300_000;
 /** Time until the sweep that takes an attempt that failed has begun; null if an operator is needed. */
 export function getSweepDelayMs(record: KeyRecord, now: number): number | null {
   const dueAt = getSweepDueAt(record);
-  if (dueAt === null || getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) !== null) return null;
+  if (dueAt === null || getSweepObstacle(record) !== null) return null;
   const sweepAt = (Math.floor(Math.max(dueAt, now) / SWEEP_INTERVAL_MS) + 1) * SWEEP_INTERVAL_MS;
   return Math.min(sweepAt + SWEEP_START_MS - now, MAX_RETRY_AFTER_MS);
 }
@@ -194,7 +189,8 @@ const settleLease = (
   now: number,
 ): KeyRecord | undefined => (record === undefined || isOwnedBy(record, caller) ? record : expireLease(record, now));
 
-const complete = (record: KeyRecord, response: string, completedAt: number): KeyRecord => ({
+/** Makes the record of a completed attempt. */
+export const complete = (record: KeyRecord, response: string, completedAt: number): KeyRecord => ({
   ...record,
   status: 'completed',
   response,
@@ -212,15 +208,21 @@ export function expireLease(record: KeyRecord, now: number): KeyRecord {
   return { ...record, status: 'requires_review', owner: NO_OWNER, ...expired };
 }
 
-function createClaimedRecord(
+/**
+ * Creates the record of a key that an attempt claims. Only for a key that {@link transition} found `available`.
+ *
+ * @param released the record so far, of a released attempt; undefined: there is none
+ */
+export function createClaim(
   released: KeyRecord | undefined,
-  { boqListId, attempt, response }: Extract<KeyEvent, { kind: 'submitted' }>,
+  boqListId: string,
+  draft: AttemptDraft,
   now: number,
 ): KeyRecord {
-  const record: KeyRecord = {
+  return {
     schema_version: 1,
     boq_list_id: boqListId,
-    ...attempt,
+    ...draft,
     claimed_at: now,
     lease_expires_at: now + LEASE_DURATION_MS,
     status: 'processing',
@@ -233,12 +235,11 @@ function createClaimedRecord(
     history: released === undefined ? [] : [...released.history, toArchived(released)],
     actions: released?.actions ?? [],
   };
-  return response === null ? record : complete(record, response, now);
 }
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
   // A person's decision starts the sweep's count again.
-  const automatic_resumes = event.maxResumes === null ? 0 : record.automatic_resumes + 1;
+  const automatic_resumes = event.isAutomatic ? record.automatic_resumes + 1 : 0;
   const attempt = { ...event.attempt, lease_expires_at: now + LEASE_DURATION_MS, progress: null };
   const resumed = { ...record, ...attempt, status: 'processing', automatic_resumes } as const;
   return recordAction('resume', resumed, event, now);

@@ -1,13 +1,9 @@
-import { AdaptiveThrottle } from '../lib/firestore/adaptive-throttle';
-import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
-import type { RequestContext } from '../lib/request-context';
-import { LEASE_DURATION_MS } from '../lib/runtime-options';
+import type { KeySnapshot } from '../lib/repositories/price-lists';
 import type { KeyRecord, Progress } from '../lib/schemas/key-record';
-import { tryApplyEvent } from './apply-event';
-
-/** The part of a lease that passes between two renewals. What is left covers the longest commit and clocks that differ. */
-const RENEWAL_FRACTION = 2 / 5;
+import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS } from '../lib/time-limits';
+import type { KeyEvent, KeyOutcome } from './key-state-machine';
+import type { KeyStore } from './key-store';
 
 /** How many entries of both lists are written. */
 export type WrittenEntries = Pick<Progress, 'entries_written' | 'entries_total'>;
@@ -22,18 +18,17 @@ export type WrittenEntries = Pick<Progress, 'entries_written' | 'entries_total'>
 export class Lease {
   #expiresAt: number;
   #renewal: Promise<void> | undefined;
-  readonly #throttle: AdaptiveThrottle;
+  /** The key as it was read since the last write of this attempt to it. */
+  #key: KeySnapshot | undefined;
   /** Stored by each renewal. */
   #progress: Omit<Progress, 'measured_at'>;
 
   constructor(
-    private readonly attempt: KeyRecord,
-    private readonly db: Database,
-    private readonly context: RequestContext,
+    readonly attempt: KeyRecord,
+    readonly keys: KeyStore,
   ) {
     this.#expiresAt = attempt.lease_expires_at;
-    this.#throttle = new AdaptiveThrottle(context);
-    this.#progress = { entries_written: 0, entries_total: 0, started_at: context.clock.now() };
+    this.#progress = { entries_written: 0, entries_total: 0, started_at: keys.context.clock.now() };
   }
 
   /** Calls `write`, and again after a transient error until the signal aborts, as an outage costs time, not the attempt. */
@@ -42,12 +37,26 @@ export class Lease {
       await this.renewIfDue();
       return write();
     };
-    return retry(() => this.#throttle.call(writeUnderLease), this.context, Infinity);
+    return retry(writeUnderLease, this.keys.context, 'attempt');
+  }
+
+  /** Reads the key beside other work, so that the event after it needs no read. An error is none: that event then reads. */
+  async readAhead(): Promise<void> {
+    this.#key = await this.keys.read().catch(() => undefined);
+  }
+
+  /** Applies an event of the owner. @param createEvent for each try, at its time */
+  apply(createEvent: (now: number) => KeyEvent): Promise<KeyOutcome> {
+    return this.run(() => {
+      const known = this.#key;
+      this.#key = undefined;
+      return this.keys.tryApply(createEvent(this.keys.context.clock.now()), known);
+    });
   }
 
   /** The writing of entries begins. @returns the progress, as after each batch */
   startProgress(entries_total: number): WrittenEntries {
-    this.#progress = { entries_written: 0, entries_total, started_at: this.context.clock.now() };
+    this.#progress = { entries_written: 0, entries_total, started_at: this.keys.context.clock.now() };
     return this.#progress;
   }
 
@@ -59,21 +68,22 @@ export class Lease {
 
   /** @throws Error if another event was applied to the key, or the error of the renewal, which the retry around it handles */
   async renewIfDue(): Promise<void> {
+    const { clock, signal } = this.keys.context;
     // A renewal that took long may leave a lease that is due again.
-    while (this.context.clock.now() >= this.#expiresAt - LEASE_DURATION_MS * (1 - RENEWAL_FRACTION)) {
+    while (clock.now() >= this.#expiresAt - LEASE_DURATION_MS + RENEWAL_INTERVAL_MS) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
       await this.#renewal;
       // The workflow no longer waits for a try whose signal aborted: it neither renews again nor writes.
-      this.context.signal.throwIfAborted();
+      signal.throwIfAborted();
     }
   }
 
   async #renew(): Promise<void> {
-    const { attempt, db, context } = this;
-    const event = { kind: 'renewed', attempt, progress: { ...this.#progress } } as const;
-    const outcome = await tryApplyEvent(attempt.boq_list_id, event, db, context);
+    this.#key = undefined;
+    const progress = { ...this.#progress };
+    const outcome = await this.keys.tryApply({ kind: 'renewed', attempt: this.attempt, progress });
     if (outcome.kind !== 'owned') {
       throw new Error('another event was applied to the key after the lease of the attempt expired');
     }

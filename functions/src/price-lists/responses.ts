@@ -1,11 +1,26 @@
 import { ApiError } from '../lib/errors';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Attempt } from '../lib/schemas/key-record';
-import type { PriceListsResponse } from '../lib/schemas/responses';
+import type { Attempt, Creation } from '../lib/schemas/key-record';
+import type { ListStatus, PriceListsResponse } from '../lib/schemas/responses';
 import type { KeyOutcome } from './key-state-machine';
-import { createListDocuments } from './list-documents';
 
-/** The responses of add price lists: the body of a success, and the error for every other outcome. */
+/** What add price lists shows of an attempt: its list documents, the body of a success, and the error for every other outcome. */
+
+/**
+ * Creates both list documents of an attempt (docs/data-model.md#written-by-add-price-lists), with the status that they have
+ * since `updated_at`.
+ */
+export function createListDocuments(
+  { market_id, claimed_at }: Pick<Attempt, 'market_id' | 'claimed_at'>,
+  { currency, market_iso }: Creation,
+  { name, date }: PriceListInfo,
+  status: ListStatus,
+  updated_at: number,
+) {
+  const new_date = { year: Number(date.slice(3)), month: Number(date.slice(0, 2)) };
+  const shared = { status, created_at: claimed_at, updated_at, currency, market_id, market_iso, name, new_date };
+  return { expected_forward_cost: shared, price_list: { ...shared, date } };
+}
 
 /** What the response tells of an attempt. */
 type ReportedAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
@@ -32,12 +47,12 @@ export interface CreationResult {
 }
 
 /**
- * Converts what became of a key to the response of a request for it.
+ * Returns the response of a request, or throws what became of its key in place of one.
  *
  * @param cause the error for which the request's own attempt was not completed
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed
  */
-export function toCreationResult(outcome: KeyOutcome, cause?: unknown): CreationResult {
+export function requireCreated(outcome: KeyOutcome, cause?: unknown): CreationResult {
   switch (outcome.kind) {
     case 'completed':
       return { response: outcome.response, replayed: !outcome.isOwn };
@@ -54,7 +69,7 @@ export function toCreationResult(outcome: KeyOutcome, cause?: unknown): Creation
     case 'available':
       throw new ApiError('review_required', 'an operator released the key meanwhile', { cause });
     case 'failed':
-      throw new ApiError('creation_failed', 'the attempt failed', {
+      throw new ApiError('creation_failed', outcome.reason, {
         cause,
         headers: getRetryAfter(outcome.retryAfterMs),
         needsOperator: outcome.retryAfterMs === null,

@@ -1,80 +1,114 @@
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
-import { readKeyRecord } from '../lib/repositories/stored-price-lists';
+import { readKeyRecord } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { applyEvent } from './apply-event';
-import { completeAttempt, failAttempt } from './attempt';
-import { findPendingEntries, toEntries, writeEntries } from './entries';
-import type { KeyOutcome, ResumeDecision } from './key-state-machine';
-import { Lease, type WrittenEntries } from './lease';
-import { ResolutionError } from './resolution-error';
-import { readStoredPayload } from './stored-payload';
+import { runAttempt, type AttemptEnd } from './attempt';
+import { findPendingEntries, toEntries } from './entries';
+import type { KeyOutcome, OperatorDecision, ResumeDecision } from './key-state-machine';
+import { KeyStore } from './key-store';
+import type { Lease, WrittenEntries } from './lease';
+import { readStoredPayload } from './payload';
 import type { PriceListSubmission } from './submission-parser';
+
+/** Why a key was not resumed or released. The command tells an operator what to do about each. */
+const MESSAGES = {
+  key_unknown: 'no request was ever accepted for the key',
+  key_in_progress: 'another attempt on the key is in progress',
+  key_released: 'the key was released meanwhile',
+  key_resolved: 'the key was resolved meanwhile',
+  key_in_review_again: 'the key requires review again since it was read',
+  lists_ready: 'the lists are ready: there is nothing to release',
+  payload_unusable: 'the stored payload cannot be used, so the attempt can only be released',
+} as const;
+
+export type ResolutionErrorCode = keyof typeof MESSAGES;
+
+export class ResolutionError extends Error {
+  override readonly name = 'ResolutionError';
+
+  /** @param detail which key is unknown, or what is wrong with the payload */
+  constructor(
+    readonly code: ResolutionErrorCode,
+    readonly detail?: string,
+  ) {
+    super(detail === undefined ? MESSAGES[code] : `${MESSAGES[code]}: ${detail}`);
+  }
+}
 
 /** @throws ResolutionError key_unknown */
 export async function requireKeyRecord(boqListId: string, db: Database, context: RequestContext): Promise<KeyRecord> {
-  const record = await retry(() => readKeyRecord(db, boqListId), context);
+  const record = await retry(() => readKeyRecord(db, boqListId), context, 'standalone');
   if (record === undefined) throw new ResolutionError('key_unknown', JSON.stringify(boqListId));
   return record;
 }
 
-/** Whom a resume tells how it goes. */
-export interface ResumeObserver {
-  onProgress?: (progress: WrittenEntries) => void;
-  /** The attempt failed again. @param needsOperator the sweep does not resume it any more */
-  onFailed?: (needsOperator: boolean) => void;
-}
-
 /**
- * Takes over an attempt that requires review: writes the entries that are missing or differ, makes both lists ready, and
- * stores the response. May be stopped anywhere and repeated; of two at the same time one is rejected.
+ * Resumes an attempt that requires review, for an operator: both lists are ready then, and the response is stored. May be stopped
+ * anywhere and repeated; of two at the same time one is rejected.
  *
+ * @param onProgress called as entries are written
  * @returns the stored response, of this resume or of an earlier one
  * @throws ResolutionError, `payload_unusable` before anything is written; the error that failed the attempt
  */
 export async function resume(
   record: KeyRecord,
+  decision: OperatorDecision,
+  db: Database,
+  context: RequestContext,
+  onProgress?: (progress: WrittenEntries) => void,
+): Promise<string> {
+  const { outcome, cause } = await takeOver(record, { ...decision, isAutomatic: false }, db, context, onProgress);
+  if (outcome.kind === 'completed') return outcome.response;
+  throw outcome.kind === 'failed' ? cause : toResolutionError(outcome);
+}
+
+/**
+ * Takes over an attempt that requires review, and carries it out: writes the entries that are missing or differ, and
+ * completes it.
+ *
+ * @returns how the attempt ended, or what its key is in place of one to take over
+ * @throws ResolutionError payload_unusable, before anything is written
+ */
+export async function takeOver(
+  record: KeyRecord,
   decision: ResumeDecision,
   db: Database,
   context: RequestContext,
-  { onProgress, onFailed }: ResumeObserver = {},
-): Promise<string> {
+  onProgress?: (progress: WrittenEntries) => void,
+): Promise<AttemptEnd> {
   const { boq_list_id, document_id } = record;
   const { info, products } = await readSubmission(record, db, context);
 
-  const event = { kind: 'resumed', document_id, attempt: { owner: context.newToken() }, ...decision } as const;
-  const taken = await applyEvent(boq_list_id, event, db, context);
-  if (taken.kind !== 'owned') return requireResponse(taken);
+  const keys = new KeyStore(boq_list_id, db, context);
+  const taken = await keys.apply({ kind: 'resumed', document_id, attempt: { owner: context.newToken() }, ...decision });
+  if (taken.kind !== 'owned') return { outcome: taken };
 
-  const attempt = taken.record;
-  const lease = new Lease(attempt, db, context);
-  let outcome: KeyOutcome;
-  try {
-    const entries = toEntries(products);
-    const pending = await lease.run(() => findPendingEntries(attempt.creation, entries, lease, db));
-    await writeEntries(attempt.creation, pending, lease, db, onProgress);
-    outcome = await completeAttempt(attempt, info, lease, db, context);
-  } catch (cause) {
-    outcome = await failAttempt(attempt, cause, db, context);
-    if (outcome.kind === 'failed') {
-      onFailed?.(outcome.retryAfterMs === null);
-      throw cause;
-    }
-  }
-  return requireResponse(outcome);
+  const prepare = (lease: Lease) => lease.run(() => findPendingEntries(toEntries(products), lease));
+  return runAttempt(taken.record, { info, prepare, onProgress }, keys);
 }
 
 /** The text of the payload is as large as the submission, so it is not held while the attempt goes on. */
 async function readSubmission(record: KeyRecord, db: Database, context: RequestContext): Promise<PriceListSubmission> {
-  const payload = await retry(() => readStoredPayload(db, record), context);
+  const payload = await retry(() => readStoredPayload(db, record), context, 'standalone');
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
   return payload.submission;
 }
 
-function requireResponse(outcome: KeyOutcome): string {
-  if (outcome.kind === 'completed') return outcome.response;
-  throw toResolutionError(outcome);
+/**
+ * Gives up an attempt: its lists stay failed, and the next request for its key is a new attempt. May be repeated.
+ *
+ * @throws ResolutionError
+ */
+export async function release(
+  { boq_list_id, document_id }: KeyRecord,
+  decision: OperatorDecision,
+  db: Database,
+  context: RequestContext,
+): Promise<void> {
+  const outcome = await new KeyStore(boq_list_id, db, context).apply({ kind: 'released', document_id, ...decision });
+  if (outcome.kind === 'completed') throw new ResolutionError('lists_ready');
+  if (outcome.kind !== 'available') throw toResolutionError(outcome);
 }
 
 /** Converts what a key became in place of what was decided about it. */

@@ -54,7 +54,7 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
   if (!infoResult.success || errors.length > 0) {
     throw new ValidationError(errors.slice(0, MAX_FIELD_ERRORS), errors.length < MAX_FIELD_ERRORS);
   }
-  return { info: infoResult.data, products: products.releaseProducts() };
+  return { info: infoResult.data, products: products.takeProducts() };
 }
 
 /** Validates products one by one as they arrive. */
@@ -94,7 +94,7 @@ class ProductsValidator implements MemberHandler {
    * Returns the products in code-unit order of their ids, the last one of each id, and drops its own copy: this object
    * lives as long as the request.
    */
-  releaseProducts(): ProductColumns {
+  takeProducts(): ProductColumns {
     const ids = this.#ids;
     this.#ids = [];
     const id = (place: number) => ids[place] ?? '';

@@ -3,15 +3,14 @@ import { isDocumentId } from '../lib/document-id';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { isConflict, retry } from '../lib/firestore/retry';
-import { isKeyOf, readKey, setSweepDueAt, type FoundKey } from '../lib/repositories/price-lists';
-import { readDueKeys, readUnresolvedKeys } from '../lib/repositories/stored-price-lists';
+import { isKeyOf, setSweepDueAt, type FoundKey } from '../lib/repositories/price-lists';
+import { readDueKeys, readUnresolvedKeys } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
-import { MAX_AUTOMATIC_RESUMES } from '../lib/runtime-options';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { commitEvent } from './apply-event';
+import { SWEEP_ASK_INTERVAL_MS } from '../lib/time-limits';
 import { expireLease, getSweepDueAt, getSweepObstacle, SWEEP, transition, type KeyEvent } from './key-state-machine';
-import { ResolutionError } from './resolution-error';
-import { resume } from './resume';
+import { KeyStore } from './key-store';
+import { ResolutionError, takeOver, toResolutionError } from './resume';
 
 export interface SweepOptions {
   /** Maximum resumes at the same time; each holds a payload in memory. */
@@ -20,8 +19,6 @@ export interface SweepOptions {
   dryRun: boolean;
   /** Looks at every unresolved key, also those of a release without `sweep_due_at`, and gives them that. */
   all: boolean;
-  /** How often a sweep asks for what has become due while resumes are under way; Infinity: only when one ends. */
-  askIntervalMs: number;
   /** Once it aborts, no more resumes begin; those under way go on until the signal of the context. */
   stopping?: AbortSignal;
 }
@@ -48,6 +45,9 @@ export interface SweepReporter {
   onUnreadable: (path: string) => void;
 }
 
+/** Keys of one reading. */
+const KEYS_PER_READING = 100;
+
 /**
  * Resumes, without an operator, the attempts that are due (`getSweepDueAt`), each once, until none is. Every change is an event
  * of the state machine, so sweeps may overlap with each other, with operators and with owners.
@@ -56,27 +56,53 @@ export interface SweepReporter {
  *
  * @throws the error of reading what is due
  */
-export const sweep = (
+export async function sweep(
   db: Database,
   context: RequestContext,
   options: SweepOptions,
   reporter: SweepReporter,
-): Promise<SweepSummary> => new Sweeper(db, context, options, reporter).run();
+): Promise<SweepSummary> {
+  const sweeper = new KeySweeper(db, context, options, reporter);
+  const { signal } = context;
+  /** Paths of the records that this sweep has begun with. */
+  const tried = new Set<string>();
+  const running = new Set<Promise<void>>();
+  let waiting: FoundKey[] = [];
+  try {
+    while (!signal.aborted) {
+      if (waiting.length === 0) {
+        const found = await sweeper.readDue(KEYS_PER_READING + tried.size);
+        waiting = found.filter(({ reference }) => !tried.has(reference.path));
+      }
+      const free = options.stopping?.aborted === true ? 0 : options.concurrency - running.size;
+      for (const key of waiting.splice(0, free)) {
+        tried.add(key.reference.path);
+        const work: Promise<void> = sweeper.sweepKey(key).finally(() => running.delete(work));
+        running.add(work);
+      }
+      if (running.size === 0) break;
+      await endsOrTakesLong(running, context);
+    }
+  } catch (error) {
+    // What fails once the signal has aborted fails because of that.
+    if (!signal.aborted) throw error;
+  } finally {
+    await Promise.all(running);
+  }
+  return sweeper.summary;
+}
 
-/** Of the deployed sweep and of the command. */
-export const ASK_INTERVAL_MS = 10_000;
+/** Waits until the work on a key ends, or it is time to ask again: the next minute's sweep may wait for the end of this one. */
+async function endsOrTakesLong(running: Iterable<Promise<void>>, { clock, signal }: RequestContext): Promise<void> {
+  const ended = new AbortController();
+  const sleep = clock.sleep(SWEEP_ASK_INTERVAL_MS, AbortSignal.any([signal, ended.signal]));
+  await Promise.race([...running, sleep.catch(() => undefined)]);
+  ended.abort();
+}
 
-/** Keys of one reading. */
-const KEYS_PER_READING = 100;
-
-class Sweeper {
-  /** Work on keys, by the path of their records. */
-  readonly #running = new Map<string, Promise<void>>();
-  /** Found due, and not started yet. */
-  #waiting: FoundKey[] = [];
-  /** Paths of what this sweep has begun with. */
-  readonly #tried = new Set<string>();
-  readonly #summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
+/** What a sweep does about single keys. */
+class KeySweeper {
+  readonly summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
 
   constructor(
     private readonly db: Database,
@@ -85,62 +111,14 @@ class Sweeper {
     private readonly reporter: SweepReporter,
   ) {}
 
-  async run(): Promise<SweepSummary> {
-    const { signal } = this.context;
-    try {
-      while (!signal.aborted) {
-        if (this.#waiting.length === 0) await this.#ask();
-        this.#startWaiting();
-        if (this.#running.size === 0) break;
-        await this.#pause();
-      }
-    } catch (error) {
-      // What fails once the signal has aborted fails because of that.
-      if (!signal.aborted) throw error;
-    } finally {
-      await Promise.all(this.#running.values());
-    }
-    return this.#summary;
+  /** Reads what is due, the longest first. */
+  readDue(limit: number): Promise<FoundKey[]> {
+    const { db, context, options } = this;
+    const read = () => (options.all ? readUnresolvedKeys(db) : readDueKeys(db, context.clock.now(), limit));
+    return retry(read, context, 'standalone');
   }
 
-  /** Reads what is due, the longest first, without what this sweep has tried. */
-  async #ask(): Promise<void> {
-    const { db, context } = this;
-    const limit = KEYS_PER_READING + this.#tried.size;
-    const read = () => (this.options.all ? readUnresolvedKeys(db) : readDueKeys(db, context.clock.now(), limit));
-    const found = await retry(read, context);
-    this.#waiting = found.filter(({ reference }) => !this.#tried.has(reference.path));
-  }
-
-  #startWaiting(): void {
-    const { concurrency, stopping } = this.options;
-    while (this.#running.size < concurrency && stopping?.aborted !== true) {
-      const key = this.#waiting.shift();
-      if (key === undefined) return;
-      const { path } = key.reference;
-      this.#tried.add(path);
-      this.#running.set(
-        path,
-        this.#sweepKey(key).finally(() => this.#running.delete(path)),
-      );
-    }
-  }
-
-  /** Waits until the work on a key ends, or it is time to ask again. */
-  async #pause(): Promise<void> {
-    const { clock, signal } = this.context;
-    const { askIntervalMs } = this.options;
-    const ended = new AbortController();
-    const waits = [...this.#running.values()];
-    if (askIntervalMs < Infinity) {
-      const sleep = clock.sleep(askIntervalMs, AbortSignal.any([signal, ended.signal]));
-      waits.push(sleep.catch(() => undefined));
-    }
-    await Promise.race(waits);
-    ended.abort();
-  }
-
-  async #sweepKey(key: FoundKey): Promise<void> {
+  async sweepKey(key: FoundKey): Promise<void> {
     if (key.record === undefined) {
       this.reporter.onUnreadable(key.reference.path);
       return;
@@ -152,6 +130,7 @@ class Sweeper {
     }
   }
 
+  /** Judges the record, not the time by which it was found: another release may have written that. */
   async #sweepRecord(key: FoundKey, stored: KeyRecord): Promise<void> {
     const now = this.context.clock.now();
     const dueAt = getSweepDueAt(stored);
@@ -161,35 +140,23 @@ class Sweeper {
     }
     const record = expireLease(stored, now);
     const unusable = describeUnusableIds(key, record);
-    if (unusable !== null) {
-      await this.#leave(key, { kind: 'payloadUnusable', document_id: record.document_id, reason: unusable }, now);
-      return;
-    }
-    if (getSweepObstacle(record, MAX_AUTOMATIC_RESUMES) !== null) {
-      await this.#leave(key, { kind: 'leaseChecked', caller: null }, now);
-      return;
-    }
-    await this.#resume(key, record, now);
+    if (unusable !== null) await this.#leaveUnusable(key, record, unusable, now);
+    else if (getSweepObstacle(record) !== null) await this.#leave(key, { kind: 'expireIfLapsed', caller: null }, now);
+    else if (this.options.dryRun) this.#report(record, 'would_resume', record.failure);
+    else await this.#resume(key, record, now);
   }
 
   async #resume(key: FoundKey, record: KeyRecord, now: number): Promise<void> {
-    if (this.options.dryRun) {
-      this.#report(record, 'would_resume', record.failure);
-      return;
-    }
-    const decision = { by: SWEEP, reason: record.failure, maxResumes: MAX_AUTOMATIC_RESUMES };
-    const failed = { needsOperator: false };
-    const onFailed = (needsOperator: boolean) => Object.assign(failed, { needsOperator });
+    const decision = { by: SWEEP, reason: record.failure, isAutomatic: true };
     try {
-      await resume(record, decision, this.db, this.context, { onFailed });
-      this.#report(record, 'resumed', null);
+      const { outcome } = await takeOver(record, decision, this.db, this.context);
+      if (outcome.kind === 'completed') this.#report(record, 'resumed', null);
+      else if (outcome.kind === 'failed')
+        this.#report(record, outcome.retryAfterMs === null ? 'left' : 'deferred', outcome.reason);
+      else this.#report(record, 'deferred', toResolutionError(outcome).message);
     } catch (error) {
-      const reason = getErrorMessage(error);
-      if (error instanceof ResolutionError && error.code === 'payload_unusable') {
-        await this.#leave(key, { kind: 'payloadUnusable', document_id: record.document_id, reason }, now);
-      } else {
-        this.#report(record, failed.needsOperator ? 'left' : 'deferred', reason);
-      }
+      if (!(error instanceof ResolutionError && error.code === 'payload_unusable')) throw error;
+      await this.#leaveUnusable(key, record, error.message, now);
     }
   }
 
@@ -204,33 +171,34 @@ class Sweeper {
     }
   }
 
+  #leaveUnusable(key: FoundKey, { document_id }: KeyRecord, reason: string, now: number): Promise<void> {
+    return this.#leave(key, { kind: 'payloadUnusable', document_id, reason }, now);
+  }
+
   /** Leaves a key to an operator, and reports that if it was this sweep whose event took effect. */
   async #leave(key: FoundKey, event: KeyEvent, now: number): Promise<void> {
     const { record: after } = transition(key.record, event, now);
     if (after === undefined) return;
-    if (!this.options.dryRun) {
-      const isOwn = await retry(() => this.#commitOwn(key, event, now, after), this.context);
-      if (!isOwn) return;
-    }
-    this.#report(after, 'left', getSweepObstacle(after, MAX_AUTOMATIC_RESUMES));
+    const isOwn = this.options.dryRun || (await retry(() => this.#commitOwn(key, after), this.context, 'standalone'));
+    if (isOwn) this.#report(after, 'left', getSweepObstacle(after));
   }
 
   /** The reply to a commit may be lost: a repeated try finds its own record, or that of somebody else. */
-  async #commitOwn(key: FoundKey, event: KeyEvent, now: number, after: KeyRecord): Promise<boolean> {
+  async #commitOwn(key: FoundKey, after: KeyRecord): Promise<boolean> {
+    const keys = new KeyStore(after.boq_list_id, this.db, this.context);
     try {
-      await commitEvent(key, event, now, this.db, this.context);
+      await keys.commit(key, after);
       return true;
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // Nobody waits for a try whose signal aborted.
       this.context.signal.throwIfAborted();
-      return isDeepStrictEqual((await readKey(this.db, after.boq_list_id)).record, after);
+      return isDeepStrictEqual((await keys.read()).record, after);
     }
   }
 
   #report(record: KeyRecord, result: SweepResult['result'], reason: string | null): void {
     const { boq_list_id, document_id, trace_id, claimed_at } = record;
-    this.#summary[result] += 1;
+    this.summary[result] += 1;
     const sinceClaimMs = this.context.clock.now() - claimed_at;
     this.reporter.onResult({ boq_list_id, document_id, trace_id, result, reason }, sinceClaimMs);
   }

@@ -1,7 +1,7 @@
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { RULES } from '../../src/price-lists/invariants';
+import { RULES } from '../../audit/invariants';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { getAuditReads } from '../support/billed-documents';

@@ -177,7 +177,7 @@ test('an attempt with an incomplete or damaged payload can only be released', as
   await chunk?.ref.delete();
   expect(await run('resume', KEY, '--yes')).toMatchObject({
     code: 1,
-    err: containing('0 of its 1 chunks'),
+    err: containing('0 chunks are stored in place of 1'),
   });
   expect((await run('show', KEY)).out).toContain('can only be released');
   expect((await run('release', KEY, '--reason', 'damaged', '--yes')).code).toBe(0);

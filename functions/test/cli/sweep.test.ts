@@ -96,7 +96,7 @@ test('resumes what crashed or was stopped, and leaves the rest to an operator wi
   expect(lines.map(({ reason }) => reason)).toEqual([
     null,
     expect.stringContaining('resumed 3 times without an operator'),
-    expect.stringContaining('0 of its 1 chunks'),
+    expect.stringContaining('0 chunks are stored in place of 1'),
     null,
   ]);
   for (const key of ['crashed', 'stopped']) {

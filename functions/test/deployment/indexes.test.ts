@@ -1,15 +1,8 @@
 import type { DocumentData, DocumentReference } from 'firebase-admin/firestore';
 import * as functions from '../../src';
-import {
-  findKeyRecords,
-  readPayloadChunks,
-  streamStoredEntries,
-  readDueKeys,
-  readKeyRecord,
-  readKeyRecords,
-  countEntries,
-} from '../../src/lib/repositories/stored-price-lists';
-import { release } from '../../src/price-lists/release';
+import { findKeyRecords, readKeyRecords, countEntries } from '../../audit/stored-records';
+import { readDueKeys, readPayloadChunks, streamStoredEntries, readKeyRecord } from '../../src/lib/repositories/price-lists';
+import { release } from '../../src/price-lists/resume';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';

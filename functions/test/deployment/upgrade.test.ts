@@ -5,7 +5,7 @@ import { getDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { readKeyRecord } from '../../src/lib/repositories/stored-price-lists';
+import { readKeyRecord } from '../../src/lib/repositories/price-lists';
 import { resume } from '../../src/price-lists/resume';
 import { AFTER_NEXT_SWEEP, readAllRecords } from '../support/price-lists';
 import { useTestService } from '../support/service';
@@ -83,7 +83,7 @@ describe.each(versions)('records of %s', (file) => {
     const db = getDatabase(context);
     const record = await readKeyRecord(db, key);
     if (record?.creation == null) throw new Error(`${key} is not among the records`);
-    const decision = { by: 'test', reason: 'upgrade', maxResumes: null };
+    const decision = { by: 'test', reason: 'upgrade' };
     const response = await resume(record, decision, db, context);
 
     expect((await submit(key)).text).toBe(response);

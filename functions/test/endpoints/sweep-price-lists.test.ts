@@ -1,7 +1,7 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { readDueKeys } from '../../src/lib/repositories/stored-price-lists';
+import { readDueKeys } from '../../src/lib/repositories/price-lists';
 import { createRequestContext } from '../../src/lib/request-context';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
@@ -130,7 +130,7 @@ test('an attempt without its whole payload is left to an operator, by its client
   ]);
   expect((await getKey('incomplete').get()).data()).toMatchObject({
     status: 'requires_review',
-    failure: expect.stringContaining('0 of its 1 chunks') as string,
+    failure: expect.stringContaining('0 chunks are stored in place of 1') as string,
     failure_cause: 'error',
   });
   const { status, headers } = await submit();

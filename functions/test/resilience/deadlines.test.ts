@@ -5,7 +5,7 @@ import {
   type EndedCall,
   type Rpc,
 } from '../../../packages/firestore-local/src';
-import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/firestore/connection';
+import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/time-limits';
 import { configureClient, createDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';
 import { useFirestoreEmulator } from '../support/firestore';

@@ -3,7 +3,7 @@ import type { DocumentData, Firestore, QueryDocumentSnapshot } from 'firebase-ad
 import type { ListKind } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type Attempt, type KeyRecord } from '../../src/lib/schemas/key-record';
 import { toEntries } from '../../src/price-lists/entries';
-import { compareEntries } from '../../src/price-lists/entry-differences';
+import { compareEntries } from '../../audit/entry-differences';
 import {
   checkAttempt,
   checkKeyRecord,
@@ -11,9 +11,9 @@ import {
   type StoredAttempt,
   type StoredList,
   type Violation,
-} from '../../src/price-lists/invariants';
+} from '../../audit/invariants';
 import { computeFingerprint, streamCanonicalJson } from '../../src/price-lists/payload';
-import { parseStoredPayload } from '../../src/price-lists/stored-payload';
+import { parseStoredPayload } from '../../src/price-lists/payload';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { readAllDocuments } from '../support/firestore';
 

@@ -2,7 +2,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
+import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody, parseSubmission } from '../support/submissions';

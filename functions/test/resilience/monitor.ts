@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
-import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../src/price-lists/invariants';
+import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audit/invariants';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { describeKeyMove, KEY_MOVES } from './key-moves';
 

@@ -1,6 +1,6 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import { systemClock } from '../../src/lib/clock';
-import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
+import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { speedUpTime } from '../support/clock';
 import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';

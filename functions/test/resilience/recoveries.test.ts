@@ -4,7 +4,7 @@ import { StoppedError } from '../../src/lib/errors';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createRequestContext } from '../../src/lib/request-context';
-import { MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
+import { MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
 import { updateKey, submitAndFail, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';

@@ -2,14 +2,14 @@ import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
-import { release } from '../../src/price-lists/release';
+import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
+import { release } from '../../src/price-lists/resume';
 import { requireKeyRecord, resume } from '../../src/price-lists/resume';
 import { sweep, type SweepSummary } from '../../src/price-lists/sweep';
 
 const quiet = { onResult: () => undefined, onUnreadable: () => undefined };
 
-const SWEEP_OPTIONS = { dryRun: false, concurrency: 1, all: false, askIntervalMs: 1_000 } as const;
+const SWEEP_OPTIONS = { dryRun: false, concurrency: 1, all: false } as const;
 
 /** Sweeps until nothing is due, or the signal of the context aborts. */
 export const runSweep = (db: Database, context: RequestContext): Promise<SweepSummary> =>
@@ -38,7 +38,7 @@ export async function resolveAfterLease(
 ): Promise<void> {
   const { db, context } = createOperatorContext(firestore, RESOLVED_AFTER_MS);
   const record = await requireKeyRecord(key, db, context);
-  if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
+  if (how === 'resume') await resume(record, decision, db, context);
   else if (how === 'release') await release(record, decision, db, context);
   else await runSweep(db, context);
 }

@@ -1,7 +1,7 @@
 import { addPriceLists } from '../../src/add-price-lists';
 import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
-import { LEASE_DURATION_MS } from '../../src/lib/runtime-options';
+import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
 import { useTestService } from '../support/service';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import { ApiError } from '../../src/lib/errors';
-import { MAX_AUTOMATIC_RESUMES } from '../../src/lib/runtime-options';
+import { MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import type { CreationResult } from '../../src/price-lists/responses';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';

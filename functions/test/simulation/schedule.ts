@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
-import { SWEEP_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import {
-  FAILURE_RESERVE_MS,
-  MAX_AUTOMATIC_RESUMES,
-  RESPONSE_RESERVE_MS,
-  writeOptions,
-} from '../../src/lib/runtime-options';
-import { createPriceLists } from '../../src/price-lists/create-price-lists';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, SWEEP_TIMEOUTS_MS } from '../../src/lib/time-limits';
+import { MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
+import { writeOptions } from '../../src/lib/runtime-options';
+import { createPriceLists } from '../../src/price-lists/create';
 import { getSweepDueAt } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
-import { release } from '../../src/price-lists/release';
-import { ResolutionError } from '../../src/price-lists/resolution-error';
+import { release } from '../../src/price-lists/resume';
+import { ResolutionError } from '../../src/price-lists/resume';
 import { requireKeyRecord, resume } from '../../src/price-lists/resume';
-import { readStoredPayload } from '../../src/price-lists/stored-payload';
+import { readStoredPayload } from '../../src/price-lists/payload';
 import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
@@ -56,7 +52,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** No timer of its own, so that a process stands still at one gate or sleep at a time. */
-const SWEEP = { concurrency: 1, all: false, askIntervalMs: Infinity } as const;
+const SWEEP = { concurrency: 1, all: false } as const;
 
 /** How long a deployed function works at a request before it fails it by itself. */
 const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
@@ -239,7 +235,7 @@ class Schedule {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
         const record = await requireKeyRecord(key, db, context);
-        if (how === 'resume') await resume(record, { ...decision, maxResumes: null }, db, context);
+        if (how === 'resume') await resume(record, decision, db, context);
         else await release(record, decision, db, context);
       });
       this.world.note(process, `${how}d ${key}`);
@@ -347,7 +343,7 @@ const quiet = () => undefined;
 
 const createRequest = (process: Process) => ({
   requestId: process.name,
-  log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet },
+  log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet, left: quiet },
 });
 
 const NEVER = new AbortController().signal;

@@ -1,7 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
-import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/firestore/connection';
+import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/time-limits';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import type { SeededRandom } from './random';

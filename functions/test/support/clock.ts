@@ -1,6 +1,6 @@
 import { setTimeoutHandler } from './sdk-internals';
 import { systemClock, type Clock } from '../../src/lib/clock';
-import { CALL_TIMEOUTS_MS } from '../../src/lib/firestore/connection';
+import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 
 /** A clock that only moves when a test moves it or a sleep is requested; a sleep ends at once. */
 export class ManualClock implements Clock {

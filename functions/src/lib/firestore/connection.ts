@@ -6,23 +6,6 @@ import { runOutsideDomain } from './node-domain';
  * time, and its loading most of a cold start: see docs/decisions/0009-past-the-library.md.
  */
 
-/** Timeouts of one try of a call, in ms; after it the try fails with DEADLINE_EXCEEDED. */
-export const CALL_TIMEOUTS_MS = {
-  /** Read of known documents. */
-  read: 10_000,
-  commit: 20_000,
-  /**
-   * Query, from its start to its last document; it then continues after that. Longer than a dead connection is noticed in,
-   * and so short that a function of 120 s has time for another try.
-   */
-  query: 45_000,
-};
-
-export type CallTimeouts = typeof CALL_TIMEOUTS_MS;
-
-/** Of a sweep, which compares all entries of a list with its payload: the SDK reads 364,000 of them for a minute and more. */
-export const SWEEP_TIMEOUTS_MS: CallTimeouts = { ...CALL_TIMEOUTS_MS, query: 600_000 };
-
 /**
  * Options of both channels, this one and that of the Firestore SDK. A connection that stays silent for 30 s of a call is
  * pinged, and replaced after 10 s without a response. Google's servers allow no shorter interval, and no pings between

@@ -11,12 +11,13 @@ import {
   type QueryDocumentSnapshot,
   type Transaction,
 } from 'firebase-admin/firestore';
-import { CALL_TIMEOUTS_MS, CHANNEL_OPTIONS, type CallTimeouts } from './connection';
+import { CHANNEL_OPTIONS } from './connection';
 import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './node-domain';
 import { commitPriceEntries, type PriceEntryBatch } from './price-entry-batch';
 import { abortable } from '../clock';
 import type { RequestContext } from '../request-context';
+import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../time-limits';
 
 /** The database of one request: each call is one try, and is counted in the request's context. */
 export type Database = ReturnType<typeof createDatabase>;

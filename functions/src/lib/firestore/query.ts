@@ -1,6 +1,7 @@
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { measurePhase, type Counters, type RequestContext } from '../request-context';
-import { CALL_TIMEOUTS_MS, getConnection } from './connection';
+import { CALL_TIMEOUTS_MS } from '../time-limits';
+import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
 import { runOutsideDomain } from './node-domain';
 import { Backoff, isTransient } from './retry';
@@ -26,7 +27,7 @@ export async function* streamQuery<T>(
 ): AsyncGenerator<[id: string, record: T][]> {
   const { signal } = context;
   const { client, documentsPath, prepareCall } = await getConnection();
-  let backoff = new Backoff(context);
+  let backoff = new Backoff(context, 'query');
   let request = encodeRunQueryRequest(documentsPath, query);
   for (;;) {
     signal.throwIfAborted();
@@ -53,7 +54,7 @@ export async function* streamQuery<T>(
       if (!isTransient(error)) throw error;
       if (last !== undefined) {
         request = encodeRunQueryRequest(documentsPath, query, last);
-        backoff = new Backoff(context);
+        backoff = new Backoff(context, 'query');
       }
       await measurePhase(context.counters, 'firestore', () => backoff.wait(error));
     } finally {

@@ -2,10 +2,11 @@ import { status } from '@grpc/grpc-js';
 import type { RequestContext } from '../request-context';
 import { abortable } from '../clock';
 import { StoppedError } from '../errors';
+import { MAX_PAUSE_MS, RETRY_MS, type RetryRegime } from '../time-limits';
 
 /**
- * Retries of calls to Firestore after transient errors. Only for calls that may be executed twice: reads, writes of fixed
- * values to fixed ids, and events of a key, each try of which begins by reading the key record.
+ * Retries of calls to Firestore after transient errors, under the regimes of time-limits.ts. Only for calls that may be executed
+ * twice: reads, writes of fixed values to fixed ids, and events of a key, each try of which begins by reading the key record.
  */
 
 /** After these the same call may succeed, for reads and writes. */
@@ -23,13 +24,9 @@ const TRANSIENT_CODES = new Set<unknown>([
 /** The key record has changed since it was read: the next try reads it again. */
 const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
-const INITIAL_DELAY_MS = 250;
+const INITIAL_PAUSE_MS = 250;
 /** After an overload, when a soon retry would add to it. */
-const INITIAL_OVERLOAD_DELAY_MS = 1_000;
-const MAX_DELAY_MS = 5_000;
-
-/** Covers an outage of nearly a minute, and a connection that died silently. */
-const MAX_ELAPSED_MS = 60_000;
+const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 
 /**
  * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms to 5 s.
@@ -37,12 +34,11 @@ const MAX_ELAPSED_MS = 60_000;
  * Ends as soon as the signal aborts, even during a try, whose effect is then unknown. A try of several calls checks the
  * signal between them.
  *
- * @param maxElapsedMs no try starts later than this after the first, by default 60 s; Infinity: until the signal aborts
  * @throws the last error of a try, also when time runs out; the signal's reason before any, and when the work is stopped
  */
-export async function retry<T>(fn: () => Promise<T>, context: RequestContext, maxElapsedMs?: number): Promise<T> {
+export async function retry<T>(fn: () => Promise<T>, context: RequestContext, regime: RetryRegime): Promise<T> {
   const { signal } = context;
-  const backoff = new Backoff(context, maxElapsedMs);
+  const backoff = new Backoff(context, regime);
   let lastError: unknown;
   for (;;) {
     try {
@@ -67,19 +63,19 @@ export class Backoff {
 
   constructor(
     private readonly context: RequestContext,
-    maxElapsedMs = MAX_ELAPSED_MS,
+    regime: RetryRegime,
   ) {
-    this.#retryUntil = context.clock.now() + maxElapsedMs;
+    this.#retryUntil = context.clock.now() + RETRY_MS[regime];
   }
 
   /** Waits before the next try. @throws `error` if there is no time for one; the reason of a stop when the signal aborts */
   async wait(error: unknown): Promise<void> {
     const { clock, counters, random, signal } = this.context;
-    const delayMs = getBackoffMs(this.#failures, isOverload(error), random);
+    const pauseMs = getPauseMs(this.#failures, isOverload(error), random);
     this.#failures += 1;
-    if (clock.now() + delayMs > this.#retryUntil) throw error;
+    if (clock.now() + pauseMs > this.#retryUntil) throw error;
     try {
-      await abortable(signal, () => clock.sleep(delayMs, signal));
+      await abortable(signal, () => clock.sleep(pauseMs, signal));
     } catch {
       throw getEndReason(signal, error);
     }
@@ -88,9 +84,9 @@ export class Backoff {
 }
 
 /** The pause after an error that follows so many others. */
-export function getBackoffMs(failures: number, isOverload: boolean, random: () => number): number {
-  const initialMs = isOverload ? INITIAL_OVERLOAD_DELAY_MS : INITIAL_DELAY_MS;
-  return Math.min(initialMs * 2 ** failures, MAX_DELAY_MS) * (0.5 + random() / 2);
+export function getPauseMs(failures: number, afterOverload: boolean, random: () => number): number {
+  const initialMs = afterOverload ? INITIAL_OVERLOAD_PAUSE_MS : INITIAL_PAUSE_MS;
+  return Math.min(initialMs * 2 ** failures, MAX_PAUSE_MS) * (0.5 + random() / 2);
 }
 
 /** Whether the same call may succeed later. */
@@ -100,6 +96,6 @@ export const isTransient = (error: unknown): boolean => TRANSIENT_CODES.has(getC
 export const isConflict = (error: unknown): boolean => CONFLICT_CODES.has(getCode(error));
 
 /** Whether Firestore rejected the call because it gets too many. */
-export const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;
+const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;
 
 const getCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

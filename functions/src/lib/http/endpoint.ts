@@ -17,7 +17,7 @@ import {
 } from './request-body';
 import { sendResponse } from './response';
 import { shutdown } from './shutdown';
-import { readTraceId } from './trace-id';
+import { parseTraceId } from './trace-id';
 
 /** What is around the pipeline of each request: its time, its id, a response to its error, and one line of the log. */
 
@@ -50,7 +50,7 @@ async function handleRequest<Body>(
   const createReason = () => new Error('the time for the request is up');
   const stopping = writes ? shutdown.abortWrites : shutdown.stopWaiting;
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);
-  const context = createRequestContext(signal, readTraceId(request.headers));
+  const context = createRequestContext(signal, parseTraceId(request.headers));
   const requestId = resolveRequestId(request);
   const exchange: Exchange = { request, response, context, requestId, logFields: {}, hasClientGone: false };
   response.setHeader('X-Request-Id', requestId);

@@ -3,14 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { systemClock, type Clock } from '../clock';
 import { StoppedError } from '../errors';
 import { logInstanceStopped, logInstanceStopping } from '../logging';
-
-/** Milliseconds after SIGTERM; after 10 s Cloud Run sends SIGKILL. */
-const ABORT_MS = 5_000;
-const WAIT_MS = 8_000;
-const EXIT_MS = 9_000;
-
-/** For failing an attempt, and the rest until the waiting stops for its response. */
-const FAILURE_RESERVE_MS = 2_000;
+import { STOP_MS, STOP_RESERVE_MS } from '../time-limits';
 
 /** Lets the kernel send the last bytes before the exit closes the sockets. */
 const LINGER_MS = 50;
@@ -49,7 +42,7 @@ export class Shutdown {
   /** Accepts no more connections, and returns when the requests in progress have their responses, or time is up. */
   async stop(clock: Clock): Promise<void> {
     const startedAt = clock.now();
-    const reason = new StoppedError('the instance is stopping', FAILURE_RESERVE_MS);
+    const reason = new StoppedError('the instance is stopping', STOP_RESERVE_MS);
     this.refuseWrites.abort(reason);
     for (const server of this.#servers) server.close();
     logInstanceStopping(this.#openResponses.size);
@@ -62,7 +55,11 @@ export class Shutdown {
         () => end?.abort(reason),
         () => undefined,
       );
-    await Promise.all([wait(ABORT_MS, this.abortWrites), wait(WAIT_MS, this.stopWaiting), wait(EXIT_MS)]);
+    await Promise.all([
+      wait(STOP_MS.abortWrites, this.abortWrites),
+      wait(STOP_MS.stopWaiting, this.stopWaiting),
+      wait(STOP_MS.exit),
+    ]);
     logInstanceStopped(this.#openResponses.size, clock.now() - startedAt);
   }
 }

@@ -4,7 +4,7 @@ import { collections, fields } from '../firestore/collections';
 import type { FieldFilter, QuerySpec, StoredFields } from '../firestore/messages';
 import { streamQuery } from '../firestore/query';
 import type { RequestContext } from '../request-context';
-import { readCode, readInvoices, readText } from './stored-values';
+import { toCode, toInvoices, toText } from './field-values';
 
 /**
  * Reads the records of the read operations. Reads only the fields of the response, in batches, so that memory does not
@@ -28,7 +28,7 @@ export function readSupplyOrders(context: RequestContext, request: SupplyOrdersI
   const { invoices } = fields.supplyOrder;
   const query = createTeamDateRangeQuery(collections.supplyOrders, fields.supplyOrder, request, [invoices]);
   return streamTeamQuery(context, request, query, (stored): SupplyOrder => ({
-    invoices: readInvoices(getPath(stored, invoices)),
+    invoices: toInvoices(getPath(stored, invoices)),
   }));
 }
 
@@ -82,9 +82,9 @@ const streamTeamQuery = <T>(
   toRecord: (stored: StoredFields) => T,
 ) => (Buffer.byteLength(team_id) < UNSEARCHABLE_TEXT_BYTES ? streamQuery(context, query, toRecord) : []);
 
-const getText = (stored: StoredFields, path: string) => readText(getPath(stored, path));
+const getText = (stored: StoredFields, path: string) => toText(getPath(stored, path));
 
-const getCode = (stored: StoredFields, path: string) => readCode(getPath(stored, path));
+const getCode = (stored: StoredFields, path: string) => toCode(getPath(stored, path));
 
 /** Returns the value at a dotted path. */
 const getPath = (stored: StoredFields, path: string): unknown =>

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { CollectionReference, DocumentReference, DocumentSnapshot, Timestamp } from 'firebase-admin/firestore';
+import type {
+  CollectionReference,
+  DocumentReference,
+  DocumentSnapshot,
+  Query,
+  Timestamp,
+} from 'firebase-admin/firestore';
 import { isDocumentId } from '../document-id';
 import type { PriceListInfo } from '../schemas/add-price-lists';
 import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
@@ -47,6 +53,36 @@ export async function readKeyAndMarket(db: Database, { boq_list_id, market_id }:
   const [key, market] = await db.getAll(keyDocument(db, boq_list_id), reference);
   return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
+
+/** Reads the keys that are due at a time, the longest first. */
+export const readDueKeys = (db: Database, now: number, limit: number): Promise<FoundKey[]> =>
+  findKeys(db, keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').limit(limit));
+
+/** Reads every key that is neither completed nor released. */
+export const readUnresolvedKeys = (db: Database): Promise<FoundKey[]> =>
+  findKeys(db, keyRecords(db).where('status', 'in', ['processing', 'requires_review']));
+
+export const countKeysInReview = (db: Database): Promise<number> =>
+  db.count(keyRecords(db).where('status', '==', 'requires_review'));
+
+async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
+  const found: FoundKey[] = [];
+  for await (const document of db.stream(keys)) {
+    const { success, data } = keyRecordSchema.safeParse(document.data());
+    const dueAt: unknown = document.get('sweep_due_at');
+    found.push({
+      reference: document.ref,
+      version: document.updateTime,
+      record: success ? data : undefined,
+      sweepDueAt: typeof dueAt === 'number' ? dueAt : null,
+    });
+  }
+  return found;
+}
+
+/** @returns undefined if no request was ever accepted for the key */
+export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
+  (await readKey(db, boqListId)).record;
 
 /**
  * Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key` was read.
@@ -120,6 +156,16 @@ export function setPayloadChunk(
   writes.set(chunks.doc(String(index).padStart(4, '0')), { data });
 }
 
+/** Reads the stored chunks of an attempt's payload, in order. */
+export async function readPayloadChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of db.stream(requestDocument(db, document_id).collection(subcollections.payload))) {
+    const data: unknown = chunk.get('data');
+    chunks.push(Buffer.isBuffer(data) ? data : Buffer.alloc(0));
+  }
+  return chunks;
+}
+
 /** The two lists of an attempt. */
 const LIST_COLLECTIONS = {
   expected_forward_cost: collections.expectedForwardCosts,
@@ -153,6 +199,18 @@ export function writeEntryBatch(
   return db.commitPriceEntries({ collection, field: fields.entry[kind], ids, prices });
 }
 
+/** Streams the stored entries of a list: the product id, and the stored price as it is. */
+export async function* streamStoredEntries(
+  db: Database,
+  kind: ListKind,
+  creation: Creation,
+): AsyncGenerator<readonly [id: string, price: unknown]> {
+  const priceField = fields.entry[kind];
+  for await (const entry of db.stream(entriesCollection(db, kind, creation).select(priceField))) {
+    yield [entry.id, entry.get(priceField)];
+  }
+}
+
 /** @throws Error for a record of a later version or another program; it names fields, never a value */
 function parseKeyRecord(stored: unknown): KeyRecord {
   const result = keyRecordSchema.safeParse(stored);
@@ -168,8 +226,11 @@ const toKeySnapshot = (document: DocumentSnapshot) => ({
   version: document.updateTime,
 });
 
-const keyDocument = ({ firestore }: Database, boqListId: string) =>
-  firestore.collection(collections.priceListIdempotency).doc(keyDocumentId(boqListId));
+export const keyRecords = ({ firestore }: Database): CollectionReference =>
+  firestore.collection(collections.priceListIdempotency);
 
-const requestDocument = ({ firestore }: Database, documentId: string) =>
+const keyDocument = (db: Database, boqListId: string): DocumentReference =>
+  keyRecords(db).doc(keyDocumentId(boqListId));
+
+export const requestDocument = ({ firestore }: Database, documentId: string) =>
   firestore.collection(collections.priceListRequests).doc(documentId);

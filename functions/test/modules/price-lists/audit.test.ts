@@ -2,9 +2,9 @@ import type { DocumentData } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { audit, type AuditOptions } from '../../../src/price-lists/audit';
-import { createPriceLists } from '../../../src/price-lists/create-price-lists';
-import type { Violation } from '../../../src/price-lists/invariants';
+import { audit, type AuditOptions } from '../../../audit/audit';
+import { createPriceLists } from '../../../src/price-lists/create';
+import type { Violation } from '../../../audit/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
@@ -21,7 +21,7 @@ const PRODUCTS = 7;
 
 async function create(key: string, market_id = 'market-1'): Promise<KeyRecord> {
   const { db, context } = database.open();
-  const log = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet };
+  const log = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet, left: quiet };
   const body = createPriceListBody(PRODUCTS, { boq_list_id: key, market_id });
   await createPriceLists(parseSubmission(body), { requestId: 'request-1', log }, db, context);
   return readKey(key);
@@ -151,7 +151,7 @@ describe('reports', () => {
     const { document_id } = await create('a');
     await database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
     const { report, found } = await runAudit();
-    const message = 'cannot be used: 0 of its 1 chunks are stored';
+    const message = 'cannot be used: 0 chunks are stored in place of 1';
     expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/payload`, message]]);
     // The key record is read again before a violation is reported.
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 1 });

@@ -1,9 +1,9 @@
 import type { Call } from '../../../../packages/firestore-local/src';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
-import { LEASE_DURATION_MS } from '../../../src/lib/runtime-options';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { createPriceLists } from '../../../src/price-lists/create-price-lists';
-import { release } from '../../../src/price-lists/release';
+import { createPriceLists } from '../../../src/price-lists/create';
+import { release } from '../../../src/price-lists/resume';
 import { resume } from '../../../src/price-lists/resume';
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { TEST_START, useTestDatabase } from '../../support/database';
@@ -35,6 +35,7 @@ const log = {
   completed: () => undefined,
   failed: () => undefined,
   superseded: () => undefined,
+  left: () => undefined,
 };
 
 const create = async () => {
@@ -59,7 +60,7 @@ async function fail(): Promise<KeyRecord> {
   return readKey();
 }
 
-const BY_OPERATOR = { by: 'operator', reason: null, maxResumes: null };
+const BY_OPERATOR = { by: 'operator', reason: null };
 const RELEASED = { status: 'released', owner: '' } as const;
 const TAKEN_OVER = {
   status: 'processing',

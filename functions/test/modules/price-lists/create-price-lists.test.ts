@@ -2,12 +2,14 @@ import type { Call, Code } from '../../../../packages/firestore-local/src';
 import { ApiError, StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
-import { LEASE_DURATION_MS } from '../../../src/lib/runtime-options';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import * as commitSizes from '../../../src/price-lists/commit-sizes';
-import { createPriceLists } from '../../../src/price-lists/create-price-lists';
+import { createPriceLists } from '../../../src/price-lists/create';
+import { KeyStore } from '../../../src/price-lists/key-store';
 import { Lease } from '../../../src/price-lists/lease';
 import * as payloads from '../../../src/price-lists/payload';
-import { failAttempt, PayloadNotStoredError } from '../../../src/price-lists/attempt';
+import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/key-state-machine';
+import { PayloadNotStoredError, runAttempt } from '../../../src/price-lists/attempt';
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { createKeyRecord } from '../../support/key-records';
@@ -40,6 +42,7 @@ async function create(body: PriceListBody = BODY, changed: Partial<RequestContex
     completed: writeTo('completed'),
     failed: writeTo('failed'),
     superseded: writeTo('superseded'),
+    left: writeTo('left'),
   };
   const { db, context } = database.open(changed);
   const result = await createPriceLists(parseSubmission(body), { requestId: 'request-1', log }, db, context).catch(
@@ -168,6 +171,17 @@ describe('a creation', () => {
     });
     expect(created.result).toEqual({ response, replayed: false });
     await check(BODY);
+  });
+
+  test('that finds the lapsed lease of an attempt with no resumes left tells the log that an operator is needed', async () => {
+    await create();
+    const lapsed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
+    await getKey().update({ ...lapsed, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    const first = await create();
+    expect(getRejection(first)).toEqual(['review_required', undefined]);
+    const reason = 'it was resumed 3 times without an operator, and failed again';
+    expect(first.logged).toEqual([['left', expect.objectContaining({ reason }), expect.any(Number)]]);
+    expect((await create()).logged).toEqual([]);
   });
 
   test('tells the log of its claim, and of its completion with the time between them', async () => {
@@ -339,7 +353,7 @@ describe('a creation that cannot go on', () => {
     const { result, logged, context } = await create();
     expect(result).toMatchObject({
       code: 'creation_failed',
-      message: 'the attempt failed',
+      message: REASON,
       headers: {},
       needsOperator: true,
       cause: { code: 7 },
@@ -377,11 +391,11 @@ describe('a creation that cannot go on', () => {
     const { db, context } = database.open();
     const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(attempt);
-    const error = Object.assign(new Error('no connection'), { code: 14 });
-    expect(await failAttempt(attempt, error, db, context)).toEqual({
-      kind: 'failed',
-      reason: 'no connection',
-      retryAfterMs: 65_000,
+    const cause = Object.assign(new Error('no connection'), { code: 14 });
+    const work = { info: parseSubmission(BODY).info, prepare: () => Promise.reject(cause) };
+    expect(await runAttempt(attempt, work, new KeyStore('boq-1', db, context))).toEqual({
+      outcome: { kind: 'failed', reason: 'no connection', retryAfterMs: 65_000 },
+      cause,
     });
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'unavailable' });
   });
@@ -488,7 +502,7 @@ describe('the lease of a creation', () => {
     const { db, context } = database.open();
     const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(attempt);
-    const lease = new Lease(attempt, db, context);
+    const lease = new Lease(attempt, new KeyStore('boq-1', db, context));
     database.clock.advance(SECOND);
     expect(lease.startProgress(100)).toMatchObject({ entries_written: 0, entries_total: 100 });
     for (const [seconds, written] of [
@@ -513,7 +527,7 @@ describe('the lease of a creation', () => {
     const { db, context } = database.open();
     const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(attempt);
-    const lease = new Lease(attempt, db, context);
+    const lease = new Lease(attempt, new KeyStore('boq-1', db, context));
     database.clock.advance(20 * SECOND);
     const calls = database.recordCalls();
     await Promise.all([lease.renewIfDue(), lease.renewIfDue(), lease.run(() => Promise.resolve())]);
@@ -579,11 +593,5 @@ describe('the lease of a creation', () => {
     expect(created.result).toMatchObject({ replayed: false });
     expect(database.clock.now() - TEST_START).toBeGreaterThan(60 * SECOND);
     await check(body);
-  });
-
-  test('slows the writes down after an overload', async () => {
-    failCommits(isEntries, { code: 'RESOURCE_EXHAUSTED', times: 1 });
-    await create(body);
-    expect(database.clock.slept.slice(0, 2)).toEqual([500, 100]);
   });
 });

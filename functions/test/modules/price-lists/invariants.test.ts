@@ -1,7 +1,7 @@
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { compareEntries } from '../../../src/price-lists/entry-differences';
+import { compareEntries } from '../../../audit/entry-differences';
 import {
   checkAttempt,
   checkKeyRecord,
@@ -11,10 +11,10 @@ import {
   type StoredAttempt,
   type StoredList,
   type Violation,
-} from '../../../src/price-lists/invariants';
-import { createListDocuments } from '../../../src/price-lists/list-documents';
+} from '../../../audit/invariants';
+import { createListDocuments } from '../../../src/price-lists/responses';
 import { createSuccessResponse } from '../../../src/price-lists/responses';
-import type { StoredPayload } from '../../../src/price-lists/stored-payload';
+import type { StoredPayload } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 

@@ -1,7 +1,7 @@
-import { LEASE_DURATION_MS, MAX_AUTOMATIC_RESUMES } from '../../../src/lib/runtime-options';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
+import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/key-state-machine';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import {
-  canClaim,
   describePermanentFailure,
   getSweepDelayMs,
   getSweepDueAt,
@@ -11,7 +11,7 @@ import {
   type KeyEvent,
   type KeyOutcome,
 } from '../../../src/price-lists/key-state-machine';
-import { createKeyRecord } from '../../support/key-records';
+import { applyStep, createKeyRecord, type KeyStep } from '../../support/key-records';
 
 /** Single events, with all that they make of a record; what holds for any order of them: key-state-machine.test.ts. */
 
@@ -27,14 +27,14 @@ const released = createKeyRecord({ status: 'released', failure: 'the time is up'
 
 const { owner, fingerprint, document_id } = processing;
 const attempt = { ...createKeyRecord(), owner: 'new', document_id: 'new' };
-const submitted = { kind: 'submitted', boqListId: 'boq-1', attempt, response: null } as const;
+const submitted = { kind: 'submitted', attempt, response: null } as const;
 const decision = { document_id, by: 'operator', reason: 'checked' };
-const resumed = { kind: 'resumed', ...decision, attempt: { owner: 'new' }, maxResumes: null } as const;
+const resumed = { kind: 'resumed', ...decision, attempt: { owner: 'new' }, isAutomatic: false } as const;
 const payloadUnusable = { kind: 'payloadUnusable', document_id, reason: 'chunks are missing' } as const;
 
-const apply = (record: KeyRecord | undefined, event: KeyEvent) => transition(record, event, NOW);
-const check = (record: KeyRecord | undefined, caller: Extract<KeyEvent, { kind: 'leaseChecked' }>['caller'] = null) =>
-  apply(record, { kind: 'leaseChecked', caller }).outcome;
+const apply = (record: KeyRecord | undefined, step: KeyStep) => applyStep(record, step, NOW);
+const check = (record: KeyRecord | undefined, caller: Extract<KeyEvent, { kind: 'expireIfLapsed' }>['caller'] = null) =>
+  apply(record, { kind: 'expireIfLapsed', caller }).outcome;
 
 describe('an event', () => {
   test('submitted claims a key with its lease, and keeps the attempts and actions before it', () => {
@@ -84,20 +84,20 @@ describe('an event', () => {
     expect(apply({ ...left, document_id: 'another' }, payloadUnusable).record).toMatchObject({ failure: left.failure });
   });
 
-  test.each<[string, KeyEvent, KeyRecord['status']]>([
+  test.each<[string, KeyStep, KeyRecord['status']]>([
     ['a repeated claim', { ...submitted, attempt: processing }, 'processing'],
-    ['a check', { kind: 'leaseChecked', caller: processing }, 'processing'],
+    ['a check', { kind: 'expireIfLapsed', caller: processing }, 'processing'],
     ['a repeated resume', { ...resumed, attempt: { owner } }, 'processing'],
     ['a completion', { kind: 'completed', attempt: processing, response: '{}', completedAt: 1 }, 'completed'],
     ['a failure', { kind: 'failed', attempt: processing, reason: 'r', cause: 'error' }, 'requires_review'],
   ])('of an owner whose lease expired unseen finds its own attempt: %s', (_, event, status) => {
-    const { record } = transition(processing, event, processing.lease_expires_at);
+    const { record } = applyStep(processing, event, processing.lease_expires_at);
     expect(record).toMatchObject({ owner, status });
     expect(record?.failure_cause).not.toBe('lease_expired');
   });
 
   test('finds an expired lease: the attempt has no owner, and waits for the sweep', () => {
-    const { record } = transition(processing, { kind: 'leaseChecked', caller: null }, processing.lease_expires_at);
+    const { record } = transition(processing, { kind: 'expireIfLapsed', caller: null }, processing.lease_expires_at);
     expect(record).toEqual({
       ...processing,
       status: 'requires_review',
@@ -155,11 +155,9 @@ describe('a key', () => {
   test('may be claimed after its release, but not by an attempt that was on it before', () => {
     const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
     const record = { ...released, history: [archived] };
-    expect(canClaim(record, other, NOW)).toBe(true);
-    expect(canClaim(record, own, NOW)).toBe(false);
-    expect(canClaim(record, { ...other, document_id: 'earlier' }, NOW)).toBe(false);
-    expect(canClaim(undefined, other, NOW)).toBe(true);
-    expect(canClaim(processing, other, NOW)).toBe(false);
+    expect(check(record, other)).toEqual({ kind: 'available' });
+    expect(check(record, own)).toEqual(review(null));
+    expect(check(record, { ...other, document_id: 'earlier' })).toEqual(review(null));
   });
 
   test('that was released and claimed with another payload is no mismatch for the attempt before', () => {
@@ -194,13 +192,13 @@ describe('the sweep', () => {
 
   test.each<[Partial<KeyRecord>, string | null]>([
     [{}, null],
-    [{ automatic_resumes: 1 }, null],
-    [{ automatic_resumes: 2 }, 'it was resumed 2 times without an operator, and failed again'],
+    [{ automatic_resumes: 2 }, null],
     [{ automatic_resumes: 3 }, 'it was resumed 3 times without an operator, and failed again'],
+    [{ automatic_resumes: 4 }, 'it was resumed 4 times without an operator, and failed again'],
     [{ failure_cause: 'error' }, 'the failure is not transient: the time is up'],
     [{ failure_cause: null, failure: null }, 'the failure is not transient: unknown'],
   ])('leaves %j to an operator: %s', (fields, obstacle) => {
-    expect(getSweepObstacle({ ...failed, ...fields }, 2)).toBe(obstacle);
+    expect(getSweepObstacle({ ...failed, ...fields })).toBe(obstacle);
   });
 
   test('has as many tries for a client as it has by itself', () => {
@@ -221,7 +219,7 @@ describe('the sweep', () => {
   });
 
   test('whose resume the platform stopped has tried nothing', () => {
-    const swept = apply(failed, { ...resumed, by: 'sweep', maxResumes: 3 }).record;
+    const swept = apply(failed, { ...resumed, by: 'sweep', isAutomatic: true }).record;
     expect(swept).toMatchObject({ automatic_resumes: 1, actions: [{ by: 'sweep' }] });
     if (swept === undefined) throw new Error('there is no record');
     const event = { kind: 'failed', attempt: swept, reason: 'SIGTERM' } as const;
@@ -231,9 +229,9 @@ describe('the sweep', () => {
   });
 
   test('resumes as often as it may', () => {
-    const automatic = { ...resumed, maxResumes: 2 };
-    expect(apply({ ...failed, automatic_resumes: 1 }, automatic).record).toMatchObject({ automatic_resumes: 2 });
-    const exhausted = { ...failed, automatic_resumes: 2 };
+    const automatic = { ...resumed, isAutomatic: true };
+    expect(apply({ ...failed, automatic_resumes: 2 }, automatic).record).toMatchObject({ automatic_resumes: 3 });
+    const exhausted = { ...failed, automatic_resumes: 3 };
     expect(apply(exhausted, automatic).record).toBe(exhausted);
   });
 });

@@ -1,27 +1,29 @@
 import { FieldValue } from 'firebase-admin/firestore';
+import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import type { Call } from '../../../../packages/firestore-local/src';
-import { systemClock } from '../../../src/lib/clock';
+import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
+import * as bodyParser from '../../../src/lib/json/body-parser';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
-import { LEASE_DURATION_MS } from '../../../src/lib/runtime-options';
-import type { KeyRecord } from '../../../src/lib/schemas/key-record';
-import { createPriceLists } from '../../../src/price-lists/create-price-lists';
+import { LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
+import type { Creation, KeyRecord } from '../../../src/lib/schemas/key-record';
+import { createPriceLists } from '../../../src/price-lists/create';
 import { findPendingEntries } from '../../../src/price-lists/entries';
-import type { ResumeDecision } from '../../../src/price-lists/key-state-machine';
-import type { Lease, WrittenEntries } from '../../../src/price-lists/lease';
-import * as payloads from '../../../src/price-lists/payload';
+import type { OperatorDecision } from '../../../src/price-lists/key-state-machine';
+import { KeyStore } from '../../../src/price-lists/key-store';
+import { Lease, type WrittenEntries } from '../../../src/price-lists/lease';
 import { compressToChunks, computeFingerprint, decompressChunks } from '../../../src/price-lists/payload';
-import { release } from '../../../src/price-lists/release';
-import { ResolutionError } from '../../../src/price-lists/resolution-error';
+import { release } from '../../../src/price-lists/resume';
+import { ResolutionError } from '../../../src/price-lists/resume';
 import { requireKeyRecord, resume } from '../../../src/price-lists/resume';
-import { parseStoredPayload } from '../../../src/price-lists/stored-payload';
-import { ASK_INTERVAL_MS, sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
+import { parseStoredPayload } from '../../../src/price-lists/payload';
+import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
-import { TEST_CREATION } from '../../support/key-records';
+import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 import { readListEntries, writeMarket, updateKey } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
@@ -49,6 +51,7 @@ const quiet = {
   completed: () => undefined,
   failed: () => undefined,
   superseded: () => undefined,
+  left: () => undefined,
 };
 
 function create(key: string, changed: Partial<RequestContext> = {}) {
@@ -86,17 +89,17 @@ const check = (...keys: string[]) => checkInvariants(database.client, keys.map(c
 const deletePayload = ({ document_id }: KeyRecord) =>
   database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
 
-const BY_OPERATOR: ResumeDecision = { by: 'operator', reason: 'checked', maxResumes: null };
+const BY_OPERATOR: OperatorDecision = { by: 'operator', reason: 'checked' };
 
 async function runResume(
   record: KeyRecord,
   changed: Partial<RequestContext> = {},
-  decision: ResumeDecision = BY_OPERATOR,
+  decision: OperatorDecision = BY_OPERATOR,
 ): Promise<{ outcome: unknown; progress: WrittenEntries[] }> {
   const { db, context } = database.open(changed);
   const progress: WrittenEntries[] = [];
   const onProgress = (written: WrittenEntries) => progress.push({ ...written });
-  const outcome = await resume(record, decision, db, context, { onProgress }).catch((error: unknown) => error);
+  const outcome = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
   return { outcome, progress };
 }
 
@@ -157,8 +160,9 @@ describe('a resume', () => {
     expect(outcome).toMatchObject({
       name: 'ResolutionError',
       code: 'payload_unusable',
-      detail: '0 of its 1 chunks are stored',
-      message: 'the stored payload cannot be used, so the attempt can only be released: 0 of its 1 chunks are stored',
+      detail: '0 chunks are stored in place of 1',
+      message:
+        'the stored payload cannot be used, so the attempt can only be released: 0 chunks are stored in place of 1',
     });
     expect(await readKey('a')).toEqual(record);
   });
@@ -251,7 +255,7 @@ describe('a resume', () => {
 });
 
 test('stored entries are compared a thousand at a time, between which the lease is renewed', async () => {
-  const { db } = database.open();
+  const { db, context } = database.open();
   const ids = Array.from({ length: 2_001 }, (_, i) => `product-${i}`);
   for (let start = 0; start < ids.length; start += 500) {
     const batch = database.client.batch();
@@ -260,15 +264,19 @@ test('stored entries are compared a thousand at a time, between which the lease 
     await batch.commit();
   }
   let renewals = 0;
-  const lease = { renewIfDue: () => Promise.resolve(void (renewals += 1)) } as Lease;
+  const createLease = (creation: Creation | null): Lease => {
+    const lease = new Lease(createKeyRecord({ creation }), new KeyStore('boq-1', db, context));
+    lease.renewIfDue = () => Promise.resolve(void (renewals += 1));
+    return lease;
+  };
   const columns = { ids, prices: new Float64Array(ids.length).fill(1) };
   const entries = { expected_forward_cost: { ids: ['a'], prices: Float64Array.of(2) }, price_list: columns };
-  expect(await findPendingEntries(TEST_CREATION, entries, lease, db)).toEqual({
+  expect(await findPendingEntries(entries, createLease(TEST_CREATION))).toEqual({
     expected_forward_cost: entries.expected_forward_cost,
     price_list: { ids: [], prices: new Float64Array() },
   });
   expect(renewals).toBe(2);
-  expect(await findPendingEntries(null, entries, lease, db)).toBe(entries);
+  expect(await findPendingEntries(entries, createLease(null))).toBe(entries);
 });
 
 test('a stored payload is valid if it has the fingerprint of its attempt', async () => {
@@ -296,7 +304,7 @@ describe('a stored payload that cannot be used', () => {
   });
 
   test('is not one that a defect of the program keeps from being read', async () => {
-    const defect = jest.spyOn(payloads, 'computeFingerprint').mockImplementation(() => {
+    const defect = jest.spyOn(bodyParser, 'parseText').mockImplementation(() => {
       throw new TypeError('a defect');
     });
     const attempt = { payload_chunks: 1, fingerprint: 'any', fingerprint_version: 1 };
@@ -361,11 +369,19 @@ const OPTIONS: SweepOptions = {
   concurrency: 2,
   dryRun: false,
   all: false,
-  askIntervalMs: Infinity,
 };
 
+const waitUntilAborted = async (signal: AbortSignal): Promise<void> => void (await once(signal, 'abort'));
+
+/** The test's clock, by which a sweep does not ask again while it has something under way. */
+const createPatientClock = (): Clock => ({
+  now: () => database.clock.now(),
+  createTimeout: systemClock.createTimeout,
+  sleep: (ms, signal) => (ms === SWEEP_ASK_INTERVAL_MS ? waitUntilAborted(signal) : database.clock.sleep(ms, signal)),
+});
+
 function startSweep(options: Partial<SweepOptions> = {}, changed: Partial<RequestContext> = {}) {
-  const { db, context } = database.open(changed);
+  const { db, context } = database.open({ clock: createPatientClock(), ...changed });
   const results: [key: string, result: string, reason: string | null, sinceClaimMs: number][] = [];
   const unreadable: string[] = [];
   const reporter = {
@@ -407,7 +423,7 @@ describe('a sweep', () => {
 
     const { summary, results } = await runSweep();
     expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 2, deferred: 0 });
-    const chunks = '0 of its 1 chunks are stored';
+    const chunks = '0 chunks are stored in place of 1';
     const unusable = `the stored payload cannot be used, so the attempt can only be released: ${chunks}`;
     expect(results).toEqual([
       ['crashed', 'resumed', null, 1_000],
@@ -635,7 +651,7 @@ describe('a sweep that has something under way', () => {
     await fail('a', STOPPED);
     const { held, letGo } = holdEntries();
     const { clock, sleeps, slept } = createSleepingClock();
-    const { summary, results } = startSweep({ askIntervalMs: ASK_INTERVAL_MS }, { clock });
+    const { summary, results } = startSweep({}, { clock });
     await Promise.all([slept(1), held]);
     await fail('b', STOPPED);
     sleeps[0]?.wake();
@@ -644,20 +660,8 @@ describe('a sweep that has something under way', () => {
     expect(results.map(([key, result]) => [key, result])).toEqual([['b', 'resumed']]);
     letGo();
     expect(await summary).toEqual({ ...OPTIONS_NONE, resumed: 2 });
-    expect(sleeps.map(({ ms }) => ms)).toEqual([10_000, 10_000, 10_000]);
+    expect(sleeps.map(({ ms }) => ms)).toEqual(Array(3).fill(SWEEP_ASK_INTERVAL_MS));
     expect(sleeps.every(({ isOver }) => isOver)).toBe(true);
-  });
-
-  test('without an interval scans again only when that is over', async () => {
-    await fail('a', STOPPED);
-    const { clock, sleeps } = createSleepingClock();
-    const calls = database.recordCalls();
-    expect(await startSweep({}, { clock }).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
-    expect(sleeps).toEqual([]);
-    const scans = calls.filter(
-      ({ rpc, request }) => rpc === 'RunQuery' && JSON.stringify(request, toPlain).includes('sweep_due_at'),
-    );
-    expect(scans).toHaveLength(2);
   });
 });
 

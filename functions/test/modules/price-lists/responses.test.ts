@@ -1,6 +1,6 @@
 import { ApiError, StoppedError } from '../../../src/lib/errors';
 import type { KeyOutcome } from '../../../src/price-lists/key-state-machine';
-import { toCreationResult } from '../../../src/price-lists/responses';
+import { requireCreated } from '../../../src/price-lists/responses';
 import { toResolutionError } from '../../../src/price-lists/resume';
 import { createKeyRecord } from '../../support/key-records';
 
@@ -11,7 +11,7 @@ const cause = new StoppedError('why the attempt was not completed');
 /** What is thrown for an outcome. */
 function getError(outcome: KeyOutcome): ApiError {
   try {
-    toCreationResult(outcome, cause);
+    requireCreated(outcome, cause);
   } catch (error) {
     if (error instanceof ApiError) return error;
   }
@@ -21,7 +21,7 @@ function getError(outcome: KeyOutcome): ApiError {
 test('a completed key has its response, which is a replay unless the request completed it', () => {
   const response = '{}';
   for (const isOwn of [true, false])
-    expect(toCreationResult({ kind: 'completed', response, isOwn })).toEqual({ response, replayed: !isOwn });
+    expect(requireCreated({ kind: 'completed', response, isOwn })).toEqual({ response, replayed: !isOwn });
 });
 
 test.each<[KeyOutcome, string, string, object, boolean]>([
@@ -45,11 +45,11 @@ test.each<[KeyOutcome, string, string, object, boolean]>([
   [
     { kind: 'failed', reason: 'internal', retryAfterMs: 1_000 },
     'creation_failed',
-    'the attempt failed',
+    'internal',
     { 'Retry-After': '1' },
     false,
   ],
-  [{ kind: 'failed', reason: 'internal', retryAfterMs: null }, 'creation_failed', 'the attempt failed', {}, true],
+  [{ kind: 'failed', reason: 'internal', retryAfterMs: null }, 'creation_failed', 'internal', {}, true],
   [{ kind: 'owned', record: createKeyRecord() }, 'creation_failed', 'the attempt failed', {}, false],
 ])('%j is the error %s', (outcome, code, message, headers, needsOperator) => {
   expect(getError(outcome)).toMatchObject({ code, message, needsOperator, cause });

@@ -3,6 +3,7 @@ import { createRequestContext, type RequestContext } from '../../../../src/lib/r
 import { StoppedError } from '../../../../src/lib/errors';
 import { retry } from '../../../../src/lib/firestore/retry';
 import type { Clock } from '../../../../src/lib/clock';
+import type { RetryRegime } from '../../../../src/lib/time-limits';
 import { ManualClock } from '../../../support/clock';
 
 const NEVER = new AbortController().signal;
@@ -20,7 +21,11 @@ const createError = (code: number | undefined) =>
 /** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
 async function retryFailing(
   codes: readonly (number | undefined)[],
-  { tryMs = 0, maxElapsedMs, ...context }: Partial<RequestContext> & { tryMs?: number; maxElapsedMs?: number } = {},
+  {
+    tryMs = 0,
+    regime = 'standalone',
+    ...context
+  }: Partial<RequestContext> & { tryMs?: number; regime?: RetryRegime } = {},
 ) {
   const clock = new ManualClock(1_000);
   let tries = 0;
@@ -31,9 +36,7 @@ async function retryFailing(
     tries += 1;
     return fails ? Promise.reject(createError(code)) : Promise.resolve('done');
   };
-  const outcome = await retry(call, { ...createContext(clock), ...context }, maxElapsedMs).catch(
-    (error: unknown) => error,
-  );
+  const outcome = await retry(call, { ...createContext(clock), ...context }, regime).catch((error: unknown) => error);
   return { outcome, tries, slept: clock.slept };
 }
 
@@ -58,7 +61,7 @@ describe('retry', () => {
 
   test('throws an error that is not from Firestore at once', async () => {
     const call = () => Promise.reject(new TypeError('a bug'));
-    await expect(retry(call, createContext(new ManualClock(0)))).rejects.toThrow('a bug');
+    await expect(retry(call, createContext(new ManualClock(0)), 'standalone')).rejects.toThrow('a bug');
   });
 
   test('succeeds after an outage of 55 s, with pauses of at most 5 s', async () => {
@@ -83,12 +86,16 @@ describe('retry', () => {
   test('counts the tries after the first', async () => {
     const context = createContext(new ManualClock(0));
     let failures = 3;
-    await retry(() => ((failures -= 1) >= 0 ? Promise.reject(createError(14)) : Promise.resolve()), context);
+    await retry(
+      () => ((failures -= 1) >= 0 ? Promise.reject(createError(14)) : Promise.resolve()),
+      context,
+      'standalone',
+    );
     expect(context.counters.retries).toBe(3);
   });
 
-  test('tries until the signal aborts if no other time is set', async () => {
-    const { outcome, slept } = await retryFailing(times(500, 14), { maxElapsedMs: Infinity });
+  test('of an attempt tries until the signal aborts', async () => {
+    const { outcome, slept } = await retryFailing(times(500, 14), { regime: 'attempt' });
     expect(outcome).toBe('done');
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);
   });
@@ -113,7 +120,7 @@ describe('retry', () => {
   test('rejects with the reason of the signal during a try', async () => {
     const timeout = new AbortController();
     const call = () => new Promise<never>(() => undefined);
-    const ended = retry(call, createContext(new ManualClock(0), timeout.signal));
+    const ended = retry(call, createContext(new ManualClock(0), timeout.signal), 'standalone');
     timeout.abort(new Error('timeout'));
     await expect(ended).rejects.toThrow('timeout');
   });
@@ -130,7 +137,7 @@ describe('retry', () => {
         return Promise.reject(new DOMException(String(signal.aborted), 'AbortError'));
       });
       const call = () => Promise.reject(createError(14));
-      await expect(retry(call, createContext(clock, timeout.signal))).rejects.toThrow(expected);
+      await expect(retry(call, createContext(clock, timeout.signal), 'standalone')).rejects.toThrow(expected);
     });
 
     test('during a try rejects with what tells why', async () => {
@@ -142,7 +149,9 @@ describe('retry', () => {
         timeout.abort(reason);
         return new Promise<never>(() => undefined);
       };
-      await expect(retry(call, createContext(new ManualClock(0), timeout.signal))).rejects.toThrow(expected);
+      await expect(retry(call, createContext(new ManualClock(0), timeout.signal), 'standalone')).rejects.toThrow(
+        expected,
+      );
     });
   });
 });

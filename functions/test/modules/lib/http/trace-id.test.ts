@@ -1,4 +1,4 @@
-import { readTraceId } from '../../../../src/lib/http/trace-id';
+import { parseTraceId } from '../../../../src/lib/http/trace-id';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 
@@ -10,5 +10,5 @@ test.each([
   ['a trace id with something else behind it', { 'x-cloud-trace-context': `${TRACE}x` }, null],
   ['no header', {}, null],
 ])('the trace id of %s', (_, headers, expected) => {
-  expect(readTraceId(headers)).toBe(expected);
+  expect(parseTraceId(headers)).toBe(expected);
 });

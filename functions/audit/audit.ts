@@ -1,18 +1,12 @@
-import type { RequestContext } from '../lib/request-context';
-import { forEachConcurrently } from '../lib/concurrency';
-import { collections } from '../lib/firestore/collections';
-import type { Database } from '../lib/firestore/database';
-import { keyDocumentId, LIST_KINDS } from '../lib/repositories/price-lists';
-import {
-  findBoqListIds,
-  readKeyFields,
-  readPage,
-  ATTEMPT_COLLECTIONS,
-  type Fields,
-} from '../lib/repositories/stored-price-lists';
-import { keyRecordSchema, type KeyRecord } from '../lib/schemas/key-record';
+import type { RequestContext } from '../src/lib/request-context';
+import { forEachConcurrently } from '../src/lib/concurrency';
+import { collections } from '../src/lib/firestore/collections';
+import type { Database } from '../src/lib/firestore/database';
+import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
+import { findBoqListIds, readKeyFields, readPage, ATTEMPT_COLLECTIONS, type Fields } from './stored-records';
+import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
 import { checkAttempt, checkKeyRecord, checkLease, getRecordedAttempts, type Violation } from './invariants';
-import { StoredAttemptReader } from './stored-attempt';
+import { StoredAttemptReader } from './attempt-reader';
 
 /**
  * The audit: reads every record of add price lists, and reports where an invariant (invariants.ts) does not hold. Writes nothing.

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { collections } from '../lib/firestore/collections';
-import { keyDocumentId, LIST_KINDS, type ListKind } from '../lib/repositories/price-lists';
-import type { Fields } from '../lib/repositories/stored-price-lists';
-import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Attempt, Creation, KeyRecord } from '../lib/schemas/key-record';
+import { collections } from '../src/lib/firestore/collections';
+import { keyDocumentId, LIST_KINDS, type ListKind } from '../src/lib/repositories/price-lists';
+import type { Fields } from './stored-records';
+import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
+import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
 import type { DifferingEntries, EntryDifferences } from './entry-differences';
-import { MAX_CLAIM_CHUNKS } from './commit-sizes';
-import { createListDocuments } from './list-documents';
-import { createSuccessResponse } from './responses';
-import type { StoredPayload } from './stored-payload';
+import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
+import { createListDocuments } from '../src/price-lists/responses';
+import { createSuccessResponse } from '../src/price-lists/responses';
+import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
  * What holds of the stored records of add price lists at any moment, after any fault: see docs/reliability.md.

@@ -1,16 +1,19 @@
-import type { CollectionReference, Query } from 'firebase-admin/firestore';
-import { collections, fields, subcollections } from '../firestore/collections';
-import type { Database } from '../firestore/database';
-import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
-import { isDocumentId } from '../document-id';
-import { entriesCollection, LIST_KINDS, listDocument, readKey, type FoundKey, type ListKind } from './price-lists';
+import { isDocumentId } from '../src/lib/document-id';
+import { collections, fields } from '../src/lib/firestore/collections';
+import type { Database } from '../src/lib/firestore/database';
+import {
+  entriesCollection,
+  keyRecords,
+  LIST_KINDS,
+  listDocument,
+  readKeyRecord,
+  requestDocument,
+  type ListKind,
+} from '../src/lib/repositories/price-lists';
+import { toText } from '../src/lib/repositories/field-values';
+import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../src/lib/schemas/key-record';
 
-import { readText } from './stored-values';
-
-/** Reads what add price lists stored. Every function is one try and changes nothing. */
-
-const keyRecords = ({ firestore }: Database): CollectionReference =>
-  firestore.collection(collections.priceListIdempotency);
+/** Reads stored records for the operator's command and the audit. Every function is one try and changes nothing. */
 
 /** Reads the key records with any of the statuses. @returns also the paths of those that do not parse */
 export async function readKeyRecords(
@@ -27,36 +30,6 @@ export async function readKeyRecords(
   }
   return { records, unreadable };
 }
-
-/** Reads the keys that are due at a time, the longest first. */
-export const readDueKeys = (db: Database, now: number, limit: number): Promise<FoundKey[]> =>
-  findKeys(db, keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').limit(limit));
-
-/** Reads every key that is neither completed nor released. */
-export const readUnresolvedKeys = (db: Database): Promise<FoundKey[]> =>
-  findKeys(db, keyRecords(db).where('status', 'in', ['processing', 'requires_review']));
-
-export const countKeysInReview = (db: Database): Promise<number> =>
-  db.count(keyRecords(db).where('status', '==', 'requires_review'));
-
-async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
-  const found: FoundKey[] = [];
-  for await (const document of db.stream(keys)) {
-    const { success, data } = keyRecordSchema.safeParse(document.data());
-    const dueAt: unknown = document.get('sweep_due_at');
-    found.push({
-      reference: document.ref,
-      version: document.updateTime,
-      record: success ? data : undefined,
-      sweepDueAt: typeof dueAt === 'number' ? dueAt : null,
-    });
-  }
-  return found;
-}
-
-/** @returns undefined if no request was ever accepted for the key */
-export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
-  (await readKey(db, boqListId)).record;
 
 /** A client may send one request id with many requests. */
 const MAX_MATCHES = 20;
@@ -85,17 +58,6 @@ export async function findBoqListIds(db: Database, id: string): Promise<string[]
   return found.filter((boqListId) => typeof boqListId === 'string');
 }
 
-/** Reads the stored chunks of an attempt's payload, in order. */
-export async function readPayloadChunks(db: Database, { document_id }: Attempt): Promise<Buffer[]> {
-  const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
-  const chunks: Buffer[] = [];
-  for await (const chunk of db.stream(request.collection(subcollections.payload))) {
-    const data: unknown = chunk.get('data');
-    chunks.push(Buffer.isBuffer(data) ? data : Buffer.alloc(0));
-  }
-  return chunks;
-}
-
 /** Progress of one list of an attempt. */
 export interface ListProgress {
   /** Of the list document; null if it does not exist. */
@@ -111,19 +73,7 @@ export async function readListStatuses(
   const documents = creations.flatMap((creation) => LIST_KINDS.map((kind) => listDocument(db, kind, creation)));
   if (documents.length === 0) return new Map();
   const lists = await db.getAll(...documents);
-  return new Map(lists.map((list) => [list.id, readText(list.get('status'))]));
-}
-
-/** Streams the stored entries of a list: the product id, and the stored price as it is. */
-export async function* streamStoredEntries(
-  db: Database,
-  kind: ListKind,
-  creation: Creation,
-): AsyncGenerator<readonly [id: string, price: unknown]> {
-  const priceField = fields.entry[kind];
-  for await (const entry of db.stream(entriesCollection(db, kind, creation).select(priceField))) {
-    yield [entry.id, entry.get(priceField)];
-  }
+  return new Map(lists.map((list) => [list.id, toText(list.get('status'))]));
 }
 
 /** Stored fields of a document. */
@@ -170,7 +120,7 @@ export async function findAttemptDocuments(db: Database, id: string): Promise<st
 
 /** Reads the request record and both list documents of an attempt. Undefined: there is none. */
 export async function readAttemptDocuments(db: Database, { document_id, creation }: Attempt) {
-  const request = db.firestore.collection(collections.priceListRequests).doc(document_id);
+  const request = requestDocument(db, document_id);
   const lists = creation === null ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, creation));
   const [stored, expected_forward_cost, price_list] = (await db.getAll(request, ...lists)).map((each) => each.data());
   return {

@@ -1,4 +1,4 @@
-import type { EntryColumns } from '../lib/repositories/price-lists';
+import type { EntryColumns } from '../src/lib/repositories/price-lists';
 
 /** What differs between stored entries of a list and those of the payload. */
 export interface EntryDifferences {

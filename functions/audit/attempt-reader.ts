@@ -1,20 +1,15 @@
-import type { RequestContext } from '../lib/request-context';
-import type { Database } from '../lib/firestore/database';
-import { retry } from '../lib/firestore/retry';
-import type { EntryColumns, ListKind } from '../lib/repositories/price-lists';
-import {
-  countEntries,
-  readAttemptDocuments,
-  readEntries,
-  streamStoredEntries,
-  type Fields,
-} from '../lib/repositories/stored-price-lists';
-import type { Attempt, Creation } from '../lib/schemas/key-record';
-import { toEntries } from './entries';
+import type { RequestContext } from '../src/lib/request-context';
+import type { Database } from '../src/lib/firestore/database';
+import { retry } from '../src/lib/firestore/retry';
+import type { EntryColumns, ListKind } from '../src/lib/repositories/price-lists';
+import { countEntries, readAttemptDocuments, readEntries, type Fields } from './stored-records';
+import { streamStoredEntries } from '../src/lib/repositories/price-lists';
+import type { Attempt, Creation } from '../src/lib/schemas/key-record';
+import { toEntries } from '../src/price-lists/entries';
 import { compareEntries } from './entry-differences';
 import type { StoredAttempt, StoredList } from './invariants';
-import { readStoredPayload } from './stored-payload';
-import type { ProductColumns } from './submission-parser';
+import { readStoredPayload } from '../src/price-lists/payload';
+import type { ProductColumns } from '../src/price-lists/submission-parser';
 
 /** Entries that one document read pays for when they are counted. */
 const COUNTED_PER_READ = 1_000;
@@ -33,7 +28,7 @@ export class StoredAttemptReader {
   /** Calls `fn`, which may be called again. @param documentReads documents that it reads */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
-    return retry(fn, this.context);
+    return retry(fn, this.context, 'standalone');
   }
 
   async readAttempt(attempt: Attempt): Promise<StoredAttempt> {

@@ -1,0 +1,76 @@
+import { StoppedError } from '../lib/errors';
+import type { CommitWrites, Database } from '../lib/firestore/database';
+import { retry } from '../lib/firestore/retry';
+import { readKey, setKey, setListStatuses, type KeySnapshot } from '../lib/repositories/price-lists';
+import type { RequestContext } from '../lib/request-context';
+import type { KeyRecord } from '../lib/schemas/key-record';
+import { RETRY_MS } from '../lib/time-limits';
+import { getSweepDueAt, transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
+
+/**
+ * The record of one key, to which events are applied. Each try reads the record, and commits what follows from the event in
+ * one commit, on the precondition that the record is unchanged since the read; see docs/decisions/0008-conditional-commits.md.
+ *
+ * A try may be repeated: the id of an attempt and its owner token are created outside, and a repeated try recognizes by the
+ * token what an earlier one wrote.
+ */
+export class KeyStore {
+  constructor(
+    readonly boqListId: string,
+    readonly db: Database,
+    readonly context: RequestContext,
+  ) {}
+
+  read(): Promise<KeySnapshot> {
+    return readKey(this.db, this.boqListId);
+  }
+
+  /** Applies an event, and tries again after a transient error. */
+  apply(event: KeyEvent): Promise<KeyOutcome> {
+    return retry(() => this.tryApply(event), this.context, 'standalone');
+  }
+
+  /** Same, in the time that is reserved for it, or that a stop leaves: the signal of the work may have aborted. */
+  async applyWithinReserve(event: KeyEvent): Promise<KeyOutcome> {
+    const { clock, signal: ended } = this.context;
+    const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : RETRY_MS.reserve;
+    const createReason = () => new Error(`no response within the ${reserveMs} ms reserved for the end of an attempt`);
+    const { signal, cancel } = clock.createTimeout(reserveMs, createReason);
+    const store = new KeyStore(this.boqListId, this.db, { ...this.context, signal });
+    return retry(() => store.tryApply(event), store.context, 'reserve').finally(cancel);
+  }
+
+  /** Applies an event in one try. @param known the record as it was read before; if it changed since, the try fails */
+  async tryApply(event: KeyEvent, known?: KeySnapshot): Promise<KeyOutcome> {
+    const now = this.context.clock.now();
+    return this.commitEvent(known ?? (await this.read()), event, now);
+  }
+
+  /** Commits what an event makes of the record as it was read. @param now the time of the read */
+  async commitEvent(key: KeySnapshot, event: KeyEvent, now: number): Promise<KeyOutcome> {
+    const { record, outcome } = transition(key.record, event, now);
+    await this.commit(key, record);
+    return outcome;
+  }
+
+  /**
+   * Commits the next record of a key, and the statuses that its lists then have; nothing if it is the record that was read.
+   *
+   * @param addExtraWrites to the same commit
+   */
+  async commit(
+    key: KeySnapshot,
+    record: KeyRecord | undefined,
+    addExtraWrites: (writes: CommitWrites) => void = () => undefined,
+  ): Promise<void> {
+    if (record === undefined || record === key.record) return;
+    // The workflow no longer waits for a try whose signal aborted, and may have acted on a later read.
+    this.context.signal.throwIfAborted();
+    const hasEnded = key.record?.status === 'processing' && record.status !== 'processing';
+    await this.db.commit((writes) => {
+      setKey(writes, key, record, getSweepDueAt(record));
+      if (hasEnded) setListStatuses(this.db, writes, record);
+      addExtraWrites(writes);
+    });
+  }
+}
