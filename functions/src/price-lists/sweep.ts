@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { abortable } from '../lib/clock';
 import { isDocumentId } from '../lib/document-id';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
@@ -81,7 +82,7 @@ export async function sweep(
         running.add(work);
       }
       if (running.size === 0) break;
-      await endsOrTakesLong(running, context);
+      await waitForWork(running, context);
     }
   } catch (error) {
     // What fails once the signal has aborted fails because of that.
@@ -92,12 +93,12 @@ export async function sweep(
   return sweeper.summary;
 }
 
-/** Waits until the work on a key ends, or it is time to ask again: the next minute's sweep may wait for the end of this one. */
-async function endsOrTakesLong(running: Iterable<Promise<void>>, { clock, signal }: RequestContext): Promise<void> {
-  const ended = new AbortController();
-  const sleep = clock.sleep(SWEEP_ASK_INTERVAL_MS, AbortSignal.any([signal, ended.signal]));
-  await Promise.race([...running, sleep.catch(() => undefined)]);
-  ended.abort();
+/** Waits until the work on a key ends, or it is time to ask again: no other sweep may begin before the end of this one. */
+async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: RequestContext): Promise<void> {
+  const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
+  await abortable(timeToAsk.signal, () => Promise.race(running))
+    .catch(() => undefined)
+    .finally(timeToAsk.cancel);
 }
 
 /** What a sweep does about single keys. */

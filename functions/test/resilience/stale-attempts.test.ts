@@ -61,12 +61,15 @@ async function frozenAt(name: CallName, lost = false) {
       },
     },
   });
-  // The other list renews the lease as long as it is written.
-  const otherList = name.startsWith('price entries') ? hasEnded('cost entries, batch 2') : undefined;
+  // What is written beside the call renews the lease.
+  const beside: CallName[] =
+    name.startsWith('price entries') || name === 'read the key' ? ['cost entries, batch 2'] : [];
+  if (name === 'read the key') beside.push('price entries, batch 2');
+  const written = Promise.all(beside.map(hasEnded));
   if (lost) service.firestore.faults.inject({ ...fault, action: { kind: 'error', code: 'INTERNAL' } });
   const response = submit();
   await frozen.fired;
-  await otherList;
+  await written;
   shiftMs = LEASE_DURATION_MS + 1_000;
   return {
     /** Lets the attempt continue, and waits for the response to its client. */

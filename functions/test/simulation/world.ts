@@ -51,6 +51,8 @@ export interface Process {
   conflicts: number;
   /** Milliseconds for which it stood still, or waited for a reply that never came. */
   lostMs: number;
+  /** Of them, those at its last call, if that was not carried out since. */
+  frozenMs: number;
   /** Whether one of the faults was permanent. */
   permanent: boolean;
   state: 'running' | 'responded' | 'dead';
@@ -177,6 +179,7 @@ export class Simulator {
       faultCount: 0,
       conflicts: 0,
       lostMs: 0,
+      frozenMs: 0,
       permanent: false,
       stop: undefined,
       stopped: false,
@@ -359,13 +362,17 @@ export class Simulator {
       process.permanent = true;
       this.#fail(call, PERMISSION_DENIED, 'refused');
     } else if (random.chance(rates.before)) this.#fail(call, random.pick(TRANSIENT), 'error before');
-    else await this.#carryOut(call, random.chance(rates.after));
+    else {
+      process.frozenMs = 0;
+      await this.#carryOut(call, random.chance(rates.after));
+    }
   }
 
   /** Nothing of the process goes on meanwhile, its timers neither. */
   #freeze({ process, what, ...call }: GatedCall, ms: number): void {
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
     process.lostMs += ms;
+    process.frozenMs = ms;
     const until = this.now + ms;
     this.#waiting.push({
       process,
