@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRequestContext } from '../src/lib/request-context';
 import { createDatabase } from '../src/lib/firestore/database';
+import { findNodeProblem } from '../src/lib/node-version';
 import { parseArguments, type ParsedCommand } from './arguments';
 import { CLI_TIMEOUTS_MS, createClient } from './client';
 import { runCommand } from './commands';
 import { assertReachable } from './connection';
-import { describeError, isDescribed } from './errors';
+import { CommandError, describeError, isDescribed } from './errors';
 import { describeTarget, resolveTarget, useTarget } from './target';
 import { Terminal, type Streams } from './terminal';
 
@@ -43,6 +44,8 @@ async function runInProject(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
+  const problem = findNodeProblem();
+  if (problem !== undefined) throw new CommandError(problem);
   const target = resolveTarget(project);
   useTarget(target);
   terminal.printError(`${describeTarget(target)}\n\n`);

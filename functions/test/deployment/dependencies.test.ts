@@ -21,6 +21,11 @@ test('of all packages only esbuild runs a script at its installation, and each o
   expect(Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([['esbuild', true]]);
 });
 
+// npm adds an older firebase-admin, with a client of its own, as soon as a peer dependency asks for one.
+test.each(['firebase-admin', '@google-cloud/firestore'])('the lock file has one copy of %s', (name) => {
+  expect(toEntries(lock.packages).filter(([path]) => path.endsWith(`node_modules/${name}`))).toHaveLength(1);
+});
+
 test('production installs the Functions Framework and its dependencies, and none of them runs a script', () => {
   const { packages } = JSON.parse(readFileSync(`${DEPLOY_PACKAGE}/package-lock.json`, 'utf8')) as typeof lock;
   const installed = toEntries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);

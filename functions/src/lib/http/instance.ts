@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { ConfigError, getBuild, isCloudRunInstance } from '../config';
 import { logInstanceStarted, type CompileCacheStatus } from '../logging';
+import { findNodeProblem } from '../node-version';
 import { stopOnSigterm } from './shutdown';
 
 /**
@@ -12,17 +13,11 @@ import { stopOnSigterm } from './shutdown';
  * @throws ConfigError
  */
 export function startInstance(): void {
-  assertNodeVersion();
+  const problem = findNodeProblem();
+  if (problem !== undefined) throw new ConfigError(problem);
   if (!isCloudRunInstance()) return;
   stopOnSigterm();
   logInstanceStarted({ ...getBuild(), node: process.version, compile_cache: checkCompileCache() });
-}
-
-/** Elsewhere npm scripts see to it (CONTRIBUTING.md); Firebase's emulators run the functions on the machine's own Node. */
-function assertNodeVersion(): void {
-  const { node } = process.versions;
-  if (Number.parseInt(node) < 22)
-    throw new ConfigError(`The functions need Node 22 or later, but Node ${node} runs them.`);
 }
 
 /**
