@@ -116,7 +116,7 @@ class Handover {
     const [again, other] = [await send(heir, body), await send(heir, withAnotherName(body))];
     assert.deepEqual([again.status, other.status], [409, 409], describe(again));
     assert(Number(again.headers['retry-after']) > 0, 'a key in progress is worth coming back for');
-    await this.#command(this.to, 'sweep');
+    await this.#sweep(this.to);
     goOn(undefined);
     const first = await response;
     assert.equal(first.status, 200, describe(first));
@@ -150,7 +150,7 @@ class Handover {
     });
     const response = await send(stopping, body);
     assert.equal(response.status, 500, describe(response));
-    await this.#command(this.to, 'sweep');
+    await this.#sweep(this.to);
     await this.#expectReplays(body, [heir]);
     this.print('an attempt that a rollout stopped is swept at once');
   }
@@ -180,7 +180,7 @@ class Handover {
       if (wayOut === 'resume' || wayOut === 'release') await this.#command(this.to, wayOut, ...decision);
       if (wayOut === 'hand back') await this.#killResume(label);
     }
-    await this.#command(this.to, 'sweep');
+    await this.#sweep(this.to);
     for (const { label, wayOut } of KILLED) {
       if (wayOut === 'hand back') continue;
       if (wayOut === 'release') await this.#claimAgain(label, elder, heir);
@@ -192,7 +192,7 @@ class Handover {
   /** The version that began the attempt ends it, after the other one was killed at it too. */
   async #handBack(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     await this.#waitForLeases();
-    await this.#command(this.from, 'sweep');
+    await this.#sweep(this.from);
     for (const { label, wayOut } of KILLED) {
       if (wayOut === 'hand back') await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
     }
@@ -280,6 +280,11 @@ class Handover {
   }
 
   /** Runs the command of a version. @throws Error unless it succeeds */
+  /** This code looks at every unresolved key: a release may have stored no time at which one is due. */
+  #sweep(version: Version): Promise<void> {
+    return this.#command(version, 'sweep', ...(version.folder === process.cwd() ? ['--all'] : []));
+  }
+
   async #command({ folder }: Version, ...args: string[]): Promise<void> {
     const env = this.#getVariables();
     await runProgram('npm', ['run', '--silent', 'price-lists', '--', ...args], { cwd: folder, env });
