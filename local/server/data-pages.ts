@@ -10,7 +10,7 @@ export const VIEWER_SETTINGS = {
     price_list_requests: 'Accepted requests with their payloads',
     price_list_idempotency: 'Key records: one per boq_list_id, with its attempts',
   },
-  firstColumns: ['name', 'boq_list_id', 'status'],
+  firstColumns: ['status', 'name', 'boq_list_id'],
   linkedCollections: { document_id: 'price_list_requests' },
   links: { 'API reference': '/' },
 } satisfies ViewerSettings;

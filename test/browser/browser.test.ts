@@ -239,6 +239,50 @@ describe('at 400 and 1,400 px, light and dark,', () => {
     }
   });
 
+  test('every text of an operation can be read in the dark', async () => {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+    await page.goto(getReferenceUrl(), { waitUntil: 'networkidle0' });
+    await page.evaluate("document.querySelector('.opblock-summary-control').click()");
+    await page.waitForSelector('.header-col');
+    expect(await page.evaluate(FIND_FAINT_TEXTS)).toEqual([]);
+  });
+
+  test.each(['orders', 'price_lists', 'price_list_idempotency'])(
+    'the status of %s is on a phone’s screen',
+    async (name) => {
+      await page.setViewport({ width: 390, height: 844 });
+      await page.goto(new URL(`/data/${name}`, getReferenceUrl()).href);
+      const right = await page.evaluate("document.querySelector('td .status').getBoundingClientRect().right");
+      expect(right).toBeLessThan(390);
+    },
+  );
+
+  test('a table that is cut has a shadow at the edge that hides columns, and at no other', async () => {
+    await page.setViewport({ width: 700, height: 900 });
+    await page.goto(new URL('/data/orders', getReferenceUrl()).href);
+    expect(await readEdges()).toEqual(['plain', 'shaded']);
+    await page.evaluate("document.querySelector('.scroll').scrollLeft = 10_000");
+    expect(await readEdges()).toEqual(['shaded', 'plain']);
+  });
+
+  /** Compares what is above the text of a row at both edges of the table with its middle. */
+  const readEdges = async () => {
+    const box = "document.querySelector('.scroll').getBoundingClientRect()";
+    const row = "document.querySelector('tbody tr').getBoundingClientRect()";
+    const [left, right, top] = (await page.evaluate(`[${box}.left, ${box}.right, ${row}.top]`)) as [
+      number,
+      number,
+      number,
+    ];
+    const capture = (x: number) =>
+      page.screenshot({ clip: { x, y: top + 2, width: 6, height: 3 }, encoding: 'base64' });
+    const middle = await capture((left + right) / 2);
+    return [
+      (await capture(left + 2)) === middle ? 'plain' : 'shaded',
+      (await capture(right - 8)) === middle ? 'plain' : 'shaded',
+    ];
+  };
+
   test('a table uses the width', async () => {
     await page.setViewport({ width: 1400, height: 900 });
     await page.goto(new URL('/data/orders', getReferenceUrl()).href);
@@ -253,6 +297,25 @@ describe('at 400 and 1,400 px, light and dark,', () => {
     return red + green + blue > 384 ? 'light' : 'dark';
   };
 });
+
+/** The texts of a page whose contrast to their ground is below 3, the least that WCAG 2.2 allows of any text. */
+const FIND_FAINT_TEXTS = `(() => {
+  const parse = (color) => color.match(/[\\d.]+/g).map(Number);
+  const luminance = ([red, green, blue]) =>
+    [red, green, blue].map((value) => (value / 255) ** 2.2).reduce((sum, value, i) => sum + [0.2126, 0.7152, 0.0722][i] * value, 0);
+  const getGround = (element) => {
+    const color = parse(getComputedStyle(element).backgroundColor);
+    return color[3] === 0 && element.parentElement !== null ? getGround(element.parentElement) : color;
+  };
+  return [...document.querySelectorAll('#reference *')]
+    .filter((element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ''))
+    .filter((element) => element.checkVisibility() && element.tagName !== 'OPTION')
+    .filter((element) => {
+      const [dark, light] = [parse(getComputedStyle(element).color), getGround(element)].map(luminance).sort((a, b) => a - b);
+      return (light + 0.05) / (dark + 0.05) < 3;
+    })
+    .map(({ className, textContent }) => className + ': ' + textContent);
+})()`;
 
 /** A server that stands for a dashboard: an origin of its own, and one page. */
 async function dashboard(): Promise<Server> {

@@ -1,4 +1,5 @@
 import type { Firestore } from '@google-cloud/firestore';
+import { status } from '@grpc/grpc-js';
 import { FieldPath, type CollectionReference, type DocumentSnapshot, type Query } from '@google-cloud/firestore';
 
 /** What the data pages show of Firestore. Read-only. */
@@ -56,9 +57,11 @@ export function createDataSource(firestore: Firestore): DataSource {
 async function readPage(collection: CollectionReference, view: CollectionView, size: number): Promise<CollectionPage> {
   const { filter, sort } = view;
   const filtered: Query =
-    filter === undefined ? collection : collection.where(filter.field, '==', parseValue(filter.value));
+    filter === undefined ? collection : collection.where(new FieldPath(filter.field), '==', parseValue(filter.value));
   const ordered =
-    sort === undefined ? filtered.orderBy(FieldPath.documentId()) : filtered.orderBy(sort.field, sort.direction);
+    sort === undefined
+      ? filtered.orderBy(FieldPath.documentId())
+      : filtered.orderBy(new FieldPath(sort.field), sort.direction);
   const [{ docs }, count] = await Promise.all([
     startPage(ordered, collection, view).then((query) => query.limit(size + 1).get()),
     countMatches(filtered),
@@ -74,6 +77,13 @@ async function startPage(
 ): Promise<Query> {
   if (after !== undefined) return query.startAfter(sort === undefined ? after : await collection.doc(after).get());
   return from === undefined || sort !== undefined ? query : query.startAt(from);
+}
+
+/** Whether an error says that a page cannot be read as it was asked for, such as sorted by a field without an index. */
+export function isRefusal(error: unknown): boolean {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  // The client itself refuses without a code.
+  return code === undefined || code === status.INVALID_ARGUMENT || code === status.FAILED_PRECONDITION;
 }
 
 const countMatches = async (query: Query): Promise<number> => (await query.count().get()).data().count;

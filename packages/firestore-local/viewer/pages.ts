@@ -1,4 +1,4 @@
-import { FieldPath, type DocumentSnapshot } from '@google-cloud/firestore';
+import type { DocumentSnapshot } from '@google-cloud/firestore';
 import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
 import { html, type Content, type Html } from './html';
 import type { ViewerSettings } from './settings';
@@ -10,7 +10,7 @@ import { formatCell, formatCount, formatNumber, formatValue, shorten, type FindL
 const MAX_COLUMNS = 8;
 
 /** A SHA-256 in hex is cut, an id that Firestore makes is not. */
-const MAX_ID_TEXT = 40;
+const MAX_ID_TEXT = 24;
 
 export function renderOverview(
   counts: readonly { collection: string; count: number }[],
@@ -26,7 +26,7 @@ export function renderOverview(
         html`<tr>
           <td><a href="${toDataUrl(collection)}">${collection}</a></td>
           <td class="right">${formatNumber(count)}</td>
-          <td class="quiet">${descriptions[collection]}</td>
+          <td class="quiet">${Object.hasOwn(descriptions, collection) ? descriptions[collection] : undefined}</td>
         </tr>`,
     );
   const table = html`<table class="documents">
@@ -106,8 +106,9 @@ export function renderDocument(
   return renderPage(document.ref.path, document.id, body, settings);
 }
 
-export function renderMessage(title: string, message: string, settings: ViewerSettings): Html {
-  return renderPage('', title, html`<p>${message}</p>`, settings);
+/** @param path of the collection or document that the message is about */
+export function renderMessage(title: string, message: string, settings: ViewerSettings, path = ''): Html {
+  return renderPage(path, title, html`<p>${message}</p>`, settings);
 }
 
 /** @param view the page's view if its columns can be sorted by */
@@ -120,8 +121,10 @@ function renderTable(
   if (documents.length === 0) return html`<p class="quiet">No documents.</p>`;
   const columns = selectColumns(documents, settings.firstColumns ?? []);
   const rows = documents.map((document) => {
+    const fields = document.data() ?? {};
     const cells = columns.map((column) => {
-      const value: unknown = document.get(new FieldPath(column));
+      // The client's own `get` finds what every object inherits, such as a `constructor`.
+      const value: unknown = Object.hasOwn(fields, column) ? fields[column] : undefined;
       return html`<td>${column === 'status' ? renderStatus(path, value) : formatCell(column, value, findLink)}</td>`;
     });
     return html`<tr>

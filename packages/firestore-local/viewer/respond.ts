@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Firestore } from '@google-cloud/firestore';
-import { createDataSource, type DataSource } from './data-source';
+import {
+  createDataSource,
+  isRefusal,
+  type CollectionPage,
+  type CollectionView,
+  type DataSource,
+  type DocumentPage,
+} from './data-source';
 import type { Html } from './html';
 import { renderCollection, renderDocument, renderMessage, renderOverview } from './pages';
 import type { ViewerSettings } from './settings';
@@ -26,11 +33,7 @@ export async function respond(
   try {
     await respondFrom(getFirestore, settings, request, response);
   } catch (error) {
-    send(
-      response,
-      500,
-      renderMessage('Not readable', error instanceof Error ? error.message : String(error), settings),
-    );
+    send(response, 500, renderMessage('Not readable', getMessage(error), settings));
   }
 }
 
@@ -78,19 +81,32 @@ async function createPage(
     }));
     return { status: 200, page: renderOverview(await Promise.all(counts), settings) };
   }
+  const found = await readPath(source, path, view).catch((error: unknown) => {
+    if (isRefusal(error)) return getMessage(error);
+    throw error;
+  });
+  if (typeof found === 'string') return { status: 400, page: renderMessage('Not readable', found, settings, path) };
   const findLink = createFindLink(collections, settings.linkedCollections);
-  if (path.split('/').length % 2 === 1) {
-    const page = renderCollection(await source.readCollection(path, view), view, findLink, settings);
+  if ('documents' in found) {
     // A collection exists as long as it has documents; those of a document may be empty.
     const isKnown = path.includes('/') || collections.includes(path);
-    return { status: isKnown ? 200 : 404, page };
+    return { status: isKnown ? 200 : 404, page: renderCollection(found, view, findLink, settings) };
   }
-  const found = await source.readDocument(path);
   if (!found.document.exists && found.subcollections.length === 0) {
     return { status: 404, page: renderMessage('Not found', `There is no document ${path}.`, settings) };
   }
   return { status: 200, page: renderDocument(found, findLink, settings) };
 }
+
+/** Async, since the client throws at some addresses before it reads. */
+const readPath = async (
+  source: DataSource,
+  path: string,
+  view: CollectionView,
+): Promise<CollectionPage | DocumentPage> =>
+  path.split('/').length % 2 === 1 ? source.readCollection(path, view) : source.readDocument(path);
+
+const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function parseUrlSafely(url: URL): ReturnType<typeof parseDataUrl> | undefined {
   try {

@@ -11,6 +11,7 @@ export const STYLES = `
   --good: light-dark(#1a7f37, #3fb950);
   --busy: light-dark(#9a6700, #d29922);
   --bad: light-dark(#cf222e, #f85149);
+  --shadow: light-dark(#1f232844, #e6edf355);
 }
 
 * {
@@ -110,10 +111,16 @@ button {
   cursor: pointer;
 }
 
+/* A shadow at an edge that hides columns: the ground over it scrolls with them, and covers it at the end. */
 .scroll {
   overflow-x: auto;
   border: 1px solid var(--line);
   border-radius: 8px;
+  background:
+    linear-gradient(to right, var(--ground) 12px, transparent) left / 36px 100% no-repeat local,
+    linear-gradient(to left, var(--ground) 12px, transparent) right / 36px 100% no-repeat local,
+    linear-gradient(to right, var(--shadow), transparent) left / 16px 100% no-repeat,
+    linear-gradient(to left, var(--shadow), transparent) right / 16px 100% no-repeat;
 }
 table {
   border-collapse: collapse;
@@ -135,7 +142,6 @@ main > .documents {
   border-bottom: 0;
 }
 .documents th {
-  background: var(--raised);
   font-size: 12px;
   font-weight: 600;
 }
@@ -165,6 +171,10 @@ main > .documents {
   }
   main > .documents .quiet {
     white-space: normal;
+  }
+  /* The column after it, such as a status, is on the screen. */
+  .scroll .id {
+    max-width: 150px;
   }
 }
 .id,

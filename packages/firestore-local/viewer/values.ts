@@ -5,11 +5,12 @@ import { toDataUrl } from './urls';
 /** How stored values appear on the data pages. */
 
 const MAX_TEXT = 4_000;
-const MAX_CELL_TEXT = 48;
+const MAX_CELL_TEXT = 32;
 const MAX_ENTRIES = 200;
 
-/** Integers of fields that end in `_at` and lie after this moment (1973) are Unix milliseconds. */
+/** Integers of fields that end in `_at` and lie between these moments, 1973 and the last of a `Date`, are Unix milliseconds. */
 const MIN_TIME_MS = 100_000_000_000;
+const MAX_TIME_MS = 8_640_000_000_000_000;
 
 /** Finds the page of the document that a field such as `author_id` names, if there is such a collection. */
 export type FindLink = (field: string, value: string) => string | undefined;
@@ -17,10 +18,14 @@ export type FindLink = (field: string, value: string) => string | undefined;
 export const createFindLink =
   (collections: readonly string[], linkedCollections: Readonly<Record<string, string>> = {}): FindLink =>
   (field, value) => {
-    const collection = linkedCollections[field] ?? field.replace(/_id$/, 's');
-    const isLink = field.endsWith('_id') && value !== '' && !value.includes('/') && collections.includes(collection);
-    return isLink ? toDataUrl(`${collection}/${value}`) : undefined;
+    const collection = Object.hasOwn(linkedCollections, field) ? linkedCollections[field] : field.replace(/_id$/, 's');
+    if (collection === undefined || !field.endsWith('_id') || !collections.includes(collection)) return undefined;
+    return isDocumentId(value) ? toDataUrl(`${collection}/${value}`) : undefined;
   };
+
+/** Firestore's rules: https://cloud.google.com/firestore/quotas#collections_documents_and_fields. */
+const isDocumentId = (id: string): boolean =>
+  id !== '' && Buffer.byteLength(id) <= 1_500 && !/^(\.{1,2}|__[^]*__)$|\//.test(id);
 
 /** One line for a cell of a table. */
 export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
@@ -74,7 +79,7 @@ function formatScalar(field: string, value: unknown, maxText: number, findLink: 
     return linkTo(link, truncate(value, maxText));
   }
   if (typeof value === 'number') {
-    const isTime = field.endsWith('_at') && Number.isSafeInteger(value) && value > MIN_TIME_MS;
+    const isTime = field.endsWith('_at') && Number.isSafeInteger(value) && value > MIN_TIME_MS && value <= MAX_TIME_MS;
     const text = isTime ? formatTime(new Date(value)) : String(value);
     return html`<span class="${isTime ? 'time' : 'number'}" title="${value}">${text}</span>`;
   }

@@ -163,14 +163,56 @@ test('ids with any characters have pages', async () => {
   expect((await get(getLink(text, id.replaceAll('&', '&amp;')) ?? '')).text).toContain('Odd');
 });
 
+test('fields with any name are shown, and sorted by', async () => {
+  const names = ['constructor', 'toString', '~*/[]', 'a.b', '`', ' ', '-x'];
+  await db.doc('odd/with').set(Object.fromEntries(names.map((name) => [name, `value of ${name}`])));
+  await db.doc('odd/without').set({ other_id: '..', team_id: '__x__', market_id: 'a/b' });
+  await db.doc('constructor/toString').set({ constructor_id: 'toString' });
+  await db.doc('others/x').set({});
+  await db.doc('teams/x').set({});
+  const { status, text } = await get('/data/odd');
+  expect(status).toBe(200);
+  expect(text).not.toContain('native code');
+  for (const name of names) {
+    const sorted = await get(getLink(text, name) ?? '');
+    expect([name, sorted.status, getIds(sorted.text)]).toEqual([name, 200, ['with']]);
+    expect(sorted.text).toContain(`value of ${name}`);
+  }
+  // No document has such an id.
+  for (const value of ['..', '__x__', 'a/b']) expect(getLink(text, value)).toBeUndefined();
+  expect((await get('/data')).text).not.toContain('native code');
+  expect(getLink((await get('/data/constructor')).text, 'toString')).toBe('/data/constructor/toString');
+});
+
+test('a number that is no moment is shown as it is', async () => {
+  const last = 8_640_000_000_000_000;
+  await db.doc('odd/times').set({ last_at: last, past_at: last + 1, never_at: NaN, far_at: 1e300 });
+  for (const path of ['/data/odd', '/data/odd/times']) {
+    const { status, text } = await get(path);
+    expect(status).toBe(200);
+    for (const shown of ['+275760-09-13 00:00:00.000 UTC', '>8640000000000001<', '>NaN<', '>1e+300<'])
+      expect(text).toContain(shown);
+  }
+});
+
 test.each([
   ['/data/teams/none', 404],
   ['/data/unknown', 404],
   ['/data/%E0%A4', 400],
+  ['/data/teams?sort=', 400],
+  ['/data/teams?after=a/b', 400],
+  ['/data/teams?from=__x__', 400],
+  ['/data/teams?sort=name&after=none', 400],
+  ['/data/teams/__x__', 400],
+  ['/data/__x__', 400],
 ])('%s: %d, as a page', async (path, status) => {
   const response = await get(path);
   expect(response.status).toBe(status);
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+});
+
+test('an id that is longer than Firestore takes is refused, as a page', async () => {
+  expect((await get(`/data/teams/${'x'.repeat(1_501)}`)).status).toBe(400);
 });
 
 test('an error of Firestore is shown, not thrown', async () => {
