@@ -1,10 +1,11 @@
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { resolve } from 'node:path';
 
 /**
- * The reference of the interface: docs/openapi.json in Swagger UI, where each operation can be tried. Everything comes from
- * this machine; the page's content security policy allows nothing else.
+ * The reference of the interface: docs/openapi.json in Swagger UI, where each operation can be tried, and the guides in docs as
+ * they are. Everything comes from this machine; the page's content security policy allows nothing else.
  */
 
 const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:";
@@ -12,6 +13,7 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
+const TEXT = 'text/plain; charset=utf-8';
 
 /** The files behind the page, by their paths. */
 const files = {
@@ -28,10 +30,15 @@ export function createReferenceRoutes(apiKey: string): ReadonlyMap<string, Reque
     const template = await readFile(resolve('local/reference/page.html'), 'utf8');
     return template.replace('{{API_KEY}}', () => escapeAttribute(apiKey));
   });
-  const others = Object.entries(files).map(
+  const guides = readdirSync('docs').filter((name) => name.endsWith('.md'));
+  const others = [
+    ...Object.entries(files),
+    ...guides.map((name) => [`/docs/${name}`, [`docs/${name}`, TEXT]] as const),
+  ];
+  const listeners = others.map(
     ([path, [file, type]]) => [path, createListener(type, () => readFile(resolve(file)))] as const,
   );
-  return new Map([['/', page], ...others]);
+  return new Map([['/', page], ...listeners]);
 }
 
 /** Leads a browser on from an address that nothing is at. */

@@ -8,8 +8,15 @@ spec.servers = [{ ...local, url: location.origin + new URL(local.url).pathname }
 
 const { apiKey } = document.body.dataset;
 const hint = apiKey ? 'The key is filled in: open an operation and press **Execute**.' : 'No key is configured here.';
+const guides = {
+  'getting started': 'getting-started',
+  'integration guide': 'integration-guide',
+  'runbook for operators': 'runbook',
+  all: 'README',
+};
+const links = Object.entries(guides).map(([text, name]) => `[${text}](/docs/${name}.md)`);
 const [introduction, limits] = spec.info.description.split(/(?=^## Limits$)/m);
-spec.info.description = `${hint}\n\n${introduction}`;
+spec.info.description = `${hint}\n\nGuides: ${links.join(' · ')}\n\n${introduction}`;
 
 // A preflight is sent by browsers alone: its operation's description explains it.
 for (const path of Object.values(spec.paths)) delete path.options;

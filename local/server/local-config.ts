@@ -16,8 +16,12 @@ export interface LocalConfig {
   corsAllowedOrigins: string;
 }
 
-/** The key to try the service with, empty for none: a setting may hold several, one a line. */
-export const getFirstApiKey = (apiKey: string): string => apiKey.trim().split('\n')[0]?.trim() ?? '';
+/** The keys of a setting, one a line. */
+export const getApiKeys = (apiKey: string): string[] =>
+  apiKey
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((key) => key !== '');
 
 /** An error that ends `npm start`, with one line for the terminal. */
 export class StartupError extends Error {}

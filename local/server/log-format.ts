@@ -11,8 +11,8 @@ interface LogEntry extends Record<string, unknown> {
 }
 
 export interface LogFormat {
-  /** Whether the reader is a person at a terminal. */
-  isTerminal: boolean;
+  /** Of the terminal at which a person reads; undefined: a program reads. */
+  getColumns: () => number | undefined;
   getTime: () => Date;
 }
 
@@ -36,7 +36,7 @@ export function installLogFormat(format: LogFormat): void {
     console[method] = (...values: unknown[]) => {
       const entry = values.length === 1 ? parseLogEntry(values[0]) : undefined;
       if (entry === undefined) write(...values);
-      else if (!(format.isTerminal && isIdleSweep(entry))) write(formatLogEntry(entry, format));
+      else if (format.getColumns() === undefined || !isIdleSweep(entry)) write(formatLogEntry(entry, format));
     };
   }
 }
@@ -56,23 +56,48 @@ export function parseLogEntry(text: unknown): LogEntry | undefined {
   }
 }
 
-export function formatLogEntry(entry: LogEntry, { isTerminal, getTime }: LogFormat): string {
+export function formatLogEntry(entry: LogEntry, { getColumns, getTime }: LogFormat): string {
   const time = getTime();
-  if (!isTerminal) return JSON.stringify({ time: time.toISOString(), ...entry });
+  const columns = getColumns();
+  if (columns === undefined) return JSON.stringify({ time: time.toISOString(), ...entry });
 
   const { severity, message = '', stack, ...fields } = entry;
-  const details = Object.entries(fields)
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => `${name}=${formatField(value)}`);
-  const line = [
-    style('dim', formatClock(time)),
-    style(STYLES[severity] ?? 'bold', severity.padEnd(7)),
-    // A control character in a log field must not change the terminal.
-    escapeControlCharacters(message),
-    style('dim', details.join(' ')),
-  ].join(' ');
+  const clock = formatClock(time);
+  const label = severity.padEnd(7);
+  // A control character in a log field must not change the terminal.
+  const text = escapeControlCharacters(message);
+  const used = `${clock} ${label} ${text}`.length;
+  const details = isRoutine(entry) ? selectDetails(fields, columns - used) : formatDetails(Object.entries(fields));
+  const line = [style('dim', clock), style(STYLES[severity] ?? 'bold', label), text, style('dim', details)].join(' ');
   return typeof stack === 'string' ? `${line}\n${escapeControlCharacters(stack)}` : line;
 }
+
+/** Whether nobody has to look for a cause: then a line that fits the terminal is worth more than all of its fields. */
+const isRoutine = ({ severity }: LogEntry): boolean => severity === 'INFO' || severity === 'DEBUG';
+
+/** What a person looks for in a routine line, which says its event in its message. */
+const ROUTINE_FIELDS = [
+  'duration_ms',
+  'count',
+  'replayed',
+  'products_count',
+  'since_claim_ms',
+  'document_id',
+  'request_id',
+];
+
+/** The first of {@link ROUTINE_FIELDS}, as many as fit. */
+function selectDetails(fields: Readonly<Record<string, unknown>>, width: number): string {
+  const entries = ROUTINE_FIELDS.map((name) => [name, fields[name]] as const).filter(([, value]) => value !== false);
+  const fitting = entries.map((_, i) => formatDetails(entries.slice(0, i + 1))).filter((text) => text.length < width);
+  return fitting.at(-1) ?? '';
+}
+
+const formatDetails = (fields: readonly (readonly [name: string, value: unknown])[]): string =>
+  fields
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]) => `${name}=${formatField(value)}`)
+    .join(' ');
 
 /** A thread does not know that its output reaches a terminal, so `styleText` must not check. */
 const style = (format: Parameters<typeof styleText>[0], text: string) =>

@@ -4,7 +4,7 @@ import { createReferenceRoutes } from '../reference';
 import { seedIfEmpty } from '../sample';
 import { VIEWER_SETTINGS } from './data-pages';
 import { startFunctionsServer, type DeployableFunction } from './functions-server';
-import { getFirstApiKey, PROJECT, type LocalConfig } from './local-config';
+import { getApiKeys, PROJECT, type LocalConfig } from './local-config';
 import { toPortError } from './port';
 import type { RunningFirestore } from './running-firestore';
 import { formatCalls, formatFacts } from './startup-message';
@@ -36,7 +36,7 @@ export async function serve(
   let client: Promise<Firestore> | undefined;
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
   const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
-  const referenceRoutes = createReferenceRoutes(getFirstApiKey(config.apiKey));
+  const referenceRoutes = createReferenceRoutes(getApiKeys(config.apiKey)[0] ?? '');
   const getDataRoute = createDataRoutes(getClient, VIEWER_SETTINGS);
   const functions = await startFunctionsServer({
     functions: served,

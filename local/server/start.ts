@@ -24,7 +24,10 @@ async function main(): Promise<void> {
   assertNodeVersion();
   const config = readConfig(process.env);
   setEnvironment(config);
-  installLogFormat({ isTerminal: process.stdout.isTTY, getTime: () => new Date() });
+  installLogFormat({
+    getColumns: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
+    getTime: () => new Date(),
+  });
   const firestore = await openFirestore(config);
   const functions = loadServedFunctions(isFromSources ? SOURCES : BUILD);
   const { serve } = await import('./serve');

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { readSampleBodies } from '../sample';
 import type { FunctionsServer } from './functions-server';
-import { getFirstApiKey, type LocalConfig } from './local-config';
+import { getApiKeys, type LocalConfig } from './local-config';
 
 interface StartupInfo {
   config: LocalConfig;
@@ -21,10 +21,10 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
         ? 'data in memory only'
         : `data in ${firestore.dataDir}`;
   const facts = {
-    Functions: `${functions.origin} (in a browser: the API reference, where each can be tried)`,
+    Functions: `${functions.origin} (in a browser: the API reference, to try each)`,
     Data: `${functions.origin}/data (in a browser: what is stored)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
-    'API key': getFirstApiKey(apiKey) || 'not configured: every call returns 500',
+    'API key': getApiKeys(apiKey).join(', ') || 'not configured: every call returns 500',
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
@@ -35,14 +35,15 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
 export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = addresses.get(name);
-    return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, getFirstApiKey(apiKey), body)}`];
+    return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, getApiKeys(apiKey)[0] ?? '', body)}`];
   });
   return calls.join('\n\n');
 }
 
 function curl(address: string, key: string, body: string | undefined): string {
   const json = body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(body)];
-  return ['curl', '-H', quoted(`x-api-key: ${key}`), ...json, address].join(' ');
+  // A response has no line break at its end: the next prompt would follow it.
+  return ['curl', '-w', quoted('\\n'), '-H', quoted(`x-api-key: ${key}`), ...json, address].join(' ');
 }
 
 /** Text as one word of a shell's command line. */

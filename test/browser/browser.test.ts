@@ -119,6 +119,15 @@ describe('the reference page', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('leads to the guides', async () => {
+    const links = (await page.evaluate(
+      "[...document.querySelectorAll('.info__description a, .info .markdown a')].map(({ href }) => href)",
+    )) as string[];
+    const guides = [...new Set(links)].filter((link) => link.includes('/docs/'));
+    expect(guides.length).toBeGreaterThan(1);
+    for (const guide of guides) expect(await (await fetch(guide)).text()).toMatch(/^# /);
+  });
+
   test('begins with add price lists, explains the preflight under warehouses, and ends with the limits', async () => {
     expect((await texts('.opblock-summary-path'))[0]).toContain('addPriceLists');
     expect(await texts('.opblock-summary-method')).not.toContain('OPTIONS');

@@ -1,4 +1,4 @@
-import { readConfig, StartupError } from '../local-config';
+import { getApiKeys, readConfig, StartupError } from '../local-config';
 
 test('without any variable, everything is as documented', () => {
   expect(readConfig({})).toEqual({
@@ -33,6 +33,11 @@ test('every variable is read', () => {
     corsAllowedOrigins: 'https://a.example,https://b.example',
   });
   expect(readConfig({ ...env, FIRESTORE_EMULATOR_HOST: '127.0.0.1:9000' }).firestore).toBe('127.0.0.1:9000');
+});
+
+test('a setting holds several keys, one a line', () => {
+  expect(getApiKeys(' one \r\n\n two\n')).toEqual(['one', 'two']);
+  expect(getApiKeys(' \n')).toEqual([]);
 });
 
 test.each([

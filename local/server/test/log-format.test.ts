@@ -13,10 +13,10 @@ const entry = {
 };
 
 const formatForTerminal = (fields: object) =>
-  stripVTControlCharacters(formatLogEntry({ ...entry, ...fields }, { isTerminal: true, getTime }));
+  stripVTControlCharacters(formatLogEntry({ ...entry, ...fields }, { getColumns: () => 80, getTime }));
 
 test('a piped line is JSON with the time in front and every field unchanged', () => {
-  const line = formatLogEntry(entry, { isTerminal: false, getTime });
+  const line = formatLogEntry(entry, { getColumns: () => undefined, getTime });
   expect(JSON.parse(line)).toEqual({ time: time.toISOString(), ...entry });
   expect(line.startsWith('{"time":')).toBe(true);
 });
@@ -27,12 +27,31 @@ test('a line on a terminal has the time of day, the severity, the message and th
   );
 });
 
+test('a routine line tells of its fields what fits the terminal', () => {
+  const answered = {
+    severity: 'INFO',
+    message: 'addPriceLists answered 200',
+    reason: undefined,
+    event: 'request',
+    request_id: '938b3b2c-9678-495b-9a4c-734a3254164b',
+    method: 'POST',
+    duration_ms: 1_071,
+    firestore_calls: 10,
+    count: 364_000,
+    replayed: false,
+  };
+  const line = formatForTerminal(answered);
+  expect(line).toBe('09:05:07.042 INFO    addPriceLists answered 200 duration_ms=1071 count=364000');
+  const wide = stripVTControlCharacters(formatLogEntry(answered, { getColumns: () => 130, getTime }));
+  expect(wide).toBe(`${line} request_id=938b3b2c-9678-495b-9a4c-734a3254164b`);
+});
+
 test('a stack follows on its own lines', () => {
   expect(formatForTerminal({ stack: '    at a\n    at b' })).toMatch(/request"\n {4}at a\n {4}at b$/);
 });
 
 test('control characters of a field do not reach the terminal', () => {
-  const line = formatLogEntry({ severity: 'INFO', message: 'a\x1b[2Jb\x07\rc' }, { isTerminal: true, getTime });
+  const line = formatLogEntry({ severity: 'INFO', message: 'a\x1b[2Jb\x07\rc' }, { getColumns: () => 80, getTime });
 
   expect(stripVTControlCharacters(line)).not.toMatch(/[\x00-\x1f]/);
   expect(line).not.toContain('\x1b[2J');
