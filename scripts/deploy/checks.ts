@@ -253,16 +253,18 @@ function listSettings({ projectId, manifest, runtime, parameters, force }: Deplo
       // firebase-tools lets allUsers call the operations, which check the API key themselves.
       'organisation policy',
       async () => {
-        const constraint = 'iam.allowedPolicyMemberDomains';
+        const constraint = 'constraints/iam.allowedPolicyMemberDomains';
         const found = await ask<{ listPolicy?: { allValues?: string } }>(
-          ...(['cloudresourcemanager', `v1/${path}:getEffectiveOrgPolicy`] as const),
-          { constraint: `constraints/${constraint}` },
+          'cloudresourcemanager',
+          `v1/${path}:getEffectiveOrgPolicy`,
+          { constraint },
         );
-        const rule = `{"name": "${path}/policies/${constraint}", "spec": {"rules": [{"allowAll": true}]}}`;
         const isOpen = found?.listPolicy === undefined || found.listPolicy.allValues === 'ALLOW';
+        const allowAll = JSON.stringify({ constraint, listPolicy: { allValues: 'ALLOW' } });
+        const set = 'gcloud resource-manager org-policies set-policy';
         return isOpen
           ? undefined
-          : [`${constraint} forbids allUsers`, `gcloud org-policies set-policy <(echo '${rule}')`];
+          : [`${constraint} forbids allUsers`, `${set} <(echo '${allowAll}') --project ${projectId}`];
       },
     ],
     [

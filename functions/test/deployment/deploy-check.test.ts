@@ -282,8 +282,8 @@ const ROWS: Row[] = [
   ['clean-up policy of the images', 'not set', SET_POLICY, { [repository]: {} }],
   [
     'organisation policy',
-    'iam.allowedPolicyMemberDomains forbids allUsers',
-    `gcloud org-policies set-policy <(echo '{"name": "projects/${PROJECT_ID}/policies/iam.allowedPolicyMemberDomains", "spec": {"rules": [{"allowAll": true}]}}')`,
+    'constraints/iam.allowedPolicyMemberDomains forbids allUsers',
+    `gcloud resource-manager org-policies set-policy <(echo '{"constraint":"constraints/iam.allowedPolicyMemberDomains","listPolicy":{"allValues":"ALLOW"}}') ${OF_PROJECT}`,
     { [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allowedValues: ['C01'] } } },
   ],
   [
