@@ -14,4 +14,4 @@ export const GENERATORS = {
 };
 
 /** packages/firestore-local/conformance.md, which a test holds in place of `npm run check`: it replays 80,000 calls. */
-export const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/write-page.ts'];
+export const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];

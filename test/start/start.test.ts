@@ -83,7 +83,9 @@ describe('with free ports and otherwise defaults', () => {
   test('a second server on the same data ends with one line', async () => {
     const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: dataDir });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^Firestore cannot start \(.*DATA_DIR.*\): DATA_DIR .* is in use by another server: .*\n$/);
+    expect(stderr).toMatch(
+      /^Firestore cannot start \(.*DATA_DIR.*\): the data folder .* is in use by another server: .*\n$/,
+    );
   });
 
   test.each([
@@ -230,7 +232,7 @@ test.concurrent('a damaged data folder ends the start with one line that says wh
   const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: dataDir });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^Firestore cannot start \(.*DATA_DIR.*\): DATA_DIR .* is damaged \(.*\): move it away, or set DATA_DIR to another folder.*\n$/,
+    /^Firestore cannot start \(.*DATA_DIR.*\): the data folder .* is damaged \(.*\): move it away, or choose another folder.*\n$/,
   );
 });
 

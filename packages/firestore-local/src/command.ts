@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Firestore } from '@google-cloud/firestore';
 import { createDataRoutes } from '../viewer';
@@ -35,46 +36,66 @@ async function main(): Promise<void> {
     process.stdout.write(USAGE);
     return;
   }
+  const port = toPort('--port', values.port);
+  const viewerPort = values.viewer === undefined ? undefined : toPort('--viewer', values.viewer);
+  const { host, data, indexes: file } = values;
   const firestore = await startFirestore({
-    host: values.host,
-    port: toPort(values.port),
-    ...(values.data !== undefined && { dataDir: values.data }),
-    ...(values.indexes !== undefined && {
-      indexes: JSON.parse(readFileSync(values.indexes, 'utf8')) as IndexDefinitions,
-    }),
+    host,
+    port,
+    ...(data !== undefined && { dataDir: data }),
+    ...(file !== undefined && { indexes: readIndexes(file) }),
+  }).catch((error: unknown) => {
+    const typed = Object.entries({ host, port, data, indexes: file }).filter(([, value]) => value !== undefined);
+    const options = typed.map(([name, value]) => `--${name} ${value === '' ? '""' : value}`).join(', ');
+    throw new Error(`Firestore cannot start (${options}): ${toMessage(error)}`);
   });
   const stop = (): void => {
     firestore.close().then(() => process.exit(0), fail);
   };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  if (values.viewer !== undefined) serveViewer(firestore, toPort(values.viewer), values.project);
+  if (viewerPort !== undefined) await serveViewer(firestore, viewerPort, values.project);
   console.log(`Ready: FIRESTORE_EMULATOR_HOST=${firestore.address}`);
 }
 
-function toPort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`"${text}" is not a port.`);
-  return port;
+function toPort(option: string, text: string): number {
+  if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new Error(`${option} "${text}" is not a port: it is a number from 0 to 65535.`);
 }
 
-function serveViewer({ address }: EmbeddedFirestore, port: number, projectId: string): void {
-  let client: Firestore | undefined;
-  const getRoute = createDataRoutes(async () => {
-    const sdk = await import('@google-cloud/firestore');
-    return (client ??= new sdk.Firestore({ projectId, host: address, ssl: false, customHeaders: {} }));
+function readIndexes(file: string): IndexDefinitions {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as IndexDefinitions;
+  } catch (error) {
+    throw new Error(`--indexes ${file} is not readable as JSON: ${toMessage(error)}`, { cause: error });
+  }
+}
+
+async function serveViewer({ address }: EmbeddedFirestore, port: number, projectId: string): Promise<void> {
+  const sdk = await import('@google-cloud/firestore').catch((error: unknown) => {
+    throw new Error('--viewer reads by the SDK: npm install @google-cloud/firestore', { cause: error });
   });
+  let client: Firestore | undefined;
+  const getRoute = createDataRoutes(
+    () => Promise.resolve((client ??= new sdk.Firestore({ projectId, host: address, ssl: false, customHeaders: {} }))),
+    { project: projectId },
+  );
   const server = createServer((request, response) => {
     const route = getRoute((request.url ?? '').split('?', 1)[0] ?? '');
     if (route) route(request, response);
     else response.writeHead(302, { Location: '/data' }).end();
   });
-  server.once('error', fail);
-  server.listen(port, '127.0.0.1', () => console.log(`Data pages: http://127.0.0.1:${port}/data`));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(new Error(`--viewer ${port} cannot be served: ${error.message}`)));
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  console.log(`Data of the project ${projectId}: http://127.0.0.1:${(server.address() as AddressInfo).port}/data`);
 }
 
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 function fail(error: unknown): void {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(toMessage(error));
   process.exit(1);
 }
 

@@ -39,7 +39,7 @@ export interface FirestoreOptions {
 export interface EmbeddedFirestore {
   readonly host: string;
   readonly port: number;
-  /** `host:port`, as in FIRESTORE_EMULATOR_HOST. */
+  /** `host:port` or `[host]:port`, as in FIRESTORE_EMULATOR_HOST. */
   readonly address: string;
   /** Faults for tests. */
   readonly faults: Pick<Faults, 'inject' | 'clear'>;
@@ -90,7 +90,7 @@ export interface PlainDocument {
 /**
  * Starts an embedded Firestore.
  *
- * @throws Error with a message for the user: the port is taken, or the data folder is in use, damaged or of another version
+ * @throws Error with a message for the user: on the port, the data folder or the indexes
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<InternalFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
@@ -118,7 +118,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<In
   return {
     host,
     port: server.port,
-    address: `${host}:${server.port}`,
+    address: `${host.includes(':') ? `[${host}]` : host}:${server.port}`,
     handlers,
     faults: calls.faults,
     observe: calls.observe,

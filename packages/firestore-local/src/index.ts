@@ -14,7 +14,7 @@ import { startFirestore as start, type EmbeddedFirestore, type FirestoreOptions 
 /**
  * Starts an embedded Firestore.
  *
- * @throws Error with a message for the user: the port is taken, or the data folder is in use, damaged or of another version
+ * @throws Error with a message for the user: on the port, the data folder or the indexes
  */
 export const startFirestore: (options?: FirestoreOptions) => Promise<EmbeddedFirestore> = start;
 

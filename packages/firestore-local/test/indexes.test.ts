@@ -8,6 +8,7 @@ import { rejection, startFirestoreTestServer, type FirestoreTestServer } from '.
  */
 const indexes: IndexDefinitions = {
   indexes: [
+    { collectionGroup: 'named', fields: [{ fieldPath: '__name__', order: 'DESCENDING' }] },
     {
       collectionGroup: 'orders',
       queryScope: 'COLLECTION',
@@ -137,6 +138,13 @@ describe('a query', () => {
     expect(error.details).toContain(fields);
   });
 
+  it('needs a declared index for names in descending order', async () => {
+    const byName = (collection: string): Query => db.collection(collection).orderBy(FieldPath.documentId(), 'desc');
+    for (const id of ['a', 'b']) await db.doc(`named/${id}`).set({});
+    expect((await byName('named').get()).docs.map(({ id }) => id)).toEqual(['b', 'a']);
+    expect(await rejection(byName('orders').get())).toMatchObject({ code: 9 });
+  });
+
   it('needs the fields of its aggregations in the index', async () => {
     const sum = (query: Query): Promise<unknown> => query.aggregate({ sum: AggregateField.sum('created_at') }).get();
     await sum(orders);
@@ -145,6 +153,14 @@ describe('a query', () => {
     await orders.where('a', '==', 't').count().get();
   });
 });
+
+it.each([[[]], [{ indexes: {} }], [{ indexes: [{ collectionGroup: 'a' }] }], [{ fieldOverrides: [{}] }]])(
+  'definitions that are none are refused: %j',
+  async (wrong) => {
+    const start = startFirestoreTestServer({ indexes: wrong as IndexDefinitions });
+    expect((await rejection(start)).message).toMatch(/not as in a firestore.indexes.json/);
+  },
+);
 
 it('a server without index definitions rejects no query', async () => {
   const lenient = await startFirestoreTestServer();

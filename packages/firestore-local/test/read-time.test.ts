@@ -127,7 +127,7 @@ describe('a read time', () => {
     await still.close();
   });
 
-  it('is rejected if it is in the future, or older than the 10 minutes for which versions are kept', async () => {
+  it('is rejected if it is in the future, or older than an hour', async () => {
     let now = Date.UTC(2026, 0, 1);
     const own = await startFirestoreTestServer({ clock: () => now });
     const db = own.client();
@@ -141,7 +141,7 @@ describe('a read time', () => {
     });
     now += 1000;
     await c.doc('1').set({ n: 2 });
-    now += 9 * MINUTE_MS;
+    now += 59 * MINUTE_MS;
     await db.doc('other/1').set({});
     expect(await readAt(db, readTime, c)).toEqual({ '1': { n: 1 } });
     now += 2 * MINUTE_MS;
@@ -153,7 +153,7 @@ describe('a read time', () => {
     await own.close();
   });
 
-  it('is rejected if it is older than an hour, also where nothing was ever written', async () => {
+  it('is rejected if it is older than an hour where nothing was ever written, too', async () => {
     const empty = await startFirestoreTestServer();
     const db = empty.client();
     const c = db.collection('c');

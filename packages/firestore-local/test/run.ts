@@ -2,7 +2,7 @@
  * npm run firestore -- record | compare | figures [options]
  *
  *     record     what Google's emulator answers, which `npm test` replays
- *     compare    new random calls on Google's emulator and the embedded Firestore
+ *     compare    a recording of new random calls with the embedded Firestore
  *     figures    the figures of README.md
  */
 

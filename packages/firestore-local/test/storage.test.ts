@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
@@ -15,10 +15,14 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const COMMAND = 'packages/firestore-local/src/command.ts';
 
 /** Starts the command `firestore-local`. Returns its address when it is ready, or its output if it stops instead. */
-async function spawnServer(port = 0): Promise<{ child: ChildProcess; address: string; output: string }> {
+async function spawnServer(
+  options = ['--port', '0', '--data', folder],
+): Promise<{ child: ChildProcess; address: string; output: string }> {
   // Nothing is inherited: neither colours of a terminal nor options of Node.
-  const args = ['--import', 'tsx', COMMAND, '--port', String(port), '--data', folder];
-  const child = spawn(process.execPath, args, { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--import', 'tsx', COMMAND, ...options], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   const address = await new Promise<string>((resolve) => {
     const read = (chunk: Buffer): void => {
@@ -118,12 +122,12 @@ describe('the data folder', () => {
   });
 
   it('is used by one server: a second one stops with a message', async () => {
-    const inUse = `DATA_DIR ${folder} is in use by another server: stop that server, or set DATA_DIR to another folder.`;
+    const inUse = `the data folder ${folder} is in use by another server: stop that server, or choose another folder.`;
     const first = await startFirestore({ dataDir: folder });
     try {
       expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(inUse);
       const { child, output } = await spawnServer();
-      expect(output.trim()).toBe(inUse);
+      expect(output).toContain(inUse);
       expect(child.exitCode ?? (await exited(child))).toBe(1);
     } finally {
       await first.close();
@@ -132,10 +136,10 @@ describe('the data folder', () => {
 
   it('is rejected with the reason and the way out if it is damaged, of another version, or of another program', async () => {
     const file = join(folder, 'firestore.sqlite');
-    const wayOut = 'move it away, or set DATA_DIR to another folder, to start empty.';
+    const wayOut = 'move it away, or choose another folder, to start empty.';
     writeFileSync(file, 'this is not a database, in spite of its name'.repeat(100));
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
-      `DATA_DIR ${folder} is damaged (file is not a database): ${wayOut}`,
+      `the data folder ${folder} is damaged (file is not a database): ${wayOut}`,
     );
     rmSync(file);
     await (await startFirestore({ dataDir: folder })).close();
@@ -143,7 +147,7 @@ describe('the data folder', () => {
     database.exec('PRAGMA user_version = 99');
     database.close();
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
-      `DATA_DIR ${folder} cannot be used, because it was written by a newer version (format 99; this version reads ` +
+      `the data folder ${folder} cannot be used, because it was written by a newer version (format 99; this version reads ` +
         `format 1): ${wayOut}`,
     );
     rmSync(file);
@@ -151,13 +155,13 @@ describe('the data folder', () => {
     other.exec('CREATE TABLE other (x)');
     other.close();
     expect((await rejection(startFirestore({ dataDir: folder }))).message).toBe(
-      `DATA_DIR ${folder} cannot be used, because its firestore.sqlite belongs to another program: ${wayOut}`,
+      `the data folder ${folder} cannot be used, because its firestore.sqlite belongs to another program: ${wayOut}`,
     );
     rmSync(file);
     writeFileSync(join(folder, 'a file'), '');
     const noFolder = join(folder, 'a file');
     expect((await rejection(startFirestore({ dataDir: noFolder }))).message).toMatch(
-      new RegExp(`^DATA_DIR ${noFolder} cannot be used, because .*${wayOut}$`),
+      new RegExp(`^the data folder ${noFolder} cannot be used, because .*${wayOut}$`),
     );
   });
 
@@ -174,7 +178,7 @@ describe('the data folder', () => {
     const second = await startFirestoreTestServer({ dataDir: folder });
     try {
       expect((await rejection(second.client('damaged').collection('c').get())).message).toContain(
-        `DATA_DIR ${folder} is damaged`,
+        `the data folder ${folder} is damaged`,
       );
       expect(log).toHaveBeenCalled();
     } finally {
@@ -208,8 +212,29 @@ describe('the stand-alone server', () => {
     const first = await startFirestore();
     const error = await rejection(startFirestore({ port: first.port }));
     expect(error.message).toMatch(new RegExp(`^port ${first.port} is taken`));
-    const { output } = await spawnServer(first.port);
-    expect(output).toContain(`port ${first.port} is taken`);
+    const { output } = await spawnServer(['--port', String(first.port)]);
+    expect(output).toContain(`(--host 127.0.0.1, --port ${first.port}): port ${first.port} is taken`);
     await first.close();
+  });
+
+  it.each([
+    [['--port', 'http'], '--port "http" is not a port: it is a number from 0 to 65535.'],
+    [['--data', ''], '--data ""): the data folder has no name'],
+    [['--indexes', '[]'], '--indexes [] is not readable as JSON: ENOENT'],
+    [['--indexes', 'package.json', '--host', 'nowhere.invalid'], 'nothing can listen at nowhere.invalid'],
+  ])('names what was typed: %j', async (options, text) => {
+    const { child, output } = await spawnServer(['--port', '0', ...options]);
+    expect(output).toContain(text);
+    expect(child.exitCode ?? (await exited(child))).toBe(1);
+  });
+
+  const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
+  (hasIpv6 ? it : it.skip)('is reached by an address of IPv6', async () => {
+    const server = await startFirestore({ host: '::1' });
+    expect(server.address).toBe(`[::1]:${server.port}`);
+    const db = connect(server.address);
+    await db.doc('a/1').set({});
+    await db.terminate();
+    await server.close();
   });
 });

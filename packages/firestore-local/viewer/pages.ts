@@ -16,7 +16,7 @@ export function renderOverview(
   counts: readonly { collection: string; count: number }[],
   settings: ViewerSettings,
 ): Html {
-  const { descriptions = {} } = settings;
+  const { descriptions = {}, project } = settings;
   const order = Object.keys(descriptions);
   const rank = (collection: string) => (order.includes(collection) ? order.indexOf(collection) : order.length);
   const rows = counts
@@ -41,7 +41,14 @@ export function renderOverview(
       ${rows}
     </tbody>
   </table>`;
-  return renderPage('', 'Collections', counts.length === 0 ? html`<p>The database is empty.</p>` : table, settings);
+  return renderPage(
+    '',
+    'Collections',
+    counts.length === 0
+      ? html`<p>${project === undefined ? 'The database' : `The project ${project}`} is empty.</p>`
+      : table,
+    settings,
+  );
 }
 
 export function renderCollection(

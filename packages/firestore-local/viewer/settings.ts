@@ -1,5 +1,7 @@
 /** What a viewer may know of the data that it shows. Everything is optional. */
 export interface ViewerSettings {
+  /** The project that they show, where there may be others. */
+  readonly project?: string;
   /** What each collection holds; the overview lists collections in this order, the others after them. */
   readonly descriptions?: Readonly<Record<string, string>>;
   /** Fields that stand first in a table. */

@@ -1,5 +1,5 @@
 import { invalid } from '../protocol/errors';
-import { isEquality } from './indexes';
+import { isInequality } from './indexes';
 import { compareFieldPaths, isName, type FieldPath } from '../protocol/paths';
 import { GROUP_BELOW_DOCUMENT, firstProblem, getTerms, isBelowDocument } from './query-rules';
 import type { Aggregation, StructuredQuery } from '../protocol/requests';
@@ -56,7 +56,7 @@ export function assertAggregated(source: StructuredQuery, aggregated: readonly F
   if (select !== undefined && !aggregated.every(isAmong(select)))
     throw invalid('An aggregated field is not in the projection of the query.');
   const terms = filter ? getTerms(filter) : [];
-  const ordered = [...orderBy, ...terms.filter((term) => !isEquality(term))].map(({ path }) => path);
+  const ordered = [...orderBy, ...terms.filter(isInequality)].map(({ path }) => path);
   if (allDescendants && isBelowDocument(source) && aggregated.length > 0) throw invalid(GROUP_BELOW_DOCUMENT);
   const isByName = [...orderBy, ...terms].some(({ path }) => isName(path));
   if (isByName && !aggregated.every(isAmong(ordered))) {

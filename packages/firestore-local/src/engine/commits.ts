@@ -3,7 +3,7 @@ import type { DocumentChange } from '../storage/collections';
 import { RpcError, invalid } from '../protocol/errors';
 import type { Indexes } from './indexes';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
-import { assertInDatabase, parseDocumentPath } from '../protocol/paths';
+import { assertInDatabase, parseDocumentPath, type DocumentPath } from '../protocol/paths';
 import { encodeStoredDocument } from './projection';
 import type { Requests, Write } from '../protocol/requests';
 import type { CallContext } from '../protocol/calls';
@@ -26,6 +26,7 @@ export class Commits {
   ) {}
 
   async commit({ database, writes, transaction: id }: Requests['Commit'], context: CallContext): Promise<object> {
+    const located = locateWrites(database, writes);
     const transaction = id === undefined ? undefined : this.transactions.get(id, database, context.peer);
     if (transaction?.readTime !== undefined && writes.length > 0) {
       throw invalid('Cannot modify entities in a read-only transaction.');
@@ -34,15 +35,12 @@ export class Commits {
       transaction.active++;
       transaction.committing = true;
     }
-    const owner = transaction?.owner ?? this.createWriter(context);
     try {
-      const { time, results } = await this.apply(owner, database, writes, (each) => writes.map(each));
-      if (transaction) this.transactions.end(transaction, 'committed');
+      const { time, results } = await this.apply(transaction?.owner ?? this.createWriter(context), located);
       return { writeResults: results.map(toWriteResult), commitTime: Timestamp.fromMicros(time) };
-    } catch (error) {
-      // A failed commit ends the transaction: its locks must not wait for a client that may not return.
-      if (transaction) this.transactions.end(transaction, 'rolled back');
-      throw error;
+    } finally {
+      // A failed commit ends the transaction, too: its locks must not wait for a client that may not return.
+      if (transaction) this.transactions.end(transaction);
     }
   }
 
@@ -50,28 +48,25 @@ export class Commits {
   async batchWrite({ database, writes }: Requests['BatchWrite'], context: CallContext): Promise<object> {
     const names = new Set(writes.map(({ name }) => name));
     if (names.size < writes.length) throw invalid('Cannot write to the same document twice in one BatchWrite request.');
-    const { results } = await this.apply(this.createWriter(context), database, writes, (each) =>
-      writes.map((write) => {
-        try {
-          return each(write);
-        } catch (error) {
-          if (error instanceof RpcError) return error;
-          throw error;
-        }
-      }),
-    );
-    return {
-      writeResults: results.map((result) => (result instanceof RpcError ? {} : toWriteResult(result))),
-      status: results.map((result) =>
-        result instanceof RpcError ? { code: result.status, message: result.message } : {},
-      ),
-    };
+    const response = { writeResults: [] as object[], status: [] as object[] };
+    for (const located of locateWrites(database, writes)) {
+      try {
+        const { results } = await this.apply(this.createWriter(context), [located]);
+        response.writeResults.push(...results.map(toWriteResult));
+        response.status.push({});
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error;
+        response.writeResults.push({});
+        response.status.push({ code: error.status, message: error.message });
+      }
+    }
+    return response;
   }
 
   /** Applies one write outside of any transaction. Returns the document after it; undefined if it was deleted. */
   async write({ database, write }: Requests['DeleteDocument'], context: CallContext): Promise<WriteResult['doc']> {
-    const { results } = await this.apply(this.createWriter(context), database, [write], (each) => each(write));
-    return results.doc;
+    const { results } = await this.apply(this.createWriter(context), locateWrites(database, [write]));
+    return results[0]?.doc;
   }
 
   async writeDocument({ mask, ...request }: Requests['UpdateDocument'], context: CallContext): Promise<Buffer> {
@@ -87,29 +82,23 @@ export class Commits {
   }
 
   /**
-   * Locks the documents, computes the results of the writes, waits for conflicting queries of other transactions, and
-   * applies the changes. `plan` calls its argument for each write in turn; a later write sees the earlier ones.
+   * Locks the documents, computes the results of the writes, each of which sees the earlier ones, waits for conflicting queries
+   * of other transactions, and applies the changes.
    */
-  private async apply<T>(
+  private async apply(
     owner: LockOwner,
-    database: string,
-    writes: readonly Write[],
-    plan: (each: (write: Write) => WriteResult) => T,
-  ): Promise<{ time: number; results: T }> {
-    const paths = new Map(writes.map(({ name }) => [name, parseDocumentPath(name)]));
-    for (const path of paths.values()) assertInDatabase(path, database);
-    for (const write of writes) assertWrite(write);
+    writes: readonly LocatedWrite[],
+  ): Promise<{ time: number; results: WriteResult[] }> {
     try {
-      await this.locks.write(owner, [...paths.keys()]);
+      await this.locks.write(owner, [...new Set(writes.map(({ path }) => path.name))]);
       for (;;) {
         const time = this.store.nextTime();
         const planned = new Map<string, DocumentChange>();
-        const results = plan((write) => {
-          const path = paths.get(write.name) ?? parseDocumentPath(write.name);
-          const earlier = planned.get(write.name);
+        const results = writes.map(({ write, path }) => {
+          const earlier = planned.get(path.name);
           const old = earlier ? earlier.old : this.store.get(path);
           const result = applyWrite(write, path, earlier ? earlier.doc : old, time, this.indexes);
-          planned.set(write.name, { collection: path.collection, id: path.id, old, doc: result.doc });
+          planned.set(path.name, { collection: path.collection, id: path.id, old, doc: result.doc });
           return result;
         });
         const changes = [...planned.values()].filter(({ old, doc }) => old !== doc);
@@ -124,6 +113,22 @@ export class Commits {
       if (owner.age === OUTSIDE) this.locks.release(owner);
     }
   }
+}
+
+/** A valid write with the place of its document. */
+interface LocatedWrite {
+  readonly write: Write;
+  readonly path: DocumentPath;
+}
+
+/** @throws RpcError INVALID_ARGUMENT for a write that Firestore refuses whatever is stored, or of another database */
+function locateWrites(database: string, writes: readonly Write[]): LocatedWrite[] {
+  return writes.map((write) => {
+    const path = parseDocumentPath(write.name);
+    assertInDatabase(path, database);
+    assertWrite(write);
+    return { write, path };
+  });
 }
 
 const toWriteResult = ({ updateTime, transformResults }: WriteResult): object => ({

@@ -49,7 +49,17 @@ interface IndexRequirement {
 
 /** The indexes of a database: which ones a query needs, and how many entries a document has in them. */
 export class Indexes {
-  constructor(private readonly definitions: IndexDefinitions) {}
+  /** @throws Error with a message for the user, for what is no content of a `firestore.indexes.json` */
+  constructor(private readonly definitions: IndexDefinitions) {
+    const { indexes = [], fieldOverrides = [] } = definitions;
+    const isComplete =
+      !Array.isArray(definitions) &&
+      [indexes, fieldOverrides].every(Array.isArray) &&
+      indexes.every(({ collectionGroup, fields }) => collectionGroup && Array.isArray(fields)) &&
+      fieldOverrides.every(({ collectionGroup, fieldPath }) => collectionGroup && fieldPath);
+    if (!isComplete)
+      throw new Error('the indexes are not as in a firestore.indexes.json: { "indexes": [], "fieldOverrides": [] }');
+  }
 
   /**
    * Rejects a query that no declared index serves. Indexes with the same order are merged for equalities. An order must be
@@ -214,6 +224,21 @@ function toDisjunctions(filter: Filter | undefined): Term[][] {
 export function isEquality(term: Term): boolean {
   if (term.kind === 'unary') return term.op === 'isNull' || term.op === 'isNaN';
   return ['==', 'in', 'array-contains', 'array-contains-any'].includes(term.op);
+}
+
+/** Null and NaN satisfy no operator but `!=` and `not-in`. Clients use unary filters for them. */
+export const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
+
+/**
+ * Whether the order must have the field of a term. As Google's emulator has it, a comparison that nothing satisfies needs no
+ * order: before or after null or NaN, or not equal to null.
+ */
+export function isInequality(term: Term): boolean {
+  if (term.kind === 'unary' || isEquality(term)) return !isEquality(term);
+  const { op, value } = term;
+  if (op === '!=') return value !== null;
+  if (op === 'not-in') return !(Array.isArray(value) && value.length === 1 && value[0] === null);
+  return isComparable(value);
 }
 
 function toIndexRequirement(

@@ -1,5 +1,5 @@
 import { getResourceName, type StoredDoc } from '../storage/collections';
-import { RpcError, invalid } from '../protocol/errors';
+import { invalid, unsupported } from '../protocol/errors';
 import { parseCollectionPath, parseParentPath } from '../protocol/paths';
 import type { Requests } from '../protocol/requests';
 import type { Store } from '../storage/store';
@@ -23,9 +23,9 @@ export function listDocuments(
   store: Store,
   readTime: number | undefined,
 ): DocumentPage {
+  if (request.collectionId === '') throw unsupported('Listing of documents without a collection');
+  if (request.orderBy !== '') throw unsupported('Listing of documents in another order than that of their names');
   const path = parseCollectionPath(request.parent, request.collectionId);
-  if (request.orderBy !== '')
-    throw new RpcError('UNIMPLEMENTED', 'Documents are listed in the order of their names only.');
   const docs = new Map<string, StoredDoc | undefined>();
   if (request.showMissing) {
     for (const below of store.descendantCollections(path)) {

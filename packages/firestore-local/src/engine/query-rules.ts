@@ -1,5 +1,5 @@
 import { RpcError, invalid } from '../protocol/errors';
-import { isEquality, type Indexes, type Term } from './indexes';
+import { isEquality, isInequality, type Indexes, type Term } from './indexes';
 import { assertCollectionId, formatFieldPath, getDatabaseName, isName, parseDocumentPath } from '../protocol/paths';
 import type { Cursor, Filter, Order, StructuredQuery } from '../protocol/requests';
 import { assertValue } from '../protocol/value-rules';
@@ -62,8 +62,7 @@ const RULES: readonly Rule[] = [
       ? `The query may not have more than ${MAX_TERMS} filters, orders and parent documents.`
       : undefined,
   ({ terms }) =>
-    new Set(terms.filter((term) => !isEquality(term)).map(({ path }) => formatFieldPath(path))).size >
-    MAX_INEQUALITY_FIELDS
+    new Set(terms.filter(isInequality).map(({ path }) => formatFieldPath(path))).size > MAX_INEQUALITY_FIELDS
       ? `A query may not have inequalities on more than ${MAX_INEQUALITY_FIELDS} fields.`
       : undefined,
   ({ source: { orderBy } }) =>
@@ -84,8 +83,8 @@ const RULES: readonly Rule[] = [
       : undefined,
   ({ terms }) =>
     terms.some((term) => isName(term.path) && isEquality(term)) &&
-    terms.some((term) => !isName(term.path) && !isEquality(term)) &&
-    !terms.some((term) => isName(term.path) && !isEquality(term))
+    terms.some((term) => !isName(term.path) && isInequality(term)) &&
+    !terms.some((term) => isName(term.path) && isInequality(term))
       ? 'Equality on key is not allowed if there are other inequality fields and key does not appear in inequalities.'
       : undefined,
   ({ source, terms }) =>
@@ -120,7 +119,7 @@ export function assertNameOrder(source: StructuredQuery, indexes: Indexes): void
   const [first] = source.orderBy;
   if (!first?.descending || !isName(first.path)) return;
   const terms = source.filter ? getTerms(source.filter) : [];
-  if (terms.some((term) => isEquality(term) && !isName(term.path))) return;
+  if (terms.some((term) => !isInequality(term) && !isName(term.path))) return;
   const scope = source.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
   if (indexes.hasDescendingNames(source.collectionId ?? '', scope)) return;
   throw new RpcError('FAILED_PRECONDITION', 'The query requires an index of __name__ in descending order.');

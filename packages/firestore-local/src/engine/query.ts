@@ -1,6 +1,6 @@
 import { createFieldReader } from '../protocol/codec';
 import { getResourceName, type Snapshot, type StoredDoc } from '../storage/collections';
-import { isEquality } from './indexes';
+import { isComparable, isInequality } from './indexes';
 import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from '../protocol/paths';
 import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from '../protocol/requests';
 import { assertQuery, getTerms } from './query-rules';
@@ -96,8 +96,11 @@ function completeOrder({ orderBy, filter }: StructuredQuery, aggregated: readonl
 }
 
 function getInequalityPaths(filter: Filter | undefined): FieldPath[] {
-  const inequalities = filter ? getTerms(filter).filter((term) => !isEquality(term) && !isName(term.path)) : [];
-  return inequalities.map(({ path }) => path).sort(compareFieldPaths);
+  const terms = filter ? getTerms(filter) : [];
+  return terms
+    .filter((term) => isInequality(term) && !isName(term.path))
+    .map(({ path }) => path)
+    .sort(compareFieldPaths);
 }
 
 /** Creates a reader of a field, or of the name, of a stored document. */
@@ -127,9 +130,6 @@ function compileFilter(filter: Filter): (doc: StoredDoc) => boolean {
   }
 }
 
-/** Null and NaN satisfy no operator but `!=` and `not-in`. Clients use unary filters for them. */
-const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
-
 const UNARY_TESTS: Readonly<Record<UnaryOperator, (value: Value) => boolean>> = {
   isNull: (value) => value === null,
   isNotNull: (value) => value !== null,
@@ -152,17 +152,16 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
       getTypeOrder(value) === type &&
       test(compareValues(value, operand));
   const equals = (value: Value): boolean => isComparable(value) && equalValues(value, operand);
-  const isListed = (value: Value): boolean => operands.some((item) => equalValues(item, value));
-  const equalsAny = (value: Value): boolean => isComparable(value) && isListed(value);
+  const equalsAny = (value: Value): boolean => isComparable(value) && operands.some((item) => equalValues(item, value));
   const comparisons: Record<Operator, (value: Value) => boolean> = {
     '<': inRange((order) => order < 0),
     '<=': inRange((order) => order <= 0),
     '>': inRange((order) => order > 0),
     '>=': inRange((order) => order >= 0),
     '==': equals,
-    '!=': (value) => value !== null && !equalValues(value, operand),
+    '!=': (value) => value !== null && operand !== null && (Number.isNaN(operand) || !equalValues(value, operand)),
     in: equalsAny,
-    'not-in': (value) => value !== null && !operands.includes(null) && !isListed(value),
+    'not-in': (value) => value !== null && !operands.includes(null) && !equalsAny(value),
     'array-contains': (value) => Array.isArray(value) && value.some(equals),
     'array-contains-any': (value) => Array.isArray(value) && value.some(equalsAny),
   };

@@ -105,7 +105,6 @@ export class Reads {
     assertAggregations(aggregations);
     const paths = aggregations.flatMap((aggregation) => (aggregation.kind === 'count' ? [] : [aggregation.path]));
     const prepared = prepareQuery(query, paths);
-    assertAggregated(query, paths);
     return this.read(getDatabaseName(query.parent), consistency, context, async ({ owner, begun, readTime }) => {
       this.assertIndexed(prepared, paths);
       if (owner) await this.locks.readRange(owner, prepared);
@@ -123,6 +122,7 @@ export class Reads {
   /** @throws RpcError FAILED_PRECONDITION for a query that needs an index which is not declared */
   private assertIndexed({ source, orders }: PreparedQuery, aggregated: readonly FieldPath[] = []): void {
     assertNameOrder(source, this.indexes);
+    assertAggregated(source, aggregated);
     if (!this.requireIndexes) return;
     const scope = source.allDescendants ? 'COLLECTION_GROUP' : 'COLLECTION';
     this.indexes.assertIndexed(source.collectionId, scope, source.filter, orders, aggregated);

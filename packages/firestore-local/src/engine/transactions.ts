@@ -49,7 +49,8 @@ const MAX_ENDED = 10_000;
 /** The open transactions of a server. */
 export class Transactions {
   private readonly open = new Map<string, Transaction>();
-  private readonly ended = new Map<string, { readonly age: number; readonly committed: boolean }>();
+  /** The ages of transactions that have ended, by id. */
+  private readonly ended = new Map<string, number>();
   private readonly sweeper: NodeJS.Timeout;
   private count = 0;
 
@@ -75,7 +76,7 @@ export class Transactions {
       id: randomBytes(ID_BYTES).toString('base64'),
       database,
       peer: context.peer,
-      owner: new LockOwner(this.ended.get(retryOf ?? '')?.age ?? this.count),
+      owner: new LockOwner(this.ended.get(retryOf ?? '') ?? this.count),
       readTime: readOnly ? (readTime ?? this.store.readTime()) : undefined,
       startedAt: performance.now(),
       active: 0,
@@ -84,7 +85,7 @@ export class Transactions {
       committing: false,
     };
     this.open.set(transaction.id, transaction);
-    context.cancel = () => this.end(transaction, 'rolled back');
+    context.cancel = () => this.end(transaction);
     return transaction;
   }
 
@@ -99,19 +100,19 @@ export class Transactions {
   }
 
   /** Ends a transaction and releases its locks. Nothing is applied in it afterwards. */
-  end(transaction: Transaction, how: 'committed' | 'rolled back'): void {
+  end(transaction: Transaction): void {
     if (!this.open.delete(transaction.id)) return;
     this.locks.release(transaction.owner);
-    this.ended.set(transaction.id, { age: transaction.owner.age, committed: how === 'committed' });
+    this.ended.set(transaction.id, transaction.owner.age);
     const [oldest] = this.ended.keys();
     if (this.ended.size > MAX_ENDED && oldest !== undefined) this.ended.delete(oldest);
   }
 
-  /** Rolls back at a client's request. An aborted transaction is accepted; a committed or unknown one is not. */
+  /** Rolls back at a client's request. A transaction that has ended is accepted, an unknown one is not. */
   rollBack(id: string, database: string): void {
     const transaction = this.open.get(id);
-    if (transaction?.database === database) this.end(transaction, 'rolled back');
-    else if (this.ended.get(id)?.committed !== false) throw transactionEndedError();
+    if (transaction?.database === database) this.end(transaction);
+    else if (!this.ended.has(id)) throw transactionEndedError();
   }
 
   /** Marks the transactions of a closed connection: they are rolled back unless another connection uses them soon. */
@@ -125,7 +126,7 @@ export class Transactions {
 
   /** Rolls back all open transactions. */
   clear(): void {
-    for (const transaction of this.open.values()) this.end(transaction, 'rolled back');
+    for (const transaction of this.open.values()) this.end(transaction);
   }
 
   close(): void {
@@ -138,7 +139,7 @@ export class Transactions {
     for (const transaction of this.open.values()) {
       const idleMs = transaction.orphaned ? Math.min(ORPHAN_MS, this.limits.idleMs) : this.limits.idleMs;
       const idle = transaction.active === 0 && now - transaction.lastUsedAt > idleMs;
-      if (idle || now - transaction.startedAt > this.limits.totalMs) this.end(transaction, 'rolled back');
+      if (idle || now - transaction.startedAt > this.limits.totalMs) this.end(transaction);
     }
   }
 }

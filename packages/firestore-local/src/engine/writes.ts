@@ -1,6 +1,6 @@
 import { decodeFields, encodeFields, NO_FIELDS } from '../protocol/codec';
 import type { StoredDoc } from '../storage/collections';
-import { RpcError, invalid } from '../protocol/errors';
+import { RpcError } from '../protocol/errors';
 import type { Indexes } from './indexes';
 import type { DocumentPath } from '../protocol/paths';
 import type { Transform, Write } from '../protocol/requests';
@@ -101,11 +101,9 @@ function transformValue(stored: Value | undefined, transform: Transform, time: n
       // The request time has millisecond precision.
       return Timestamp.fromMicros(time - (time % 1000));
     case 'increment':
-      if (!isNumber(transform.operand)) throw invalid('The operand of an increment is not a number.');
       return isNumber(stored) ? addNumbers(stored, transform.operand) : transform.operand;
     case 'maximum':
     case 'minimum':
-      if (!isNumber(transform.operand)) throw invalid(`The operand of a ${transform.kind} is not a number.`);
       return isNumber(stored) ? selectNumber(stored, transform.operand, transform.kind) : transform.operand;
     case 'arrayUnion': {
       const union = [...items];

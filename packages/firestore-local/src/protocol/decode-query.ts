@@ -21,7 +21,7 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
   return {
     parent: toText(request['parent']),
     collectionId: toText(from[0]?.['collectionId'] ?? '') || undefined,
-    allDescendants: from[0] ? Boolean(from[0]['allDescendants']) : true,
+    allDescendants: Boolean(from[0]?.['allDescendants']),
     filter: where && readFilter(where),
     orderBy: toList(query['orderBy']).map((order) => ({
       path: readField(order['field']),

@@ -5,7 +5,7 @@ import { has, readMask, toList, toMessage, toText } from './message-readers';
 import { assertDisjoint, getDatabaseName, parseCollectionPath, parseFieldPath } from './paths';
 import type { Mask, Precondition, Requests, Transform, Write } from './requests';
 import { assertMicroseconds } from './value-rules';
-import type { MapValue, Timestamp, Value } from './values';
+import { isNumber, type MapValue, type Timestamp, type Value } from './values';
 
 /* Decodes writes: of a commit or a batch, and those that are requests of their own. */
 
@@ -86,11 +86,16 @@ function readTransforms(value: unknown): Transform[] {
 /** The only `ServerValue`. */
 const REQUEST_TIME = 1;
 
+function readNumber(value: Value): bigint | number {
+  if (!isNumber(value)) throw invalid('Input must be int64 or double.');
+  return value;
+}
+
 function readTransform(message: Message): Transform {
   const path = parseFieldPath(toText(message['fieldPath']));
   if (message['setToServerValue'] === REQUEST_TIME) return { path, kind: 'serverTimestamp' };
   for (const kind of ['increment', 'maximum', 'minimum'] as const) {
-    if (has(message, kind)) return { path, kind, operand: message[kind] as Value };
+    if (has(message, kind)) return { path, kind, operand: readNumber(message[kind] as Value) };
   }
   if (has(message, 'appendMissingElements')) {
     return { path, kind: 'arrayUnion', elements: message['appendMissingElements'] as Value[] };

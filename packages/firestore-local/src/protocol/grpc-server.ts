@@ -98,10 +98,9 @@ async function listen(listener: SocketServer, host: string, port: number): Promi
     listener.listen(port, host);
     await once(listener, 'listening');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new Error(`port ${port} is taken: another program listens there. Stop it, or choose another port.`, {
-      cause: error,
-    });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const taken = `port ${port} is taken: another program listens there. Stop it, or choose another port.`;
+    throw new Error(code === 'EADDRINUSE' ? taken : `nothing can listen at ${host}: ${message}`, { cause: error });
   }
 }
 

@@ -47,7 +47,7 @@ function parseName(name: string): { database: string; ids: string[] } {
     throw invalid(`Resource name "${name.slice(0, 200)}" is not below projects/*/databases/*/documents.`);
   }
   ids.forEach((id, i) => assertValidId(id, i % 2 === 1));
-  if (ids.length > MAX_IDS) throw invalid(`Resource name "${name.slice(0, 200)}…" has more than ${MAX_IDS} ids.`);
+  if (ids.length > MAX_IDS) throw invalid(`A resource name has at most ${MAX_IDS} ids: "${name.slice(0, 200)}…"`);
   return { database: `projects/${project}/databases/${database}`, ids };
 }
 

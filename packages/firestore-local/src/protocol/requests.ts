@@ -9,7 +9,7 @@ export type Precondition = { readonly exists: boolean } | { readonly updateTime:
 /** One transform of a field, applied after the fields of its write. */
 export type Transform = { readonly path: FieldPath } & (
   | { readonly kind: 'serverTimestamp' }
-  | { readonly kind: 'increment' | 'maximum' | 'minimum'; readonly operand: Value }
+  | { readonly kind: 'increment' | 'maximum' | 'minimum'; readonly operand: bigint | number }
   | { readonly kind: 'arrayUnion' | 'arrayRemove'; readonly elements: Value[] }
 );
 

@@ -57,9 +57,10 @@ export class SqliteStorage {
 
   /**
    * Opens the data folder and creates it if necessary.
-   * @throws Error whose message names DATA_DIR, the reason and the way out
+   * @throws Error whose message names the folder, the reason and the way out
    */
   static open(folder: string): SqliteStorage {
+    if (folder === '') throw new Error('the data folder has no name: name one, or none at all to keep nothing.');
     let database: DatabaseSync | undefined;
     try {
       createFolder(resolve(folder));
@@ -186,18 +187,20 @@ function toStorageError(error: unknown, folder: string): Error {
   const code = (error as { errcode?: number }).errcode;
   const primary = code === undefined ? undefined : code & 0xff;
   const { message: reason } = error as Error;
-  let message = `cannot be used, because ${reason}: move it away, or set DATA_DIR to another folder, to start empty.`;
+  let message = `cannot be used, because ${reason}: move it away, or choose another folder, to start empty.`;
   if (primary === SQLITE_BUSY) {
-    message = 'is in use by another server: stop that server, or set DATA_DIR to another folder.';
+    message = 'is in use by another server: stop that server, or choose another folder.';
   } else if (primary === SQLITE_CORRUPT || primary === SQLITE_NOT_A_DATABASE) {
-    message = `is damaged (${reason}): move it away, or set DATA_DIR to another folder, to start empty.`;
+    message = `is damaged (${reason}): move it away, or choose another folder, to start empty.`;
   }
-  return new Error(`DATA_DIR ${folder} ${message}`, { cause: error });
+  return new Error(`the data folder ${folder} ${message}`, { cause: error });
 }
 
 /** Creates a folder and its parents. Node's recursive mkdir never returns where a folder cannot be created, as in /proc. */
 function createFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  createFolder(dirname(folder));
+  const parent = dirname(folder);
+  if (parent === folder) throw new Error(`there is no drive ${folder}`);
+  createFolder(parent);
   mkdirSync(folder);
 }

@@ -4,10 +4,11 @@ import { getCollectionGroup, type DocumentPath } from '../protocol/paths';
 import type { SqliteStorage } from './sqlite-storage';
 import { compareIds } from '../protocol/values';
 
-/** How long earlier versions can be read: longer than a transaction or a query of the service may take. */
-const RETENTION_MICROS = 10 * 60 * 1e6;
-/** "Within the past one hour": https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#getdocumentrequest */
-const MAX_READ_AGE_MICROS = 60 * 60 * 1e6;
+/**
+ * How long earlier versions can be read, unless they take too much memory or the server was started since: "within the past one
+ * hour", https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#getdocumentrequest
+ */
+const RETENTION_MICROS = 60 * 60 * 1e6;
 /** An upper bound of the memory that earlier versions take; the oldest go first. */
 const RETENTION_BYTES = 256 * 1024 * 1024;
 /** What one change takes besides the fields of the version that it replaced, in bytes. */
@@ -62,7 +63,7 @@ export class Store {
     const latest = this.readTime();
     if (readTime > latest) throw invalid("The requested 'read_time' cannot be in the future.");
     this.dropExpired();
-    if (readTime < Math.max(this.firstReadTime, latest - MAX_READ_AGE_MICROS)) {
+    if (readTime < Math.max(this.firstReadTime, latest - RETENTION_MICROS)) {
       throw new RpcError('FAILED_PRECONDITION', 'The requested snapshot version is too old.');
     }
   }

@@ -1,11 +1,11 @@
 import protos from '@google-cloud/firestore-api/protos/protos.json';
-import { Client, Metadata, credentials, type ServiceError } from '@grpc/grpc-js';
+import { Client, Metadata, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
-import type { InternalFirestore } from '../../src/internal';
+import { RPCS, type InternalFirestore } from '../../src/internal';
 
 /*
  * The raw protocol: requests and responses of google.firestore.v1.Firestore as the JSON of their messages, sent to any
- * server. Nothing here shares code with the embedded Firestore, which it judges.
+ * server. No message passes code of the embedded Firestore, which it judges.
  */
 
 /** A JSON value. */
@@ -26,12 +26,8 @@ export interface RawAnswer {
 /** A server that answers calls. */
 export interface Transport {
   call(rpc: string, request: Buffer, deadlineMs?: number): Promise<RawAnswer>;
-  close(): Promise<void>;
+  close(): void;
 }
-
-const OK = 0;
-const DEADLINE_EXCEEDED = 4;
-const UNIMPLEMENTED = 12;
 
 const service = protobuf.Root.fromJSON(protos).lookupService('google.firestore.v1.Firestore');
 service.resolveAll();
@@ -49,14 +45,12 @@ export function encodeRequest(rpc: string, request: JsonObject): Buffer {
 }
 
 /** Decodes a response message. 64-bit integers and special doubles are strings, bytes are base64. */
-export const decodeResponse = (rpc: string, message: Buffer): JsonObject =>
-  getMethod(rpc).response.toObject(getMethod(rpc).response.decode(message), {
-    longs: String,
-    enums: String,
-    bytes: String,
-    json: true,
-  });
+export function decodeResponse(rpc: string, message: Buffer): JsonObject {
+  const { response: type } = getMethod(rpc);
+  return type.toObject(type.decode(message), { longs: String, enums: String, bytes: String, json: true });
+}
 
+const DEADLINE_MS = 60_000;
 const passThrough = (bytes: Buffer): Buffer => bytes;
 
 /** Connects to a server at `host:port`. */
@@ -69,56 +63,51 @@ export function connect(address: string): Transport {
   const metadata = new Metadata();
   metadata.set('authorization', 'Bearer owner');
   return {
-    call: (rpc, request, deadlineMs = 60_000) =>
+    call: (rpc, request, deadlineMs = DEADLINE_MS) =>
       new Promise((resolve) => {
         const messages: Buffer[] = [];
         const path = `/google.firestore.v1.Firestore/${rpc}`;
+        const deadline = Date.now() + deadlineMs;
         // On the wire a unary response is a stream of one message.
-        const call = client.makeServerStreamRequest(path, passThrough, passThrough, request, metadata, {
-          deadline: Date.now() + deadlineMs,
-        });
+        const call = client.makeServerStreamRequest(path, passThrough, passThrough, request, metadata, { deadline });
         call.on('data', (message: Buffer) => messages.push(message));
-        call.on('end', () => resolve({ code: OK, message: '', messages }));
+        call.on('end', () => resolve({ code: status.OK, message: '', messages }));
         call.on('error', ({ code, details }: ServiceError) => resolve({ code, message: details, messages: [] }));
       }),
-    close: () => {
-      client.close();
-      return Promise.resolve();
-    },
+    close: () => client.close(),
   };
 }
 
 /** Calls an embedded Firestore of this process without a connection. */
-export function connectInProcess(server: InternalFirestore): Transport {
-  const known = new Set(Object.keys(server.counts()));
-  return {
-    call: async (rpc, request, deadlineMs = 60_000) => {
-      if (!known.has(rpc)) return { code: UNIMPLEMENTED, message: 'not served', messages: [] };
-      return new Promise<RawAnswer>((resolve) => {
-        const messages: Buffer[] = [];
-        let cancel = (): void => undefined;
-        let cancelled = false;
-        const timer = setTimeout(() => {
-          cancelled = true;
-          cancel();
-          resolve({ code: DEADLINE_EXCEEDED, message: 'Deadline exceeded', messages: [] });
-        }, deadlineMs);
-        const finish = (answer: RawAnswer): void => {
-          clearTimeout(timer);
-          resolve(answer);
-        };
-        server.handlers.handle(rpc as never, request, 'conformance', {
-          send: (message) => void messages.push(message),
-          end: () => finish({ code: OK, message: '', messages }),
-          fail: ({ status, message }) => finish({ code: status, message, messages: [] }),
-          destroyConnection: () => undefined,
-          get cancelled() {
-            return cancelled;
-          },
-          onCancel: (listener) => (cancel = listener),
-        });
+export const connectInProcess = ({ handlers }: InternalFirestore): Transport => ({
+  call: (name, request, deadlineMs = DEADLINE_MS) =>
+    new Promise((resolve, reject) => {
+      const rpc = RPCS.find((each) => each === name);
+      if (!rpc) {
+        reject(new Error(`${name} is not served.`));
+        return;
+      }
+      const messages: Buffer[] = [];
+      const stream = { cancelled: false, cancel: (): void => undefined };
+      const end = (code: status, message: string): void => {
+        clearTimeout(timer);
+        resolve({ code, message, messages: code === status.OK ? messages : [] });
+      };
+      const timer = setTimeout(() => {
+        stream.cancelled = true;
+        stream.cancel();
+        end(status.DEADLINE_EXCEEDED, 'Deadline exceeded');
+      }, deadlineMs);
+      handlers.handle(rpc, request, 'conformance', {
+        send: (message) => void messages.push(message),
+        end: () => end(status.OK, ''),
+        fail: (error) => end(error.status, error.message),
+        destroyConnection: () => undefined,
+        get cancelled() {
+          return stream.cancelled;
+        },
+        onCancel: (listener) => (stream.cancel = listener),
       });
-    },
-    close: () => Promise.resolve(),
-  };
-}
+    }),
+  close: () => undefined,
+});

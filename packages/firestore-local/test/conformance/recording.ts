@@ -10,21 +10,15 @@ export interface RecordedSequence {
   readonly answers: readonly Answer[];
 }
 
-/** What Google's emulator answered, and where it came from. */
+/** What Google's emulator answered: its version, the seed of the random sequences, the day. */
 export interface Recording {
-  /** The emulator's version. */
   readonly emulator: string;
-  /** The seed of the random sequences. */
   readonly seed: number;
-  /** The day of the recording. */
   readonly date: string;
   readonly sequences: readonly RecordedSequence[];
 }
 
-/**
- * The recording of this repository. It holds requests beside answers, so it stays valid whatever becomes of the generator, and
- * can be read without running it; the requests are two thirds of its bytes.
- */
+/** The recording of this repository. It holds requests beside answers, so it stays valid whatever becomes of the generator. */
 export const RECORDING = 'packages/firestore-local/test/conformance/recording.jsonl.br';
 
 /** Writes a header and one line a sequence, compressed. */
@@ -39,7 +33,7 @@ export function writeRecording(file: string, { sequences, ...header }: Recording
 }
 
 /** Reads a recording. */
-export function readRecording(file = RECORDING): Recording {
+export function readRecording(file: string): Recording {
   const [header = '', ...lines] = brotliDecompressSync(readFileSync(file)).toString().split('\n');
   return {
     ...(JSON.parse(header) as Omit<Recording, 'sequences'>),

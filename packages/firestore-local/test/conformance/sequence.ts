@@ -8,6 +8,7 @@ import { decodeResponse, encodeRequest, type Json, type JsonObject, type Transpo
  *   $token:3       the page token of answer 3
  *   $time:3        the update time of answer 3, and $time:3+1 one microsecond later, as a Timestamp
  *   $read:3        the read time of answer 3, as a Timestamp
+ *   $ago:3         three minutes ago, as a Timestamp
  */
 export interface Operation {
   readonly rpc: string;
@@ -28,10 +29,8 @@ export interface Answer {
   readonly result?: Json;
 }
 
-/** An answer as it came. */
-interface Received {
-  readonly messages: readonly JsonObject[];
-}
+/** The messages of an answer as they came. */
+type Received = readonly JsonObject[];
 
 /** Runs a sequence against a database of its own, call after call. */
 export async function runSequence(
@@ -47,7 +46,7 @@ export async function runSequence(
     const encoded = bytes === undefined ? encodeRequest(rpc, resolved) : Buffer.from(bytes, 'base64');
     const raw = await transport.call(rpc, encoded, deadlineMs);
     const messages = raw.messages.map((message) => decodeResponse(rpc, message));
-    received.push({ messages });
+    received.push(messages);
     answers.push(
       quiet
         ? { code: 0 }
@@ -90,18 +89,20 @@ function resolve(value: Json | undefined, database: string, received: readonly R
 
 function resolveText(text: string, database: string, received: readonly Received[]): Json {
   if (text.startsWith('$db')) return database + text.slice('$db'.length);
-  const [, kind, index, plus] = /^\$(tx|token|time|read):(\d+)(?:\+(\d+))?$/.exec(text) ?? [];
-  if (kind === undefined) return text;
-  const messages = [...(received[Number(index)]?.messages ?? [])];
+  const [, kind, index, plus = 0] = /^\$(tx|token|time|read|ago):(\d+)(?:\+(\d+))?$/.exec(text) ?? [];
+  const find = (key: string): Json | undefined => findAll(received[Number(index)], key).at(-1);
   switch (kind) {
     case 'tx':
-      return findAll(messages, 'transaction').at(-1) ?? UNKNOWN_TRANSACTION;
+      return find('transaction') ?? UNKNOWN_TRANSACTION;
     case 'token':
-      return findAll(messages, 'nextPageToken').at(-1) ?? UNKNOWN_TOKEN;
-    default: {
-      const time = findAll(messages, kind === 'time' ? 'updateTime' : 'readTime').at(-1) ?? UNKNOWN_TIME;
-      return addMicros(toTimestamp(time), Number(plus ?? 0));
-    }
+      return find('nextPageToken') ?? UNKNOWN_TOKEN;
+    case 'time':
+    case 'read':
+      return addMicros(toTimestamp(find(`${kind === 'time' ? 'update' : kind}Time`) ?? UNKNOWN_TIME), Number(plus));
+    case 'ago':
+      return { seconds: String(Math.floor(Date.now() / 1000) - 60 * Number(index)), nanos: 0 };
+    default:
+      return text;
   }
 }
 
@@ -130,7 +131,6 @@ const NOW_SECONDS = 3600;
 /** Replaces what differs from run to run: times by the answer that they first appear in, generated ids, the database's name. */
 class Normalizer {
   private readonly times = new Map<string, string>();
-  private readonly ids = new Map<string, string>();
   private answerIndex = 0;
   private newTimes = 0;
 
@@ -156,9 +156,8 @@ class Normalizer {
   }
 
   normalizeText(text: string): string {
-    let result = text.replaceAll(this.database, '$db').replaceAll(this.database.split('/')[1] ?? '', '$project');
-    for (const [id, name] of this.ids) result = result.replaceAll(id, name);
-    return result.slice(0, 100);
+    const project = this.database.split('/')[1] ?? '';
+    return text.replaceAll(this.database, '$db').replaceAll(project, '$project').slice(0, 100);
   }
 
   private clean(value: Json | undefined, key: string): Json {
@@ -188,14 +187,7 @@ class Normalizer {
     if (key === 'transaction') return 'tx';
     if (key === 'nextPageToken') return text === '' ? '' : 'token';
     const local = text.startsWith(this.database) ? `$db${text.slice(this.database.length)}` : text;
-    if (key !== 'name') return local;
-    return local.replace(/(?<=\/)[A-Za-z0-9]{20}$/, (id) => this.nameId(id));
-  }
-
-  private nameId(id: string): string {
-    const name = this.ids.get(id) ?? `id${this.ids.size + 1}`;
-    this.ids.set(id, name);
-    return name;
+    return key === 'name' ? local.replace(/(?<=\/)[A-Za-z0-9]{20}$/, 'id1') : local;
   }
 
   private nameTime(time: JsonObject): string {
