@@ -42,20 +42,24 @@ test('the packed package runs a sample of the Admin SDK and the examples of its 
   const run = async (command: string, args: string[], cwd: string): Promise<string> =>
     (await runProgram(command, args, { cwd })).stdout;
   try {
-    await run('npm', ['pack', '--pack-destination', folder], 'packages/firestore-local');
+    await run('npm', ['pack', '--workspace', 'firestore-local', '--pack-destination', folder], '.');
     writeFileSync(join(folder, 'package.json'), '{ "private": true }');
     writeFileSync(join(folder, 'sample.cjs'), SAMPLE);
-    const packages = ['./firestore-local-0.1.0.tgz', 'firebase-admin@13.10.0'];
-    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], folder);
+    const install = (name: string): Promise<string> =>
+      run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', name], folder);
+    const command = 'node_modules/.bin/firestore-local';
+    await install('./firestore-local-0.1.0.tgz');
+    expect(await run(process.execPath, [command, '--help'], folder)).toContain('--indexes FILE');
+    // The pages alone need the SDK.
+    const withPages = runProgram(process.execPath, [command, '--port', '0', '--viewer', '0'], { cwd: folder });
+    await expect(withPages).rejects.toThrow('npm install @google-cloud/firestore');
+    await install('firebase-admin@14.5.1');
     expect(await run(process.execPath, ['sample.cjs'], folder)).toBe('nairobi,2,2026\n');
     expect(examples.length).toBe(3);
     for (const [i, code] of examples.entries()) {
       writeFileSync(join(folder, `example-${i}.mts`), code);
       await run(process.execPath, [`example-${i}.mts`], folder);
     }
-    expect(await run(process.execPath, ['node_modules/.bin/firestore-local', '--help'], folder)).toContain(
-      '--indexes FILE',
-    );
   } finally {
     rmSync(folder, { recursive: true });
   }
