@@ -12,13 +12,13 @@ const IDEAL = {
 test('a list takes its sequential commits and four small calls', () => {
   const { durations } = simulateCreations({ products: 1_250, lists: 1, seed: 1 }, IDEAL);
   expect(durations).toHaveLength(1);
-  expect(durations[0]).toBeCloseTo(2.5 * 770 + 4 * 30);
+  expect(durations[0]).toBeCloseTo(2.5 * 770 + 3 * 30);
 });
 
 test('lists that are created at once do not slow each other down without limits', () => {
   const { durations } = simulateCreations({ products: 1_250, lists: 50, seed: 1 }, IDEAL);
   expect(durations).toHaveLength(50);
-  for (const duration of durations) expect(duration).toBeCloseTo(2.5 * 770 + 4 * 30);
+  for (const duration of durations) expect(duration).toBeCloseTo(2.5 * 770 + 3 * 30);
 });
 
 test('a collection that takes fewer writes than are sent slows a list down to its limit', () => {

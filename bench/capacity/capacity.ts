@@ -42,8 +42,11 @@ export const PRODUCTION: ProductionProfile = {
 /** Time for the work of a creation: the function's timeout without the reserves for failing the attempt and for the response. */
 export const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
-/** Calls besides the batches: read key and market, claim, read key, complete. */
-export const FIXED_CALLS = 4;
+/** Calls before and after the batches: read key and market, claim, complete. */
+export const CALLS_IN_A_ROW = 3;
+
+/** Calls besides the batches: the read of the key that the completion needs runs beside them. */
+export const FIXED_CALLS = CALLS_IN_A_ROW + 1;
 
 export interface CreationLoad {
   products: number;
@@ -116,7 +119,7 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
   const events = new EventQueue<Writer>();
   const creations = Array.from({ length: load.lists }, (_, list): Creation => {
     const startedAt = (list * 1000) / load.lists;
-    const readyAt = startedAt + smallCalls(FIXED_CALLS - 1);
+    const readyAt = startedAt + smallCalls(CALLS_IN_A_ROW - 1);
     for (let each = 0; each < 2; each += 1) {
       const { collectionWritesPerSecond, rampFactor, rampPeriodMs } = profile;
       const collection = new RateLimit(readyAt, collectionWritesPerSecond, rampFactor, rampPeriodMs);

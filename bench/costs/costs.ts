@@ -1,7 +1,7 @@
 import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
 import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-sizes';
 import { billCreation, billRead, getAuditReads, REPLAY } from '../../functions/test/support/billed-documents';
-import { FIXED_CALLS, PRODUCTION } from '../capacity/capacity';
+import { CALLS_IN_A_ROW, PRODUCTION } from '../capacity/capacity';
 
 /** The tables of docs/performance.md#costs: the documents that tests count, times prices. */
 
@@ -53,7 +53,7 @@ function createRead(name: string, size: number, options: Options, recordBytes: n
 }
 
 function createCreation(size: number, payloadChunks = 1): Call {
-  const waitingMs = FIXED_CALLS * PRODUCTION.smallCallMs + (size / MAX_ENTRIES_PER_COMMIT) * PRODUCTION.commitMs;
+  const waitingMs = CALLS_IN_A_ROW * PRODUCTION.smallCallMs + (size / MAX_ENTRIES_PER_COMMIT) * PRODUCTION.commitMs;
   const usage = { ...billCreation(size, payloadChunks), storedGiB: (size * STORED_BYTES_PER_PRODUCT) / GIB };
   return createCall('add price lists', size, writeOptions, waitingMs, usage);
 }

@@ -16,6 +16,7 @@ import { createKeyRecord } from '../../support/key-records';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { AFTER_NEXT_SWEEP, readAllRecords, readStoredPayload, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
+import { waitFor } from '../../support/wait-for';
 
 /** A creation over a database, without HTTP: what it stores, tells the log and throws. */
 
@@ -182,6 +183,22 @@ describe('a creation', () => {
     const reason = 'it was resumed 3 times without an operator, and failed again';
     expect(first.logged).toEqual([['left', expect.objectContaining({ reason }), expect.any(Number)]]);
     expect((await create()).logged).toEqual([]);
+  });
+
+  test('of one batch makes four calls in a row: the completion needs no read after the entries', async () => {
+    const calls = database.recordCalls();
+    const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';
+    const read = () => waitFor(() => calls.filter(isRead).length === 2);
+    atCommit(isEntries, read, 2);
+    getResponse(await create(createPriceListBody(1)));
+    expect(calls.map(({ rpc }) => rpc).sort()).toEqual([
+      'BatchGetDocuments',
+      'BatchGetDocuments',
+      'Commit',
+      'Commit',
+      'Commit',
+      'Commit',
+    ]);
   });
 
   test('tells the log of its claim, and of its completion with the time between them', async () => {
