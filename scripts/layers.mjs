@@ -7,13 +7,23 @@ import { cruise, format } from 'dependency-cruiser';
  * fails, too, if the picture is out of date, and writes nothing.
  */
 
-const FOLDERS = ['functions/src', 'functions/cli', 'functions/test', 'local', 'packages', 'bench', 'test'];
+const FOLDERS = [
+  'functions/src',
+  'functions/audit',
+  'functions/cli',
+  'functions/test',
+  'local',
+  'packages',
+  'bench',
+  'test',
+];
 const PAGE = 'docs/architecture.md';
 const PICTURE = /(?<=<!-- layers -->\n\n```mermaid\n).*?(?=```)/s;
 
 /** The boxes of the picture, and which files are in each. */
 const BOXES = [
   ['cli', /^functions\/cli\//],
+  ['audit', /^functions\/audit\//],
   ['http', /^functions\/src\/lib\/http\//],
   ['schemas', /^functions\/src\/lib\/schemas\//],
   ['json', /^functions\/src\/lib\/json\//],
