@@ -5,7 +5,14 @@ import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
 import { findBoqListIds, readKeyFields, readPage, ATTEMPT_COLLECTIONS, type Fields } from './stored-records';
 import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
-import { checkAttempt, checkKeyRecord, checkLease, getRecordedAttempts, type Violation } from './invariants';
+import {
+  checkAttempt,
+  checkKeyRecord,
+  checkLease,
+  checkSweepDueAt,
+  getRecordedAttempts,
+  type Violation,
+} from './invariants';
 import { StoredAttemptReader } from './attempt-reader';
 
 /**
@@ -86,7 +93,7 @@ class Auditor {
   async checkKeys(): Promise<void> {
     await this.#forEachDocument(collections.priceListIdempotency, 'all', async (id, stored) => {
       const parsed = keyRecordSchema.safeParse(stored);
-      if (parsed.success) await this.#checkKey(id, parsed.data);
+      if (parsed.success) await this.#checkKey(id, { record: parsed.data, sweepDueAt: stored['sweep_due_at'] });
       else this.#reportUnreadable(id, stored);
       this.#counts.keys += 1;
       this.reporter.onProgress(this.#counts.keys);
@@ -115,41 +122,46 @@ class Auditor {
     return false;
   }
 
-  async #checkKey(id: string, given: KeyRecord): Promise<void> {
-    let record = given;
+  async #checkKey(id: string, given: StoredKey): Promise<void> {
+    let key = given;
     for (let checks = 1; ; checks += 1) {
-      const violations = await this.#findViolations(id, record);
+      const violations = await this.#findViolations(id, key);
       if (violations.length === 0) break;
       const stored = await this.#reader.read(() => readKeyFields(this.db, id), 1);
       const parsed = keyRecordSchema.safeParse(stored);
-      if (!parsed.success || isSameState(record, parsed.data)) {
-        const present = parsed.data ?? record;
+      const present = parsed.success ? { record: parsed.data, sweepDueAt: stored?.['sweep_due_at'] } : key;
+      if (isSameState(key.record, present.record)) {
         for (const violation of violations) if (this.#isConfirmed(violation, present)) this.#report(violation);
         break;
       }
       if (checks === MAX_CHECKS) {
         this.#counts.unsettled += 1;
-        this.reporter.onUnsettled(record);
+        this.reporter.onUnsettled(key.record);
         break;
       }
-      record = parsed.data;
+      key = present;
       await this.context.clock.sleep(RECHECK_PAUSE_MS, this.context.signal);
     }
-    this.#counts.attempts += 1 + record.history.length;
-    for (const referred of getReferredIds(record)) this.#referred.add(referred);
+    this.#counts.attempts += 1 + key.record.history.length;
+    for (const referred of getReferredIds(key.record)) this.#referred.add(referred);
   }
 
-  async #findViolations(id: string, record: KeyRecord): Promise<Violation[]> {
-    const violations = [...checkKeyRecord(record, id), ...checkLease(record, this.context.clock.now())];
+  async #findViolations(id: string, { record, sweepDueAt }: StoredKey): Promise<Violation[]> {
+    const violations = [
+      ...checkKeyRecord(record, id),
+      ...checkSweepDueAt(record, sweepDueAt),
+      ...checkLease(record, this.context.clock.now()),
+    ];
     for (const recorded of getRecordedAttempts(record)) {
       violations.push(...checkAttempt(recorded, await this.#reader.readAttempt(recorded.attempt)));
     }
     return violations;
   }
 
-  /** A renewal, which is no other state of the key, makes up for an expired lease. */
-  #isConfirmed({ rule }: Violation, present: KeyRecord): boolean {
-    return rule !== 'lease' || checkLease(present, this.context.clock.now()).length > 0;
+  /** A renewal, and a sweep that corrects when it is due, make no other state of the key. */
+  #isConfirmed({ rule }: Violation, { record, sweepDueAt }: StoredKey): boolean {
+    if (rule === 'lease') return checkLease(record, this.context.clock.now()).length > 0;
+    return rule !== 'sweep_due_at' || checkSweepDueAt(record, sweepDueAt).length > 0;
   }
 
   #reportUnreadable(id: string, { boq_list_id, schema_version }: Fields): void {
@@ -181,6 +193,12 @@ class Auditor {
       page = await readNext(last[0]);
     }
   }
+}
+
+/** A key record, and when the sweep is to look at it. */
+interface StoredKey {
+  record: KeyRecord;
+  sweepDueAt: unknown;
 }
 
 const getReferredIds = (record: KeyRecord): string[] =>

@@ -6,6 +6,7 @@ import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
 import type { DifferingEntries, EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
+import { getSweepDueAt } from '../src/price-lists/key-state-machine';
 import { createListDocuments } from '../src/price-lists/responses';
 import { createSuccessResponse } from '../src/price-lists/responses';
 import type { StoredPayload } from '../src/price-lists/payload';
@@ -20,6 +21,7 @@ import type { StoredPayload } from '../src/price-lists/payload';
 export const RULES = {
   key_readable: 'a key record can be read',
   key_id: 'a key record is stored under the hash of its key',
+  sweep_due_at: 'a key record has the time at which the sweep has to look at it, and none if it has not',
   lease: 'an attempt in progress has a lease, or lost it a short time ago',
   response: 'a key has a response exactly if it is completed, and the response shows what is stored',
   request: 'an attempt has its request record, with the same facts',
@@ -81,6 +83,16 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
     violations.push(report('response', 'is completed without a response'));
   if (status !== 'completed' && response !== null) violations.push(report('response', `is ${status} with a response`));
   return violations;
+}
+
+/** Checks that the sweep finds a key when it has to. @param sweepDueAt the field as it is stored */
+export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violation[] {
+  const dueAt = getSweepDueAt(record);
+  if ((sweepDueAt ?? null) === dueAt) return [];
+  const { boq_list_id } = record;
+  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
+  const stored = typeof sweepDueAt === 'number' ? sweepDueAt : 'none';
+  return [report('sweep_due_at', `has the sweep_due_at ${stored} in place of ${dueAt ?? 'none'}`)];
 }
 
 /** How long an expired lease may be unnoticed: several sweeps, and clocks that differ. */

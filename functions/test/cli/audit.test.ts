@@ -3,7 +3,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { RULES } from '../../audit/invariants';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
+import { submitAndFail, writeMarket, type AddPriceListsBody, updateKey } from '../support/price-lists';
 import { getAuditReads } from '../support/billed-documents';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
@@ -176,7 +176,7 @@ const CORRUPTIONS: Corruption[] = [
   {
     title: 'a list of an attempt in progress is ready',
     corrupt: async ({ failed }) => {
-      await failed.key.update({ status: 'processing', lease_expires_at: Date.now() + 60_000 });
+      await updateKey(failed.key, { status: 'processing', lease_expires_at: Date.now() + 60_000 });
       await failed.costList.update({ status: 'ready' });
       await failed.priceList.update({ status: 'processing' });
     },
@@ -326,9 +326,14 @@ const CORRUPTIONS: Corruption[] = [
     rules: ['response'],
   },
   {
+    title: 'a key that no sweep has to look at has a time for it',
+    corrupt: ({ completed }) => completed.key.update({ sweep_due_at: Date.now() }),
+    rules: ['sweep_due_at'],
+  },
+  {
     title: 'an attempt is processing, and its lease expired long ago',
     corrupt: async ({ failed }) => {
-      await failed.key.update({ status: 'processing', lease_expires_at: Date.now() - 600_000 });
+      await updateKey(failed.key, { status: 'processing', lease_expires_at: Date.now() - 600_000 });
       await failed.costList.update({ status: 'processing' });
       await failed.priceList.update({ status: 'processing' });
     },

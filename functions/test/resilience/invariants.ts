@@ -7,6 +7,7 @@ import { compareEntries } from '../../audit/entry-differences';
 import {
   checkAttempt,
   checkKeyRecord,
+  checkSweepDueAt,
   getRecordedAttempts,
   type StoredAttempt,
   type StoredList,
@@ -43,7 +44,7 @@ export async function checkInvariants(
 
   const records = getAll('price_list_idempotency').map(([id, document]) => {
     const record = keyRecordSchema.parse(document);
-    assertNone(checkKeyRecord(record, id));
+    assertNone([...checkKeyRecord(record, id), ...checkSweepDueAt(record, document['sweep_due_at'])]);
     return record;
   });
   const attempts = records.flatMap((record) => [record, ...record.history]);

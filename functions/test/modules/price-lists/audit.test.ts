@@ -1,4 +1,4 @@
-import type { DocumentData } from 'firebase-admin/firestore';
+import { FieldValue, type DocumentData } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
@@ -6,7 +6,7 @@ import { audit, type AuditOptions } from '../../../audit/audit';
 import { createPriceLists } from '../../../src/price-lists/create';
 import type { Violation } from '../../../audit/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
-import { writeMarket } from '../../support/price-lists';
+import { updateKey, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** What the audit reads, counts and reports, without the command. What it says of each damage: invariants.test.ts. */
@@ -147,6 +147,22 @@ describe('reports', () => {
     ]);
   });
 
+  test('a key at which the sweep would not look when it has to, unless that is corrected meanwhile', async () => {
+    await create('a');
+    await getKey('a').update({ sweep_due_at: TEST_START });
+    const message = `has the sweep_due_at ${TEST_START} in place of none`;
+    expect((await runAudit()).found).toEqual([['sweep_due_at', 'a', getKey('a').path, message]]);
+    const correct = async () => {
+      await getKey('a').update({ sweep_due_at: FieldValue.delete() });
+    };
+    database.firestore.faults.inject({
+      rpc: 'BatchGetDocuments',
+      match: ({ request }) => request.documents.some((name) => name.endsWith(getKey('a').path)),
+      action: { kind: 'call', run: correct },
+    });
+    expect((await runAudit()).found).toEqual([]);
+  });
+
   test('a payload that cannot be used, and then compares no entries', async () => {
     const { document_id } = await create('a');
     await database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
@@ -256,10 +272,10 @@ describe('beside other work', () => {
       ...(await database.client.doc(`price_lists/${lists[1]}`).get()).data(),
       status: 'processing',
     });
-    await getKey('a').update({ status: 'processing', response: null, lease_expires_at: 1 });
+    await updateKey(getKey('a'), { status: 'processing', response: null, lease_expires_at: 1 });
     expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['lease']);
     const progress = { entries_written: 1, entries_total: 2, started_at: 1, measured_at: 2 };
-    atRead(2, () => getKey('a').update({ lease_expires_at: TEST_START + 1_000, progress }));
+    atRead(2, () => updateKey(getKey('a'), { lease_expires_at: TEST_START + 1_000, progress }));
     expect((await runAudit()).found).toEqual([]);
     expect(database.clock.slept).toEqual([]);
   });

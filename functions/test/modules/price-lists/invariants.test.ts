@@ -7,6 +7,7 @@ import {
   checkKeyRecord,
   checkLease,
   checkListStatus,
+  checkSweepDueAt,
   getRecordedAttempts,
   type StoredAttempt,
   type StoredList,
@@ -123,6 +124,19 @@ describe('a key record', () => {
       { record: held, attempt: archived, status: 'released' },
     ]);
   });
+});
+
+test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
+  ['an attempt in progress is due with its lease', {}, 70, null],
+  ['another time', {}, 71, 'has the sweep_due_at 71 in place of 70'],
+  ['none, as in a record of an older version', {}, undefined, 'has the sweep_due_at none in place of 70'],
+  ['what is no time', {}, '70', 'has the sweep_due_at none in place of 70'],
+  ['a key that no sweep has to look at', { status: 'completed' }, undefined, null],
+  ['a time that it should not have', { status: 'completed' }, 70, 'has the sweep_due_at 70 in place of none'],
+])('sweep_due_at: %s', (_, fields, sweepDueAt, message) => {
+  const record = createKeyRecord({ lease_expires_at: 70, ...fields });
+  const expected = message === null ? [] : [violation('sweep_due_at', KEY_PATH, message)];
+  expect(checkSweepDueAt(record, sweepDueAt)).toEqual(expected);
 });
 
 describe('a lease', () => {
