@@ -125,34 +125,37 @@ test('the process was killed once in the middle of every creation', () => {
 // A sweep resolves every key of which no one else has: it comes last.
 const bySweepLast = [...cells].sort((a, b) => WAYS_OUT.indexOf(a.wayOut) - WAYS_OUT.indexOf(b.wayOut));
 
-test.each(bySweepLast)('killed $when: $name, it leaves $left', async ({ left, label, body, wayOut }) => {
-  const retry = retries.get(label);
-  switch (left) {
-    case 'nothing':
-      expect([retry?.status, retry?.headers['idempotent-replayed']]).toEqual([200, undefined]);
-      break;
-    case 'ready lists':
-      expect([retry?.status, retry?.headers['idempotent-replayed']]).toEqual([200, 'true']);
-      break;
-    case 'a claim': {
-      expect(retry?.status).toBe(409);
-      expect(Number(retry?.headers['retry-after'])).toBeGreaterThan(0);
-      expect(records.get(label)?.status).toBe('processing');
-      aheadMs = RESOLVED_AFTER_MS;
-      await resolveAfterLease(db, wayOut, label);
-      aheadMs = 0;
-      const resolved = await host.addPriceLists(body);
-      expect([resolved.status, resolved.headers['idempotent-replayed']]).toEqual([
-        200,
-        wayOut === 'release' ? undefined : 'true',
-      ]);
-      break;
+test.each(bySweepLast)(
+  'killed $when: $name, it leaves $left (express-idempotency #32)',
+  async ({ left, label, body, wayOut }) => {
+    const retry = retries.get(label);
+    switch (left) {
+      case 'nothing':
+        expect([retry?.status, retry?.headers['idempotent-replayed']]).toEqual([200, undefined]);
+        break;
+      case 'ready lists':
+        expect([retry?.status, retry?.headers['idempotent-replayed']]).toEqual([200, 'true']);
+        break;
+      case 'a claim': {
+        expect(retry?.status).toBe(409);
+        expect(Number(retry?.headers['retry-after'])).toBeGreaterThan(0);
+        expect(records.get(label)?.status).toBe('processing');
+        aheadMs = RESOLVED_AFTER_MS;
+        await resolveAfterLease(db, wayOut, label);
+        aheadMs = 0;
+        const resolved = await host.addPriceLists(body);
+        expect([resolved.status, resolved.headers['idempotent-replayed']]).toEqual([
+          200,
+          wayOut === 'release' ? undefined : 'true',
+        ]);
+        break;
+      }
     }
-  }
-  const last = await host.addPriceLists(body);
-  expect([last.status, last.headers['idempotent-replayed']]).toEqual([200, 'true']);
-  expect((await check()).get(label)?.status).toBe('completed');
-});
+    const last = await host.addPriceLists(body);
+    expect([last.status, last.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect((await check()).get(label)?.status).toBe('completed');
+  },
+);
 
 test('every commit was a legal move of a key', () => {
   // Besides, an owner on a slow machine renews its lease.

@@ -41,7 +41,7 @@ async function expectReplayed(): Promise<void> {
 
 const isEntries = ({ request }: Call<'Commit'>) => request.writes.some(({ name }) => name.includes('/products/'));
 
-test('an outage of the database in the middle of a recovery costs it time, not the attempt', async () => {
+test('an outage of the database in the middle of a recovery costs it time, not the attempt (dbos-transact-py #716)', async () => {
   const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
   for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
     service.firestore.faults.inject({ rpc, times: 3, action });
@@ -49,7 +49,7 @@ test('an outage of the database in the middle of a recovery costs it time, not t
   await expectReplayed();
 });
 
-test('two recoverers, of which one is frozen while the other completes the key, write nothing twice', async () => {
+test('two recoverers, of which one is frozen while the other completes the key, write nothing twice (aegra #547)', async () => {
   let completeOther: () => Promise<void> = () => Promise.resolve();
   const frozen = service.firestore.faults.inject({
     rpc: 'Commit',
@@ -66,7 +66,7 @@ test('two recoverers, of which one is frozen while the other completes the key, 
   await expectReplayed();
 });
 
-test('instances that are replaced while they sweep hand the attempt on, and the last completes it', async () => {
+test('instances that are replaced while they sweep hand the attempt on, and the last completes it (dbos-transact-py #804)', async () => {
   for (let replaced = 1; replaced < MAX_AUTOMATIC_RESUMES; replaced += 1) {
     const instance = new AbortController();
     service.firestore.faults.inject({

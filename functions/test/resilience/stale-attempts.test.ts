@@ -96,7 +96,7 @@ const entriesBatch = 'price entries, batch 1';
 describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'complete'] as const)(
   'frozen at: %s',
   (name) => {
-    test('and met by a later request, it changes nothing', async () => {
+    test('and met by a later request, it changes nothing (powertools-lambda-python #8049)', async () => {
       const staleAttempt = await frozenAt(name);
       const met = await submit();
       // The sweep will resume it.

@@ -31,6 +31,8 @@ afterEach(() => jest.restoreAllMocks());
 /** Two batches a list. */
 const BODY = createPriceListBody(TEST_BATCH + 1);
 
+const quiet = () => undefined;
+
 /** Runs a creation to its end. */
 async function create(body: PriceListBody = BODY, changed: Partial<RequestContext> = {}) {
   const logged: unknown[][] = [];
@@ -212,7 +214,7 @@ describe('a creation', () => {
     expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries', 'completion']);
   });
 
-  test('is replayed for the same payload, and rejected for another', async () => {
+  test('is replayed for the same payload, and rejected for another (powertools-lambda-typescript #5705)', async () => {
     const response = getResponse(await create());
     const calls = database.recordCalls();
     expect(await create()).toMatchObject({ result: { response, replayed: true }, logged: [] });
@@ -224,16 +226,48 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('is rejected while another one is in progress', async () => {
+  test('is rejected while another one is in progress, and leaves that as it is (powertools-lambda-typescript #5675)', async () => {
     let other: unknown;
     atCommit(isEntries, async () => {
       const lists = await database.client.collection('price_lists').get();
       expect(lists.docs.map((list) => list.get('status') as unknown)).toEqual(['processing']);
+      const before = await readKey();
       const { result, logged } = await create();
+      expect(await readKey()).toEqual(before);
       other = [(result as ApiError).code, (result as ApiError).headers, logged];
     });
     getResponse(await create());
     expect(other).toEqual(['request_in_progress', { 'Retry-After': '2' }, []]);
+  });
+
+  test('takes no key whose lease is unknown (powertools-lambda-typescript #5678)', async () => {
+    await getKey().set({ ...createKeyRecord(), lease_expires_at: null });
+    expect((await create()).result).toMatchObject({ message: expect.stringContaining('lease_expires_at') as string });
+    expect(await readKey()).toMatchObject({ owner: 'owner', status: 'processing' });
+  });
+
+  test('completes the key that it claimed, although its submission changes meanwhile (powertools-lambda-typescript #5715)', async () => {
+    const { db, context } = database.open();
+    const log = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet, left: quiet };
+    const submission = parseSubmission(BODY);
+    atCommit(isEntries, () => void Object.assign(submission.info, { boq_list_id: 'another', market_id: 'another' }));
+    const { response } = await createPriceLists(submission, { requestId: 'request-1', log }, db, context);
+    expect((await database.client.collection('price_list_idempotency').get()).size).toBe(1);
+    expect(await create()).toMatchObject({ result: { response, replayed: true } });
+    await check(BODY);
+  });
+
+  test('stores a response of the largest size, and replays it (fiber #4287)', async () => {
+    // Each character takes six bytes in JSON.
+    const text = '\u0001'.repeat(10_000);
+    const market_id = text.slice(0, 1_500);
+    const market = { name: { en: text }, country_iso: text, currency_iso: text };
+    await database.client.collection('markets').doc(market_id).set(market);
+    const body = createPriceListBody(1, { market_id, name: text });
+    const response = getResponse(await create(body));
+    expect(response.length).toBeGreaterThan(300_000);
+    expect(await create(body)).toMatchObject({ result: { response, replayed: true } });
+    await check(body);
   });
 
   test('that is replayed does not compress its payload', async () => {

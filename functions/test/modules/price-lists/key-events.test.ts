@@ -208,7 +208,7 @@ describe('the sweep', () => {
     expect(describePermanentFailure('broken')).toBe('the failure is not transient: broken');
   });
 
-  test('is due when a lease expires, and at, a minute and five minutes after a transient failure', () => {
+  test('is due when a lease expires (aegra #476), and at, a minute and five minutes after a transient failure', () => {
     const dueAfter = (automatic_resumes: number) => {
       const dueAt = getSweepDueAt({ ...failed, automatic_resumes });
       return dueAt === null ? null : dueAt - failed.updated_at;

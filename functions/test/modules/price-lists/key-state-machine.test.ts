@@ -178,7 +178,7 @@ describe('a key', () => {
       if (after !== undefined) expect(keyRecordSchema.parse(after)).toEqual(after);
     }));
 
-  test('keeps an attempt whose lease expired until anyone but its owner meets it', () =>
+  test('keeps an attempt whose lease expired until anyone but its owner meets it (bullmq #3183)', () =>
     always(({ before, after, event, now }) => {
       if (!isExpired(before, now)) return;
       if (isBySender(before, event)) expect(after?.status === 'requires_review').toBe(event.kind === 'failed');

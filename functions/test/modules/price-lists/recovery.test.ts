@@ -473,7 +473,7 @@ describe('a sweep', () => {
     expect(results).toEqual([['a', 'left', '7 PERMISSION_DENIED: injected PERMISSION_DENIED', 0]]);
   });
 
-  test('defers an attempt that another sweep has taken over meanwhile', async () => {
+  test('defers an attempt that another sweep has taken over meanwhile (dbos-transact-py #742)', async () => {
     await fail('a', STOPPED);
     const run = async () => {
       await getKey('a').update({ ...CRASHED, lease_expires_at: TEST_START + LEASE_DURATION_MS });
