@@ -14,8 +14,14 @@ import { GeoPoint, Reference, Timestamp, compareByKey, type MapValue, type Value
 /** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [] or null. */
 export type Message = Record<string, unknown>;
 
+/** The definitions hold those of the administration, too: to read these takes as long again. */
+const { firestore, protobuf: wellKnown, rpc, type } = protos.nested.google.nested;
+const google = { nested: { firestore: { nested: { v1: firestore.nested.v1 } }, protobuf: wellKnown, rpc, type } };
+
 const definitions = JSON.parse(
-  JSON.stringify(protos, (key, value: unknown) => (key === 'type' && value === 'Document' ? 'bytes' : value)),
+  JSON.stringify({ nested: { google } }, (key, value: unknown) =>
+    key === 'type' && value === 'Document' ? 'bytes' : value,
+  ),
 ) as protobuf.INamespace;
 
 /** The definitions of google.firestore.v1. */
