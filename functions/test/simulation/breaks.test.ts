@@ -21,7 +21,7 @@ test.concurrent.each(
   '%s is caught',
   async (name, caught, host) => {
     const { code, text } = await host.run({ seed: 1, schedules: SCHEDULES, breakName: name });
-    const [violation = 'nothing'] = /^seed \d+: .*(?=\nnpm run)/ms.exec(text) ?? [];
+    const [violation = 'nothing'] = /^seed \d+: .*(?=\nnpx tsx)/ms.exec(text) ?? [];
     process.stdout.write(`${name}: ${violation.replaceAll(/\s+/g, ' ')}\n`);
     expect(violation).toMatch(caught);
     expect(code).toBe(1);
