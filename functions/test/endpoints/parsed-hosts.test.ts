@@ -6,16 +6,11 @@ import express from 'express';
 import functionsTest from 'firebase-functions-test';
 import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import { getOrdersByTeam } from '../../src/get-orders-by-team';
-import { systemClock } from '../../src/lib/clock';
-import { readBody, type RequestWithRawBody } from '../../src/lib/http/request-body';
-import { createJsonParser } from '../../src/lib/json/body-parser';
-import { READ_BODY_LIMITS } from '../../src/lib/payload-limits';
 import { TEST_PROJECT } from '../support/firestore';
 import { assertResponse } from '../support/responses';
 import { sendRequest } from '../support/http';
 import { operations } from '../support/operations';
 import { TEST_API_KEY, useTestService } from '../support/service';
-import { expectValidationErrorPaths } from '../support/validation';
 
 const service = useTestService({ getOrdersByTeam });
 beforeEach(() => service.reset());
@@ -57,30 +52,6 @@ describe('a request whose body the host has already read and inflated, of any ty
     expect((await call(packed, { 'content-encoding': 'gzip' })).status).toBe(200);
     expect(read).toBe(true);
   });
-
-  test.each(['{', '[]', '', '\ufeff{', Buffer.from([0x22, 0xff, 0x22])])(
-    'returns an error response for malformed JSON: %j',
-    async (sent) => {
-      expect(expectValidationErrorPaths(await call(sent))).toEqual(['body']);
-    },
-  );
-
-  test('is rejected with another content type', async () => {
-    expect(expectValidationErrorPaths(await call(JSON.stringify(body), { 'content-type': 'text/plain' }))).toEqual([
-      'body',
-    ]);
-  });
-
-  test('is rejected if more than 1 MiB inflated', async () => {
-    const { status, json } = await call(gzipSync(Buffer.alloc(READ_BODY_LIMITS.maxBytes + 1, ' ')), {
-      'content-encoding': 'gzip',
-    });
-    expect([status, json]).toEqual([413, { error: 'Payload too large' }]);
-  });
-
-  test('is rejected for a wrong API key first', async () => {
-    expect((await call('{', { 'x-api-key': 'wrong' })).status).toBe(401);
-  });
 });
 
 describe('a unit test of firebase-functions-test', () => {
@@ -117,42 +88,5 @@ describe('a unit test of firebase-functions-test', () => {
     await service.db.doc('orders/order-1').set(order);
     expect(await called(JSON.stringify(body))).toMatchObject({ status: 200, json: { count: 1 } });
     expect(await called('{')).toMatchObject({ status: 400, json: { errors: [{ path: 'body' }] } });
-  });
-});
-
-describe('a body that does not end', () => {
-  const incoming = (headers: Record<string, string> = {}) =>
-    Object.assign(new PassThrough(), { headers, rawHeaders: ['Content-Type', 'application/json'] });
-  const maxBytes = 1_000;
-  const createParser = () => createJsonParser((value) => value);
-  const read = (request: unknown, timeoutMs = 60_000, parent = new AbortController().signal) =>
-    readBody(request as RequestWithRawBody, { maxBytes, timeoutMs, createParser }, parent);
-
-  test.each([{}, { 'content-encoding': 'gzip' }])('ends with 408 after its timeout: %j', async (headers) => {
-    const request = incoming(headers);
-    const reading = read(request, 50);
-    request.write('content-encoding' in headers ? gzipSync('{}').subarray(0, 12) : '{"team_id":');
-    await expect(reading).rejects.toMatchObject({ code: 'request_timeout', headers: { Connection: 'close' } });
-    // The stream is left flowing: its socket still has to carry the response.
-    expect([request.destroyed, request.readableFlowing]).toEqual([false, true]);
-  });
-
-  test('ends with the reason for which the request is aborted, before or during the reading', async () => {
-    const parent = new AbortController();
-    const reading = read(incoming(), 60_000, parent.signal);
-    parent.abort(new Error('stopping'));
-    await expect(reading).rejects.toThrow('stopping');
-    await expect(read(incoming(), 60_000, parent.signal)).rejects.toThrow('stopping');
-    const late = systemClock.createTimeout(60_000, () => new Error('too late'), parent.signal);
-    expect(late.signal.reason).toEqual(new Error('stopping'));
-    late.cancel();
-  });
-
-  test('ends with 413 at the limit', async () => {
-    const request = incoming();
-    const reading = read(request);
-    request.write(Buffer.alloc(maxBytes + 1));
-    await expect(reading).rejects.toMatchObject({ code: 'payload_too_large' });
-    expect(request.destroyed).toBe(false);
   });
 });

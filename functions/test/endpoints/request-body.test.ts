@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import * as functions from '../../src';
 import { gzipRepeated } from '../support/gzip';
 import type { ReceivedResponse } from '../support/received-response';
@@ -65,112 +65,34 @@ async function growthDuring(run: () => Promise<unknown>): Promise<number> {
 
 describe.each(postOperationNames)('%s', (name) => {
   describe('rejects with path body', () => {
-    test.each([
-      ['nothing', ''],
-      ['white space', ' \n\t'],
-      ['an open brace', '{'],
-      ['text after the value', '{}}'],
-      ['a comment', '{} // {}'],
-      ['single quotes', "{'team_id': 'a'}"],
-      ['undefined', 'undefined'],
-      ['NaN', '{"a": NaN}'],
-      ['an array', '[]'],
-      ['null', 'null'],
-      ['a string', '"text"'],
-      ['a number', '1'],
-      ['true', 'true'],
-      ['two byte order marks', '\ufeff\ufeff{}'],
-    ])('%s', (_, body) => expectInvalidBody(name, { body, headers: { 'content-type': 'application/json' } }));
-
     test('no body at all', () => expectInvalidBody(name, {}));
 
     test.each([
-      ['a byte that no character begins with', [0xff]],
-      ['an overlong encoding', [0xc0, 0xaf]],
-      ['an encoded surrogate', [0xed, 0xa0, 0x80]],
-      ['a character cut short', [0xe2, 0x82]],
-    ])('invalid UTF-8: %s', (_, bytes) => {
-      const body = Buffer.concat([Buffer.from('{"team_id":"'), Buffer.from(bytes), Buffer.from('"}')]);
-      return expectInvalidBody(name, { body });
-    });
+      ['malformed', '{'],
+      ['another value than an object', '[]'],
+    ])('%s JSON', (_, body) => expectInvalidBody(name, { body, headers: JSON_TYPE }));
 
-    test('UTF-16', () => expectInvalidBody(name, { body: Buffer.from(`\ufeff${valid(name)}`, 'utf16le') }));
-
-    test.each([
-      undefined,
-      '',
-      'json',
-      'text/plain',
-      'text/json',
-      'application/jsonp',
-      'application/vnd.api+json',
-      'application/cloudevents+json',
-      'application/x-www-form-urlencoded',
-      'multipart/form-data; boundary=x',
-      'application/json, text/plain',
-      'application/json; charset=iso-8859-1',
-      'application/json; charset=utf-16',
-      'application/json; charset=""',
-    ])('the content type %j', (type) =>
-      expectInvalidBody(name, { body: valid(name), headers: { 'content-type': type } }),
+    // Some of these the Functions Framework would parse by itself.
+    test.each([undefined, 'text/plain', 'application/cloudevents+json', 'application/x-www-form-urlencoded'])(
+      'the content type %j',
+      (type) => expectInvalidBody(name, { body: valid(name), headers: { 'content-type': type } }),
     );
 
     test.each([
-      ['br', brotliCompressSync],
-      ['deflate', deflateSync],
-      ['gzip, gzip', (text: string) => gzipSync(gzipSync(text))],
-      ['zstd', (text: string) => Buffer.from(text)],
-    ])('the content encoding %s', (encoding, encode) =>
-      expectInvalidBody(name, { body: encode(valid(name)), headers: { 'content-encoding': encoding } }),
-    );
-
-    const packed = gzipSync(valid(name));
-    test.each([
-      ['that is none', Buffer.from(valid(name))],
-      ['of nothing', Buffer.alloc(0)],
-      ['cut short', packed.subarray(0, -6)],
-      [
-        'with a flipped bit',
-        Buffer.concat([packed.subarray(0, 20), Buffer.from([packed.readUInt8(20) ^ 8]), packed.subarray(21)]),
-      ],
-      ['with a wrong checksum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(4), packed.subarray(-4)])],
-      ['of malformed JSON', gzipSync('{')],
-    ])('gzip %s', (_, body) =>
-      expectInvalidBody(name, { body, headers: { 'content-encoding': 'gzip', 'content-type': 'application/json' } }),
+      ['br', brotliCompressSync(valid(name))],
+      ['gzip', Buffer.from(valid(name))],
+    ])('what is not %s, or not accepted', (encoding, body) =>
+      expectInvalidBody(name, { body, headers: { ...JSON_TYPE, 'content-encoding': encoding } }),
     );
   });
 
   describe('accepts', () => {
-    test.each([
-      'application/json; charset=utf-8',
-      'Application/JSON;Charset="UTF-8"',
-      'application/json ; charset=utf8',
-      'application/json; profile=x',
-    ])('the content type %s', async (type) => {
-      const { status } = await service.call(name, { body: valid(name), headers: { 'content-type': type } });
-      expect(status).toBe(200);
-    });
-
-    test.each<[string, (text: string) => TestRequest]>([
-      ['a byte order mark', (text) => ({ body: `\ufeff${text}` })],
-      ['gzip', (text) => ({ body: gzipSync(text), headers: { 'content-encoding': 'gzip' } })],
-      [
-        'gzip of a byte order mark',
-        (text) => ({ body: gzipSync(`\ufeff${text}`), headers: { 'content-encoding': 'GZIP' } }),
-      ],
-      [
-        'gzip in two members',
-        (text) => ({
-          body: Buffer.concat([gzipSync(text.slice(0, 9)), gzipSync(text.slice(9))]),
-          headers: { 'content-encoding': 'gzip' },
-        }),
-      ],
-      ['the content encoding identity', (text) => ({ body: text, headers: { 'content-encoding': 'identity' } })],
-      ['chunks of one byte', (text) => ({ body: Array.from(Buffer.from(text), (byte) => Buffer.from([byte])) })],
-    ])('%s', async (_, sent) => {
-      const { headers, ...rest } = sent(valid(name));
-      const request = { ...rest, headers: { 'content-type': 'application/json', ...headers } };
-      expect((await service.call(name, request)).status).toBe(200);
+    test.each<[string, TestRequest]>([
+      ['gzip', { body: gzipSync(valid(name)), headers: { 'content-encoding': 'gzip' } }],
+      ['chunks of one byte', { body: Array.from(Buffer.from(valid(name)), (byte) => Buffer.from([byte])) }],
+      ['a charset', { body: valid(name), headers: { 'content-type': 'Application/JSON;Charset="UTF-8"' } }],
+    ])('%s', async (_, { body, headers }) => {
+      expect((await service.call(name, { body, headers: { ...JSON_TYPE, ...headers } })).status).toBe(200);
     });
 
     test('unknown fields, however deep', async () => {
@@ -179,71 +101,19 @@ describe.each(postOperationNames)('%s', (name) => {
       const body = valid(name).replace('{', `{${unknown}`);
       expect((await service.call(name, { body })).status).toBe(200);
     });
-
-    test('characters cut apart by chunks', async () => {
-      const body = Buffer.from(valid(name).replace('{', '{"unknown":"€𝄞",'));
-      const cut = body.indexOf(0xe2) + 1;
-      const chunks = [body.subarray(0, cut), body.subarray(cut, cut + 3), body.subarray(cut + 3)];
-      expect((await service.call(name, { body: chunks, headers: { 'content-type': 'application/json' } })).status).toBe(
-        200,
-      );
-    });
-  });
-
-  describe('names the byte at which the JSON is malformed', () => {
-    const text = valid(name);
-    const broken = (index: number) => `${text.slice(0, index)}\u0001${text.slice(index)}`;
-    const errorAt = (byte: number, what = 'other text at byte') => ({
-      errors: [{ path: 'body', message: `Expected JSON, received ${what} ${byte}` }],
-    });
-
-    test.each([0, 1, 15, text.length - 3, text.length])('%d', async (index) => {
-      const { json } = await service.call(name, { body: broken(index), headers: JSON_TYPE });
-      expect(json).toMatchObject(errorAt(index));
-    });
-
-    test('counted from the start of the inflated body, its byte order mark included', async () => {
-      const body = gzipSync(`\ufeff${broken(15).replace('{', '{"é":1,')}`);
-      const { json } = await service.call(name, { body, headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } });
-      expect(json).toMatchObject(errorAt(3 + 15 + Buffer.byteLength('"é":1,')));
-    });
-
-    test('also where the text ends', async () => {
-      const { json } = await service.call(name, { body: text.slice(0, 20), headers: JSON_TYPE });
-      expect(json).toMatchObject(errorAt(20, 'text that ends too early, at byte'));
-    });
-
-    test('in chunks of one byte', async () => {
-      const body = Array.from(Buffer.from(broken(text.length - 3)), (byte) => Buffer.from([byte]));
-      const { json } = await service.call(name, { body, headers: JSON_TYPE });
-      expect(json).toMatchObject(errorAt(text.length - 3));
-    });
   });
 
   describe('at its limit', () => {
     const bytes = MAX_BODY_BYTES[name];
     const exact = padBody(name, bytes);
     const over = padBody(name, bytes + 1);
-    const gzip = { 'content-encoding': 'gzip' };
-    const fast = { level: 1 };
 
     test('accepts a body of exactly that', async () => {
       expect(exact.length).toBe(bytes);
       expect((await service.call(name, { body: exact })).status).toBe(200);
     });
-    test('accepts one that inflates to exactly that', async () => {
-      expect((await service.call(name, { body: gzipSync(exact, fast), headers: gzip })).status).toBe(200);
-    });
     test('rejects one byte more, and tells the limit', async () => {
       assertTooLarge(await service.call(name, { body: over }), bytes);
-    });
-    test('rejects one byte more in chunks', async () => {
-      const half = over.length >> 1;
-      const chunks = [over.subarray(0, half), over.subarray(half)];
-      assertTooLarge(await service.call(name, { body: chunks, headers: JSON_TYPE }), bytes);
-    });
-    test('rejects one that inflates to one byte more', async () => {
-      assertTooLarge(await service.call(name, { body: gzipSync(over, fast), headers: gzip }), bytes);
     });
     test('rejects a longer one by its length alone, before it arrives', async () => {
       const headers = { ...JSON_TYPE, 'content-length': String(bytes + 1) };
@@ -338,14 +208,6 @@ describe('add price lists', () => {
     expect(growth).toBeLessThan(80_000_000);
   });
 
-  test.each([1, 1_000])('accepts a body in chunks of %d bytes', async (size) => {
-    const bytes = Buffer.from(valid('addPriceLists'));
-    const chunks = function* () {
-      for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
-    };
-    expect((await service.call('addPriceLists', { headers: JSON_TYPE, body: chunks() })).status).toBe(200);
-  });
-
   test('rejects an identifier of more than 64 KiB', async () => {
     const request = { body: body(`"${'x'.repeat(64 * 1024)}":{}`, ''), headers: JSON_TYPE };
     assertTooLarge(await service.call('addPriceLists', request), 64 * 1024, 'product');
@@ -383,12 +245,8 @@ describe('with a wrong key', () => {
 
 describe.each(getOperationNames)('%s ignores', (name) => {
   test.each<[string, TestRequest]>([
-    ['a body', { body: '{"team_id": 1}' }],
     ['malformed JSON', { body: '{' }],
-    ['a corrupt gzip body', { body: 'not gzip', headers: { 'content-encoding': 'gzip' } }],
     ['a content encoding', { body: 'x', headers: { 'content-encoding': 'br' } }],
-    ['a charset', { body: '{}', headers: { 'content-type': 'application/json; charset=utf-16' } }],
-    ['chunks', { body: [Buffer.from('{'), Buffer.from('}')] }],
   ])('%s', async (_, request) => {
     expect((await service.call(name, request)).status).toBe(200);
   });

@@ -1,4 +1,17 @@
+import { ValidationError } from '../../src/lib/errors';
 import type { ReceivedResponse } from './received-response';
+
+/** The paths of the fields for which `run` throws a validation error, each with a reason; none if it returns. */
+export function findInvalidPaths(run: () => unknown): string[] {
+  try {
+    run();
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    for (const { message } of error.errors) expect(message).not.toBe('');
+    return error.errors.map(({ path }) => path);
+  }
+  return [];
+}
 
 /** The paths of a validation error response, each with a reason; fails for any other response. */
 export function expectValidationErrorPaths({ status, json }: ReceivedResponse): string[] {

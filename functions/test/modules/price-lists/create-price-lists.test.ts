@@ -203,6 +203,14 @@ describe('a creation', () => {
     ]);
   });
 
+  test('with another payload, too, fails an attempt whose lease has lapsed', async () => {
+    await create();
+    await getKey().update({ status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START });
+    const other = { ...BODY, info: { ...BODY.info, name: 'July' } };
+    expect(getRejection(await create(other))).toEqual(['idempotency_key_reused', undefined]);
+    expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'lease_expired' });
+  });
+
   test('tells the log of its claim, and of its completion with the time between them', async () => {
     atCommit(isEntries, () => database.clock.advance(700));
     const { logged, context } = await create();

@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { parseText } from '../../../../src/lib/json/body-parser';
+import { validateProductId } from '../../../../src/lib/schemas/add-price-lists';
+import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
+import { arbitraryPriceListBody } from '../../../support/arbitrary-submissions';
+import { anyCharacter } from '../../../support/arbitrary-text';
+import { operations } from '../../../support/operations';
+import { parseSubmission, toProductEntries } from '../../../support/submissions';
+import {
+  findInvalidPaths,
+  invalidTexts,
+  loneSurrogates,
+  textsAtLimit,
+  textsOverLimit,
+  withLabels,
+} from '../../../support/validation';
+
+/** The body of add price lists, field by field. What is made of it as a whole: submission-parser.test.ts. */
+
+const { body } = operations.addPriceLists;
+const PRICES = { price_list_price: 1, expected_forward_cost_price: 1 };
+
+const pathsOf = (info: object) => findInvalidPaths(() => parseSubmission({ ...body, info: { ...body.info, ...info } }));
+
+/** The paths for one product, written as JSON so that an id may be `__proto__` and a price 1e400. */
+const pathsOfProduct = (id: string, prices = JSON.stringify(PRICES)) => {
+  const text = `{"info":${JSON.stringify(body.info)},"products":{${JSON.stringify(id)}:${prices}}}`;
+  return findInvalidPaths(() => parseText(createPriceListParser(), text));
+};
+
+describe('info', () => {
+  test.each([undefined, null, 'text', 1, [], ['a']])('%j is rejected at its own path', (info) => {
+    expect(findInvalidPaths(() => parseSubmission({ ...body, info }))).toEqual(['info']);
+  });
+
+  describe.each(['market_id', 'boq_list_id', 'name'])('%s', (field) => {
+    test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))('rejects %s', (_, value) => {
+      expect(pathsOf({ [field]: value })).toEqual([`info.${field}`]);
+    });
+    test.each(withLabels([...textsAtLimit, ' ', '\u0000', '𝄞']))('accepts %s', (_, value) => {
+      expect(pathsOf({ [field]: value })).toEqual([]);
+    });
+  });
+
+  test.each([...invalidTexts, 'us', 'usdd', 'us1', ' usd', 'usd ', 'usd\n', 'ÜSD', 'ｕｓｄ', 'ﬁn', '\ud800'])(
+    'the currency %j is rejected',
+    (currency_iso) => {
+      expect(pathsOf({ currency_iso })).toEqual(['info.currency_iso']);
+    },
+  );
+
+  const notMonths = [
+    '00/2026',
+    '13/2026',
+    '6/2026',
+    '006/2026',
+    '06/26',
+    '06/20260',
+    '06-2026',
+    '2026/06',
+    '01/06/2026',
+    ' 06/2026',
+    '06/2026\n',
+    '０６/2026',
+  ];
+  test.each([...invalidTexts, ...notMonths])('the month %j is rejected', (date) => {
+    expect(pathsOf({ date })).toEqual(['info.date']);
+  });
+});
+
+test.each(['-0.01', '-5e-324', '-1e400', '"1"', 'null', 'true', '[1]', '{}'])('the price %s is rejected', (price) => {
+  expect(pathsOfProduct('p', `{"price_list_price":${price},"expected_forward_cost_price":1}`)).toEqual([
+    'products.p.price_list_price',
+  ]);
+});
+
+describe('a product identifier', () => {
+  const whitespace = '\t\n\v\f\r \u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
+  const invalid = [
+    ...['', '.', '..', '/', 'a/b', '____', '_____', '__product__', '__proto__', '__a\nb__', '__\u2028__', ' '],
+    ...Array.from(whitespace, (space) => `${space}a`),
+    ...Array.from(whitespace, (space) => `a${space}`),
+    ...loneSurrogates,
+  ];
+  test.each(withLabels(invalid))('%s is rejected', (_, id) => {
+    expect(pathsOfProduct(id)).toEqual([`products.${id}`]);
+  });
+
+  const unit = fc.oneof(
+    fc.constantFrom('_', '_', '.', '/', ' ', '\n', 'a', '\u00a0', '\ufeff', '\u200b', '\ud800', '\udc00', '𝄞'),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }),
+  );
+  const anyId = fc.oneof(
+    fc.string({ unit, maxLength: 8 }),
+    fc
+      .tuple(fc.constantFrom('a', 'é', '𝄞'), fc.integer({ min: 370, max: 1510 }))
+      .map(([each, count]) => each.repeat(count)),
+    fc.string({ unit, maxLength: 4 }).map((middle) => `__${middle}__`),
+  );
+
+  /** The contract's rule and Firestore's limits, written a second time, code point by code point. */
+  function allowed(id: string): boolean {
+    const points = Array.from(id, (point) => point.codePointAt(0) ?? 0);
+    const space = (point: number | undefined) => point !== undefined && /^\s$/.test(String.fromCodePoint(point));
+    const bytes = points.reduce(
+      (sum, point) => sum + (point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4),
+      0,
+    );
+    const underscores = (from: number) => points.at(from) === 0x5f && points.at(from + 1) === 0x5f;
+    return (
+      points.length > 0 &&
+      bytes <= 1500 &&
+      !space(points[0]) &&
+      !space(points.at(-1)) &&
+      points.every((point) => point !== 0x2f && !(point >= 0xd800 && point <= 0xdfff)) &&
+      !(points.length <= 2 && points.every((point) => point === 0x2e)) &&
+      !(points.length >= 4 && underscores(0) && underscores(-2))
+    );
+  }
+
+  test('is valid exactly if the rule allows it', () =>
+    fc.assert(
+      fc.property(anyId, (id) => expect(validateProductId(id) === undefined).toBe(allowed(id))),
+      { numRuns: 5000 },
+    ));
+});
+
+test('every valid body is accepted as canonical JSON', () =>
+  fc.assert(
+    fc.property(arbitraryPriceListBody, ({ info, products }) => {
+      const parsed = parseSubmission({ info, products });
+      expect(parsed.info).toEqual({ ...info, currency_iso: info.currency_iso.toUpperCase() });
+      expect(Object.fromEntries(toProductEntries(parsed.products))).toEqual(products);
+      expect(parsed.products.ids).toEqual(Object.keys(products).sort());
+    }),
+  ));
