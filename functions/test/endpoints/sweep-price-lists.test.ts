@@ -1,8 +1,5 @@
 import { addPriceLists } from '../../src/add-price-lists';
-import { createDatabase } from '../../src/lib/firestore/database';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { readDueKeys } from '../../src/lib/repositories/price-lists';
-import { createRequestContext } from '../../src/lib/request-context';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
@@ -33,8 +30,6 @@ async function failAttempt(key: string, update: Record<string, unknown>): Promis
 }
 
 const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
-
-const context = () => createRequestContext(new AbortController().signal);
 
 const deliver = () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() });
 
@@ -88,61 +83,6 @@ test('deliveries that overlap, or repeat one another, resume each attempt once',
   );
 });
 
-test('says once, over any number of deliveries, that it leaves a key to an operator', async () => {
-  await failAttempt('exhausted', { ...CRASHED, automatic_resumes: 3 });
-  await deliver();
-  expect(getEvents()).toEqual([
-    ['ERROR', 'price_list_left'],
-    ['INFO', 'sweep_ended'],
-  ]);
-  expect(service.log[0]).toMatchObject({ reason: expect.stringContaining('resumed 3 times') as string });
-  service.log.length = 0;
-  await deliver();
-  expect(service.log).toEqual([expect.objectContaining({ event: 'sweep_ended', resumed: 0, left: 0 })]);
-});
-
-test('reads nothing of keys that wait for an operator', async () => {
-  await failAttempt('a', {});
-  const record = (await getKey('a').get()).data() ?? {};
-  const batch = service.db.batch();
-  for (let i = 0; i < 300; i += 1) batch.set(getKey(`waiting-${i}`), { ...record, boq_list_id: `waiting-${i}` });
-  await batch.commit();
-  const due = await readDueKeys(createDatabase(service.db, context()), Date.now(), 500);
-  const calls = service.recordCalls();
-  await deliver();
-  expect([due, calls.map(({ rpc }) => rpc), getEvents()]).toEqual([[], IDLE_CALLS, [['INFO', 'sweep_ended']]]);
-  expect(service.log[0]).toMatchObject({ requires_review: 301 });
-});
-
-test('an attempt without its whole payload is left to an operator, by its client’s response and by every sweep', async () => {
-  await failAttempt('incomplete', CRASHED);
-  const document_id = (await getKey('incomplete').get()).get('document_id') as string;
-  const { docs } = await service.db.collection(`price_list_requests/${document_id}/payload`).get();
-  await docs[0]?.ref.delete();
-  const submit = () => service.call('addPriceLists', { json: createBody('incomplete') });
-  expect((await submit()).headers['retry-after']).toBeDefined();
-  service.log.length = 0;
-
-  await deliver();
-  expect(getEvents()).toEqual([
-    ['ERROR', 'price_list_left'],
-    ['INFO', 'sweep_ended'],
-  ]);
-  expect((await getKey('incomplete').get()).data()).toMatchObject({
-    status: 'requires_review',
-    failure: expect.stringContaining('0 chunks are stored in place of 1') as string,
-    failure_cause: 'error',
-  });
-  const { status, headers } = await submit();
-  expect([status, headers['retry-after']]).toEqual([409, undefined]);
-
-  service.log.length = 0;
-  const calls = service.recordCalls();
-  await deliver();
-  expect(getEvents()).toEqual([['INFO', 'sweep_ended']]);
-  expect(calls.map(({ rpc }) => rpc)).toEqual(IDLE_CALLS);
-});
-
 test('the line of a resume leads to the request that began the attempt', async () => {
   const trace_id = '0af7651916cd43dd8448eb211c80319c';
   const headers = { traceparent: `00-${trace_id}-b7ad6b7169203331-01` };
@@ -151,25 +91,6 @@ test('the line of a resume leads to the request that began the attempt', async (
   service.log.length = 0;
   await deliver();
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
-});
-
-test('an attempt that fails again is tried again by the next delivery', async () => {
-  await failAttempt('crashed', CRASHED);
-  const fault = service.firestore.faults.inject({
-    rpc: 'Commit',
-    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
-    times: Number.MAX_SAFE_INTEGER,
-    action: { kind: 'error', code: 'DATA_LOSS' },
-  });
-  await deliver();
-  fault.remove();
-  expect(getEvents()).toEqual([
-    ['ERROR', 'price_list_left'],
-    ['INFO', 'sweep_ended'],
-  ]);
-  await updateKey(getKey('crashed'), { failure_cause: 'unavailable', automatic_resumes: 0 });
-  await deliver();
-  await expectReplayed('crashed');
 });
 
 test('a sweep that cannot read the keys, or count them, says so, and does not throw', async () => {

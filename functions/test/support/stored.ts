@@ -84,12 +84,6 @@ export async function writeRecords(db: Firestore, collection: string, records: R
 export const toExpectedText = (value: unknown): string | null =>
   typeof value === 'string' && value.length > 0 ? value : null;
 
-/** A stored value as the contract shows a code. */
-export function toExpectedCode(value: unknown): string | null {
-  const text = toExpectedText(value)?.trim();
-  return text === undefined || text === '' ? null : text.toUpperCase();
-}
-
 /** What a value holds under a name, if it is a map. */
 export function getField(value: unknown, name: string): unknown {
   // A plain object of whichever realm: fast-check makes its own outside that of the test file.
