@@ -6,7 +6,7 @@ import {
   keyRecords,
   LIST_KINDS,
   listDocument,
-  readKeyRecord,
+  readKey,
   requestDocument,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
@@ -30,6 +30,10 @@ export async function readKeyRecords(
   }
   return { records, unreadable };
 }
+
+/** @returns undefined if no request was ever accepted for the key */
+export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
+  (await readKey(db, boqListId)).record;
 
 /** A client may send one request id with many requests. */
 const MAX_MATCHES = 20;

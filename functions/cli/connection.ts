@@ -5,7 +5,7 @@ import type { RequestContext } from '../src/lib/request-context';
 import { abortable } from '../src/lib/clock';
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
-import { readKeyRecord } from '../src/lib/repositories/price-lists';
+import { readKey } from '../src/lib/repositories/price-lists';
 import { CommandError, describeError, NO_CREDENTIALS } from './errors';
 import { parseAddress, type Target } from './target';
 
@@ -52,7 +52,7 @@ export async function assertReadable(target: Target, db: Database, context: Requ
   const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
   const limited = { ...context, signal: AbortSignal.any([context.signal, timeout]) };
   try {
-    await retry(() => readKeyRecord(db, 'a key that no one reads'), limited, 'standalone');
+    await retry(() => readKey(db, 'a key that no one reads'), limited, 'standalone');
   } catch (error) {
     context.signal.throwIfAborted();
     if (target.address !== undefined)

@@ -22,7 +22,6 @@ const getMessage = (error: unknown): string => (error instanceof Error ? error.m
 /** Tells an operator why a key was not resolved, and what to do about it. */
 function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
   const texts: Record<ResolutionErrorCode, string> = {
-    key_unknown: `No request was ever accepted for ${detail}.`,
     key_in_progress: 'Another attempt on the key is in progress. Wait for it.',
     key_released: 'The key was released: the client may send the request again.',
     key_resolved: 'The key was resolved meanwhile. Look at it again.',

@@ -42,7 +42,11 @@ export class Lease {
 
   /** Reads the key beside other work, so that the event after it needs no read. An error is none: that event then reads. */
   async readAhead(): Promise<void> {
-    this.#key = await this.keys.read().catch(() => undefined);
+    const read = async () => {
+      await this.renewIfDue();
+      return this.keys.read();
+    };
+    this.#key = await read().catch(() => undefined);
   }
 
   /** Applies an event of the owner. @param createEvent for each try, at its time */

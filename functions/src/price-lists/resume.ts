@@ -1,6 +1,5 @@
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
-import { readKeyRecord } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { runAttempt, type AttemptEnd } from './attempt';
@@ -13,7 +12,6 @@ import type { PriceListSubmission } from './submission-parser';
 
 /** Why a key was not resumed or released. The command tells an operator what to do about each. */
 const MESSAGES = {
-  key_unknown: 'no request was ever accepted for the key',
   key_in_progress: 'another attempt on the key is in progress',
   key_released: 'the key was released meanwhile',
   key_resolved: 'the key was resolved meanwhile',
@@ -27,20 +25,13 @@ export type ResolutionErrorCode = keyof typeof MESSAGES;
 export class ResolutionError extends Error {
   override readonly name = 'ResolutionError';
 
-  /** @param detail which key is unknown, or what is wrong with the payload */
+  /** @param detail what is wrong with the payload */
   constructor(
     readonly code: ResolutionErrorCode,
     readonly detail?: string,
   ) {
     super(detail === undefined ? MESSAGES[code] : `${MESSAGES[code]}: ${detail}`);
   }
-}
-
-/** @throws ResolutionError key_unknown */
-export async function requireKeyRecord(boqListId: string, db: Database, context: RequestContext): Promise<KeyRecord> {
-  const record = await retry(() => readKeyRecord(db, boqListId), context, 'standalone');
-  if (record === undefined) throw new ResolutionError('key_unknown', JSON.stringify(boqListId));
-  return record;
 }
 
 /**

@@ -1,12 +1,7 @@
 import type { DocumentData, DocumentReference } from 'firebase-admin/firestore';
 import * as functions from '../../src';
-import { findKeyRecords, readKeyRecords, countEntries } from '../../audit/stored-records';
-import {
-  readDueKeys,
-  readPayloadChunks,
-  streamStoredEntries,
-  readKeyRecord,
-} from '../../src/lib/repositories/price-lists';
+import { findKeyRecords, readKeyRecord, readKeyRecords, countEntries } from '../../audit/stored-records';
+import { readDueKeys, readPayloadChunks, streamStoredEntries } from '../../src/lib/repositories/price-lists';
 import { release } from '../../src/price-lists/resume';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';

@@ -5,7 +5,7 @@ import { getDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { readKeyRecord } from '../../src/lib/repositories/price-lists';
+import { readKeyRecord } from '../../audit/stored-records';
 import { resume } from '../../src/price-lists/resume';
 import { AFTER_NEXT_SWEEP, readAllRecords } from '../support/price-lists';
 import { useTestService } from '../support/service';

@@ -1,10 +1,11 @@
+import { readKeyRecord } from '../../audit/stored-records';
 import type { Firestore } from 'firebase-admin/firestore';
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { release } from '../../src/price-lists/resume';
-import { requireKeyRecord, resume } from '../../src/price-lists/resume';
+import { resume } from '../../src/price-lists/resume';
 import { sweep, type SweepSummary } from '../../src/price-lists/sweep';
 
 const quiet = { onResult: () => undefined, onUnreadable: () => undefined };
@@ -37,7 +38,8 @@ export async function resolveAfterLease(
   key: string,
 ): Promise<void> {
   const { db, context } = createOperatorContext(firestore, RESOLVED_AFTER_MS);
-  const record = await requireKeyRecord(key, db, context);
+  const record = await readKeyRecord(db, key);
+  if (record === undefined) throw new Error(`there is no key ${key}`);
   if (how === 'resume') await resume(record, decision, db, context);
   else if (how === 'release') await release(record, decision, db, context);
   else await runSweep(db, context);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { createDatabase } from '../../src/lib/firestore/database';
+import { retry } from '../../src/lib/firestore/retry';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, SWEEP_TIMEOUTS_MS } from '../../src/lib/time-limits';
 import { MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
@@ -11,11 +12,12 @@ import { getSweepDueAt } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { release } from '../../src/price-lists/resume';
 import { ResolutionError } from '../../src/price-lists/resume';
-import { requireKeyRecord, resume } from '../../src/price-lists/resume';
+import { resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/payload';
 import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
+import { readKeyRecord } from '../../audit/stored-records';
 import { KeyMonitor } from '../resilience/monitor';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
@@ -234,7 +236,9 @@ class Schedule {
     try {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
-        const record = await requireKeyRecord(key, db, context);
+        const record = await retry(() => readKeyRecord(db, key), context, 'standalone');
+        // As the command does, which names the key.
+        if (record === undefined) throw new ResolutionError('key_resolved');
         if (how === 'resume') await resume(record, decision, db, context);
         else await release(record, decision, db, context);
       });

@@ -80,10 +80,6 @@ async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
   return found;
 }
 
-/** @returns undefined if no request was ever accepted for the key */
-export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
-  (await readKey(db, boqListId)).record;
-
 /**
  * Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key` was read.
  *

@@ -16,7 +16,7 @@ import { Lease, type WrittenEntries } from '../../../src/price-lists/lease';
 import { compressToChunks, computeFingerprint, decompressChunks } from '../../../src/price-lists/payload';
 import { release } from '../../../src/price-lists/resume';
 import { ResolutionError } from '../../../src/price-lists/resume';
-import { requireKeyRecord, resume } from '../../../src/price-lists/resume';
+import { resume } from '../../../src/price-lists/resume';
 import { parseStoredPayload } from '../../../src/price-lists/payload';
 import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
@@ -310,16 +310,6 @@ describe('a stored payload that cannot be used', () => {
     await expect(parseStoredPayload(pack(JSON.stringify(createBody('a'))), attempt)).rejects.toThrow('a defect');
     defect.mockRestore();
   });
-});
-
-test('a key that no request was accepted for is unknown', async () => {
-  const { db, context } = database.open();
-  await expect(requireKeyRecord('nothing "here"', db, context)).rejects.toMatchObject({
-    code: 'key_unknown',
-    message: 'no request was ever accepted for the key: "nothing \\"here\\""',
-  });
-  const record = await fail('a');
-  expect(await requireKeyRecord('a', db, context)).toEqual(record);
 });
 
 describe('a release', () => {
