@@ -6,8 +6,6 @@
 /** A schema of the service: scripts know zod by this only. */
 export interface ZodSchema {
   toJSONSchema(options: { io: 'input' | 'output' }): object;
-  /** Without what the schema does not name. @throws if the value is not of the schema */
-  parse(value: unknown): unknown;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

@@ -1,13 +1,12 @@
-import { type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Client, ClientOptions, Retry } from 'organisation-data-client';
 import ts from 'typescript';
+import { judgeResponse } from '../../docs/examples/client/src/retry';
 import { version } from '../../functions/package.json';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
-import { forkProgram, runProgram } from '../support/programs';
+import { runProgram } from '../support/programs';
 import { respond, startStub } from './stub-service';
 
 /** The client as a partner uses it: packed, installed into an empty folder, and called from there. */
@@ -52,43 +51,32 @@ interface Outcome {
   retries: Retry[];
 }
 
-/** Imports programs by their path, without `fetch`, which stops waiting for the headers after 300 s. */
-const RUNNER = `delete globalThis.fetch;
-  process.on('message', async (file) => process.send((await import(file)).outcome));`;
-
-/** The process that runs programs, one after the other. */
-let runner: ChildProcess | undefined;
-afterAll(() => runner?.kill());
-
 function writeProgram({ url = baseUrl, apiKey = KEY, options = {}, logRetries = false, code }: Program): string {
   const file = join(folder, `program-${Math.random()}.mjs`);
   writeFileSync(
     file,
     `import { createClient } from 'organisation-data-client';
+    // Which stops waiting for the headers after 300 s.
+    delete globalThis.fetch;
     const retries = [];
     const options = ${JSON.stringify(options)};
     if (!${String(logRetries)}) options.onRetry = (retry) => retries.push(retry);
-    export const outcome = { retries };
+    const outcome = { retries };
     try {
       const client = createClient(${JSON.stringify(url)}, ${JSON.stringify(apiKey)}, options);
       outcome.value = await (${code});
     } catch (error) {
       outcome.error = { ...error, name: error.name, message: error.message, cause: error.cause?.name };
-    }`,
+    }
+    console.log(JSON.stringify(outcome));`,
   );
   return file;
 }
 
 /** Runs a program in the folder. */
 async function runInFolder(program: Program): Promise<Outcome> {
-  const file = writeProgram(program);
-  if (runner === undefined) {
-    writeFileSync(join(folder, 'runner.mjs'), RUNNER);
-    runner = forkProgram(join(folder, 'runner.mjs'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  }
-  runner.send(file);
-  const [outcome] = (await once(runner, 'message')) as [Outcome];
-  return outcome;
+  const { stdout } = await runProgram(process.execPath, [writeProgram(program)]);
+  return JSON.parse(stdout) as Outcome;
 }
 
 const ONE_PRODUCT = {
@@ -105,7 +93,7 @@ describe('the package', () => {
     expect(Object.keys(read('package.json')).filter((key) => /dependencies/i.test(key))).toEqual([]);
   });
 
-  test('has types that accept a right call and no wrong one', () => {
+  test('has types that accept a right call, those of its pages too, and no wrong one', () => {
     const code = `import { createClient, HttpError, type Client, type ResponseBody } from 'organisation-data-client';
       const client: Client = createClient('http://127.0.0.1:1', 'key');
       const range = { team_id: 'a', start_date: '2026-01-01', end_date: '2026-02-01' };
@@ -120,9 +108,14 @@ describe('the package', () => {
       export const wrong = () => client.getOrdersByTeam({ ...range, status: 'SHIPPED' });
       // @ts-expect-error: no body
       export const none = () => client.addPriceLists();`;
-    const file = join(folder, 'types.mts');
-    writeFileSync(file, code);
-    const program = ts.createProgram([file], {
+    const shown = ['docs/integration-guide.md', 'docs/examples/client/README.md'].flatMap(readPrograms);
+    expect(shown.length).toBeGreaterThan(1);
+    const files = [code, ...shown].map((text, i) => {
+      const file = join(folder, `types-${i}.mts`);
+      writeFileSync(file, text);
+      return file;
+    });
+    const program = ts.createProgram(files, {
       strict: true,
       noEmit: true,
       skipLibCheck: true,
@@ -137,6 +130,10 @@ describe('the package', () => {
     expect(messages).toEqual([]);
   });
 });
+
+/** The programs in TypeScript that a page shows. */
+const readPrograms = (page: string): string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code = '']) => code);
 
 describe('against the service', () => {
   test('reads', async () => {
@@ -225,6 +222,18 @@ describe('against a stub', () => {
         '200 <html>',
       ],
     ]);
+  });
+
+  test.each([
+    [408, '{"error":"Request timeout"}'],
+    [429, 'Rate exceeded.'],
+    [500, '{"error":"Internal error"}'],
+    [502, ''],
+    [503, '<html>'],
+    [504, ''],
+  ])('%d %s is transient without Retry-After too', (status, text) => {
+    const judgement = judgeResponse({ status, headers: {}, text });
+    expect(judgement).toMatchObject({ kind: 'retry', isForeign: false, afterMs: undefined });
   });
 
   test('writes each retry to stderr unless told otherwise', async () => {
