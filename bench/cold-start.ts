@@ -21,13 +21,11 @@ export async function measureColdStarts({ plan, database, add, onProgress }: Ben
   for (const operation of plan.coldStartFunctions) {
     const scenario = `cold start of ${operation}`;
     onProgress(scenario);
-    const times = { service: [] as number[], bare: [] as number[], bareCached: [] as number[], naive: [] as number[] };
-    const isNaive = operation === 'getMarkets';
+    const times = { service: [] as number[], bare: [] as number[], bareCached: [] as number[] };
     for (let round = 0; round < plan.coldStarts; round += 1) {
       times.bare.push(await timeColdStart(packages.bare, 'bare', GET, database));
       times.service.push(await timeColdStart(packages.service, operation, createRequest(operation), database));
       times.bareCached.push(await timeColdStart(packages.bareCached, 'bare', GET, database));
-      if (isNaive) times.naive.push(await timeColdStart(packages.naive, operation, GET, database));
     }
     const isRead = operation !== 'addPriceLists';
     const bare = computeRatioStats(times.service, times.bare);
@@ -42,8 +40,6 @@ export async function measureColdStarts({ plan, database, add, onProgress }: Ben
       spread: cached,
       ...(isRead && { target: atMost(1.35, cached.median) }),
     });
-    const naive = computeRatioStats(times.service, times.naive);
-    if (isNaive) add({ scenario, metric: '÷ naive version', value: naive.median, unit: '×', spread: naive });
     const time = computeStats(times.service);
     add({ scenario, metric: 'process start to response', value: time.median, unit: 'ms', spread: time });
   }

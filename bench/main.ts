@@ -2,16 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { updateDocuments } from './documents';
 import { describeMachine } from './machine';
-import { plans, type BenchMetric, type ChartPoint } from './metrics';
-import { renderChart, renderTable } from './report';
+import { plans, type BenchMetric } from './metrics';
+import { renderTable } from './report';
 import { measureAll } from './scenarios';
 import { buildVariants, startDatabase } from './stack';
 
 /*
- * npm run bench [-- --quick] [--docs] [--json FILE] [--svg FILE]
+ * npm run bench [-- --quick] [--docs] [--json FILE]
  * npm run bench -- --soak [options of soak/main.ts]
  *
- * Measures the service beside the SDK baseline and the naive version on the embedded Firestore. Fails when a target for calls or
+ * Measures the service beside the SDK baseline on the embedded Firestore. Fails when a target for calls or
  * memory is missed; a time never fails it.
  */
 async function main(): Promise<void> {
@@ -20,12 +20,10 @@ async function main(): Promise<void> {
       quick: { type: 'boolean', default: false },
       docs: { type: 'boolean', default: false },
       json: { type: 'string' },
-      svg: { type: 'string' },
     },
   });
   const startedAt = performance.now();
   const metrics: BenchMetric[] = [];
-  const points: ChartPoint[] = [];
   const onProgress = (step: string) => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${seconds} s  ${step}`);
@@ -42,7 +40,6 @@ async function main(): Promise<void> {
       database,
       onProgress,
       add: (metric) => void metrics.push(metric),
-      addPoint: (point) => void points.push(point),
     });
     onProgress('done\n');
   } catch (error) {
@@ -66,8 +63,6 @@ async function main(): Promise<void> {
     }));
     writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
   }
-  if (values.svg !== undefined) writeFileSync(values.svg, renderChart(points, describeMachine()));
-
   if (values.docs) await updateDocuments(metrics, describeMachine());
 
   const missed = metrics.filter(({ target }) => target?.enforced === true && !target.passed);

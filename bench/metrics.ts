@@ -1,5 +1,5 @@
 import type { Stats } from './measure';
-import { operations, type BenchDatabase, type Operation, type Variant } from './stack';
+import { operations, type BenchDatabase, type Operation } from './stack';
 
 /** A measured value. */
 export interface BenchMetric {
@@ -17,14 +17,6 @@ export interface Target {
   passed: boolean;
   /** Whether a miss fails the bench: true for calls and memory, which do not depend on how busy the machine is. */
   enforced: boolean;
-}
-
-/** Time and memory of one variant at one size, for the chart. */
-export interface ChartPoint {
-  variant: Variant;
-  orders: number;
-  ms: number;
-  peakMb: number;
 }
 
 export interface BenchPlan {
@@ -89,7 +81,6 @@ export interface BenchContext {
   plan: BenchPlan;
   database: BenchDatabase;
   add: (metric: BenchMetric) => void;
-  addPoint: (point: ChartPoint) => void;
   onProgress: (step: string) => void;
 }
 

@@ -31,7 +31,6 @@ export async function measureAll(bench: BenchContext): Promise<void> {
   for (const { size, rounds } of plan.orders) peaks.push(await orders(bench, size, rounds));
   if (plan.isFull) await processorTime(bench, 100_000, 3);
   if (plan.isFull) memoryGrowth(bench, peaks.slice(-2));
-  if (plan.isFull) await compression(bench);
   await unauthorizedBody(bench);
   for (const { size, rounds } of plan.priceLists) await priceLists(bench, size, rounds);
   if (plan.isFull) await largestBodies(bench);
@@ -74,8 +73,6 @@ async function smallReads({ plan, database, add, onProgress }: BenchContext): Pr
     const sdk = computeRatioStats(rates.service, rates.sdk);
     const target = atLeast(0.9, sdk.median);
     add({ scenario, metric: 'requests a second ÷ SDK baseline', value: sdk.median, unit: '×', spread: sdk, target });
-    const naive = computeRatioStats(rates.service, rates.naive);
-    add({ scenario, metric: 'requests a second ÷ naive version', value: naive.median, unit: '×', spread: naive });
     const rate = computeStats(rates.service);
     add({ scenario, metric: 'requests a second, 32 connections', value: rate.median, unit: '/s', spread: rate });
   });
@@ -113,15 +110,6 @@ async function read({
     const sdk = computeRatioStats(of('service', 'ms'), of('sdk', 'ms'));
     const target = atMost(sdkTarget, sdk.median);
     add({ scenario, metric: 'time ÷ SDK baseline', value: sdk.median, unit: '×', spread: sdk, target });
-    const naive = computeRatioStats(of('service', 'ms'), of('naive', 'ms'));
-    add({
-      scenario,
-      metric: 'time ÷ naive version',
-      value: naive.median,
-      unit: '×',
-      spread: naive,
-      target: atMost(0.67, naive.median),
-    });
     const cpu = computeRatioStats(of('service', 'cpu'), of('sdk', 'cpu'));
     add({
       scenario,
@@ -143,7 +131,7 @@ const READ_PEAK_MB = 100.6;
 
 /** Reads the orders of a team; with 0 rounds, measures calls and memory only. @returns the peak memory in MB */
 async function orders(bench: BenchContext, size: number, rounds: number): Promise<number> {
-  const { database, add, onProgress, addPoint } = bench;
+  const { database, add, onProgress } = bench;
   const { memoryRounds } = bench.plan;
   const scenario = `${formatCount(size)} orders`;
   const request = post(createOrdersBody(size));
@@ -179,31 +167,15 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
   const latest = Math.min(1, (1.2 * WHOLE_ANSWER_BYTES) / response.bytes);
   const target = atMost(Number(latest.toFixed(2)), share);
   add({ scenario, metric: 'first byte ÷ last byte', value: share, unit: '×', target });
-  for (const variant of variants) {
-    onProgress(`${scenario}, memory of the ${variant}`);
-    const peak =
-      variant === 'service'
-        ? peakMb
-        : (await measurePeakMemory(variant, 'getOrdersByTeam', database, small, () => request, 1)).peakMb;
-    const ms = computeStats(measured[variant].map(({ ms }) => ms)).median;
-    addPoint({ variant, orders: size, ms, peakMb: peak.median });
-    if (variant === 'naive') {
-      add({ scenario, metric: 'peak memory of the naive version', value: peak.median, unit: 'MB' });
-    }
-  }
   return peakMb.median;
 }
 
-/**
- * Processor time of a large read relative to receiving its bytes. The SDK is measured inside and outside the `node:domain` of
- * the Functions Framework, so that the domain's cost is not taken for the SDK's.
- */
+/** Processor time of a large read relative to receiving its bytes. */
 async function processorTime({ database, add, onProgress }: BenchContext, size: number, rounds: number): Promise<void> {
   const scenario = `${formatCount(size)} orders`;
   onProgress(`${scenario}, processor time`);
   const request = post(createOrdersBody(size));
-  const sides = ['bytes', 'service', 'sdkOutsideDomain', 'sdk'] as const;
-  await withFunctions(sides, 'getOrdersByTeam', database, async (side) => {
+  await withFunctions(['bytes', 'service'], 'getOrdersByTeam', database, async (side) => {
     const measured = await measureInterleaved(side, rounds, async ({ port, cpuMs }) => {
       const before = await cpuMs();
       await requestOk(port, request);
@@ -211,13 +183,9 @@ async function processorTime({ database, add, onProgress }: BenchContext, size: 
     });
     const bytes = computeStats(measured.bytes);
     add({ scenario, metric: 'processor time of the bytes alone', value: bytes.median, unit: 'ms', spread: bytes });
-    const labels = { service: '', sdkOutsideDomain: ', SDK outside the domain', sdk: ', SDK inside the domain' };
-    for (const variant of ['service', 'sdkOutsideDomain', 'sdk'] as const) {
-      const ratio = computeRatioStats(measured[variant], measured.bytes);
-      const target = variant === 'service' ? { target: atMost(2.2, ratio.median) } : {};
-      const metric = `processor time ÷ bytes alone${labels[variant]}`;
-      add({ scenario, metric, value: ratio.median, unit: '×', spread: ratio, ...target });
-    }
+    const ratio = computeRatioStats(measured.service, measured.bytes);
+    const target = atMost(2.2, ratio.median);
+    add({ scenario, metric: 'processor time ÷ bytes alone', value: ratio.median, unit: '×', spread: ratio, target });
   });
 }
 
@@ -235,27 +203,6 @@ function memoryGrowth({ plan, add }: BenchContext, [second = NaN, largest = NaN]
 }
 
 const WHOLE_ANSWER_BYTES = 30_000_000;
-
-/** Size and time of a compressed response. */
-async function compression({ plan, database, add, onProgress }: BenchContext): Promise<void> {
-  const size = plan.orders.map(({ size }) => size).find((size) => size >= 10_000) ?? 0;
-  const scenario = `${formatCount(size)} orders, compressed`;
-  onProgress(scenario);
-  await withFunctions(['service'], 'getOrdersByTeam', database, async (side) => {
-    for (const encoding of ['gzip', 'br']) {
-      const request = { ...post(createOrdersBody(size)), headers: { 'accept-encoding': encoding } };
-      const plain = await measureInterleaved(side, 3, ({ port }) => requestOk(port, post(createOrdersBody(size))));
-      const packed = await measureInterleaved(side, 3, ({ port }) => requestOk(port, request));
-      const bytes = (packed.service[0]?.bytes ?? NaN) / (plain.service[0]?.bytes ?? NaN);
-      add({ scenario, metric: `${encoding}: bytes ÷ plain`, value: bytes, unit: '×' });
-      const time = computeRatioStats(
-        packed.service.map(({ ms }) => ms),
-        plain.service.map(({ ms }) => ms),
-      );
-      add({ scenario, metric: `${encoding}: time ÷ plain`, value: time.median, unit: '×', spread: time });
-    }
-  });
-}
 
 async function unauthorizedBody({ database, add, onProgress }: BenchContext): Promise<void> {
   const scenario = 'invalid API key, body of 30 MB';
@@ -303,8 +250,6 @@ async function priceLists(
         spread: sdk,
         target: atMost(1.1, sdk.median),
       });
-      const naive = computeRatioStats(times('service'), times('naive'));
-      add({ scenario, metric: 'time ÷ naive version', value: naive.median, unit: '×', spread: naive });
       const time = computeStats(times('service'));
       add({ scenario, metric: 'time', value: time.median, unit: 'ms', spread: time });
       const calls = Math.max(...measured.service.map((run) => run.calls));

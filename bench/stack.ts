@@ -7,12 +7,12 @@ import { PROJECT_ID } from './data';
 
 /** The processes of the bench: one embedded Firestore, and one Node process per measured function. */
 
-/** Measured side by side and drawn in the chart. */
-export const variants = ['service', 'sdk', 'naive'] as const;
+/** Measured side by side. */
+export const variants = ['service', 'sdk'] as const;
 export type Variant = (typeof variants)[number];
 
-/** Measured beside them for the processor time of a large read (variants/bytes.ts, variants/sdk-outside-domain.ts). */
-export type Baseline = 'bytes' | 'sdkOutsideDomain';
+/** Measured beside them for the processor time of a large read (variants/bytes.ts). */
+export type Baseline = 'bytes';
 
 /** The functions that are measured, as the manifest of a deployment names them. */
 export const operations = [
@@ -35,16 +35,13 @@ const VARIANTS = 'bench/variants';
 export const bundles: Record<Variant | Baseline, string> = {
   service: path.resolve('functions/dist/index.cjs'),
   sdk: path.join(BUILD, 'sdk.cjs'),
-  naive: path.join(BUILD, 'naive.cjs'),
   bytes: path.join(BUILD, 'bytes.cjs'),
-  sdkOutsideDomain: path.join(BUILD, 'sdk-outside-domain.cjs'),
 };
 
 /** The packages whose cold starts are compared. */
 export const packages = {
   /** The service as it is deployed, with the compile cache that `gcp-build` makes. */
   service: path.join(BUILD, 'service/index.cjs'),
-  naive: bundles.naive,
   /** A function that does nothing, as such a function is usually deployed: beside its node_modules, without a cache. */
   bare: path.join(BUILD, 'bare.cjs'),
   /** The same function in one bundle, with a compile cache made alike. */
@@ -56,18 +53,16 @@ export async function buildVariants(): Promise<void> {
   mkdirSync(BUILD, { recursive: true });
   const common = { bundle: true, platform: 'node', target: 'node24', format: 'cjs', logLevel: 'warning' } as const;
   const bundled = { ...common, external: ['@google-cloud/functions-framework'] };
-  for (const name of ['sdk', 'bytes', 'sdkOutsideDomain'] as const) {
-    const entry = `${VARIANTS}/${path.basename(bundles[name], '.cjs')}.ts`;
-    await build({ ...bundled, entryPoints: [entry], outfile: bundles[name] });
+  for (const name of ['sdk', 'bytes'] as const) {
+    await build({ ...bundled, entryPoints: [`${VARIANTS}/${name}.ts`], outfile: bundles[name] });
   }
-  for (const name of ['naive', 'bare'] as const) {
-    await build({ ...common, entryPoints: [`${VARIANTS}/${name}.ts`], outfile: packages[name], packages: 'external' });
-  }
+  const bare = [`${VARIANTS}/bare.ts`];
+  await build({ ...common, entryPoints: bare, outfile: packages.bare, packages: 'external' });
   const validation = path.resolve('bench/validation.ts');
   await build({ ...common, entryPoints: [validation], outfile: path.join(BUILD, 'validation.cjs') });
   await build({
     ...bundled,
-    entryPoints: [`${VARIANTS}/bare.ts`],
+    entryPoints: bare,
     outfile: path.join(path.dirname(packages.bareCached), 'bare.cjs'),
   });
   buildCachedPackages();
@@ -165,8 +160,7 @@ export async function startFunction(
 ): Promise<FunctionProcess> {
   const child = fork('bench/child.mjs', [bundles[variant], name], {
     env: createFunctionEnv(address),
-    // Libraries of the naive version use deprecated modules.
-    execArgv: ['--no-deprecation', ...execArgv],
+    execArgv,
     // Discards the log.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

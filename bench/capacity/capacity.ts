@@ -160,43 +160,19 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
   }
 }
 
-/** Events in the order of their time: a binary heap. */
+/** Events by their time. There are two for each list, so that the next one is looked for among all. */
 class EventQueue<T> {
-  readonly #heap: { at: number; value: T }[] = [];
+  readonly #events = new Set<{ at: number; value: T }>();
 
   add(at: number, value: T): void {
-    const heap = this.#heap;
-    let index = heap.push({ at, value }) - 1;
-    for (let parent = (index - 1) >> 1; index > 0 && this.#isBefore(index, parent); parent = (index - 1) >> 1) {
-      this.#swap(index, parent);
-      index = parent;
-    }
+    this.#events.add({ at, value });
   }
 
   next(): { at: number; value: T } | undefined {
-    const heap = this.#heap;
-    const first = heap[0];
-    const last = heap.pop();
-    if (first === undefined || last === undefined || heap.length === 0) return first;
-    heap[0] = last;
-    for (let index = 0; ;) {
-      let smallest = index;
-      for (const child of [2 * index + 1, 2 * index + 2]) if (this.#isBefore(child, smallest)) smallest = child;
-      if (smallest === index) return first;
-      this.#swap(index, smallest);
-      index = smallest;
-    }
-  }
-
-  #isBefore(a: number, b: number): boolean {
-    return (this.#heap[a]?.at ?? Infinity) < (this.#heap[b]?.at ?? Infinity);
-  }
-
-  #swap(a: number, b: number): void {
-    const [first, second] = [this.#heap[a], this.#heap[b]];
-    if (first === undefined || second === undefined) return;
-    this.#heap[a] = second;
-    this.#heap[b] = first;
+    let first: { at: number; value: T } | undefined;
+    for (const event of this.#events) if (first === undefined || event.at < first.at) first = event;
+    if (first !== undefined) this.#events.delete(first);
+    return first;
   }
 }
 

@@ -1,11 +1,10 @@
-import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { renderSoakChart, renderSoakText } from './report';
+import { renderSoakText } from './report';
 import { soak } from './soak';
 
 /**
- * `npm run bench -- --soak [--seconds 240] [--outage 60] [--schedule 60] [--connections 64] [--pause 0] [--seed N]
- * [--svg FILE]`; exits with 1 if anything is lost, twice or left to an operator.
+ * `npm run bench -- --soak [--seconds 240] [--outage 60] [--schedule 60] [--connections 64] [--pause 0] [--seed N]`; exits
+ * with 1 if anything is lost, twice or left to an operator.
  */
 
 const { values } = parseArgs({
@@ -17,7 +16,6 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 1e9)) },
     schedule: { type: 'string', default: '60' },
     pause: { type: 'string', default: '0' },
-    svg: { type: 'string' },
   },
 });
 
@@ -39,7 +37,6 @@ async function main(): Promise<void> {
   });
   process.stderr.write('\n');
   console.log(renderSoakText(report));
-  if (values.svg !== undefined) writeFileSync(values.svg, renderSoakChart(report));
   process.exit(report.violations.length === 0 ? 0 : 1);
 }
 

@@ -21,7 +21,7 @@ import { createRequestContext } from '../../functions/src/lib/request-context';
 import { audit } from '../../functions/audit/audit';
 import type { Violation } from '../../functions/audit/invariants';
 import { operationNames, type OperationName } from '../../functions/test/support/operations';
-import { checkSoakDatabase, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
+import { checkSoakKeys, countOpenKeys, fillSoakDatabase, hasKeyRecord, type SoakKeys } from './database';
 import { startScheduledSweep, type ScheduledSweep } from '../../functions/test/deployment/scheduled-sweep';
 import {
   createCreation,
@@ -41,7 +41,7 @@ import {
 /**
  * Mixed traffic against all functions, each in a process of its own as in production, with the scheduled sweep
  * beside them. Firestore hangs for a while, add price lists is stopped by SIGTERM and started again, Firestore is dead for a
- * while. Every response is checked as it comes, the database by audits meanwhile and as a whole at the end: nothing lost,
+ * while. Every response is checked as it comes, the database by audits meanwhile and of every entry at the end: nothing lost,
  * nothing twice, no key left.
  */
 
@@ -86,8 +86,6 @@ export interface SoakReport {
   audits: number;
   /** From the end of the traffic until no key was in progress or required review. */
   completedMs: number;
-  /** Resident megabytes of each function's process, by milliseconds since the start. */
-  memory: { at: number; megabytes: Record<OperationName, number> }[];
   /** Megabytes that each process held once its garbage was collected, before the traffic and after it. */
   heapMegabytes: Record<OperationName, { before: number; after: number }>;
   keys: SoakKeys;
@@ -106,7 +104,7 @@ const RECOVERY_TIMEOUT_MS = 60_000;
 
 /** Between two audits beside the traffic. */
 const AUDIT_PAUSE_MS = 2_000;
-const AUDIT_TIMEOUT_MS = 30_000;
+const AUDIT_TIMEOUT_MS = 60_000;
 
 /** Takes long enough that SIGTERM arrives in the middle of its entries. */
 const INTERRUPTED_PRODUCTS = 10_000;
@@ -170,11 +168,10 @@ class SoakRun {
     const before = await this.#readHeaps();
 
     this.#startedAt = performance.now();
-    const memory: SoakReport['memory'] = [];
     const disturbed = this.#disturb().finally(() => (this.#isOver = true));
     const audited = this.#auditBeside();
     const clients = Array.from({ length: connections }, (_, i) => this.#runClient(createRandom(seed + i * 7_919)));
-    const [stop] = await Promise.all([disturbed, this.#watchMemory(memory, onProgress), ...clients]);
+    const [stop] = await Promise.all([disturbed, this.#tellProgress(onProgress), ...clients]);
     await this.#interrupted;
     const audits = await audited;
     const trafficMs = this.#now();
@@ -182,6 +179,7 @@ class SoakRun {
     const completedMs = await this.#awaitCompletion();
     const sweep = await this.#sweep?.stop();
     if (sweep?.exitCode !== 0) this.#violations.push(`the sweep exited with ${sweep?.exitCode}: ${sweep?.errors}`);
+    if (!(await this.#audit(Infinity))) this.#violations.push('the last audit came to no end');
     return {
       options: this.options,
       trafficMs,
@@ -191,9 +189,8 @@ class SoakRun {
       sweep: sweep?.results ?? {},
       audits,
       completedMs,
-      memory,
       heapMegabytes: await this.#checkHeaps(before),
-      keys: await checkSoakDatabase(this.db, this.#created, this.#attempted, this.#violations),
+      keys: await checkSoakKeys(this.db, this.#created, this.#attempted, this.#violations),
       violations: this.#violations,
     };
   }
@@ -334,33 +331,30 @@ class SoakRun {
 
   /** Audits again and again. An audit of stored records reports nothing that is only under way. @returns how many came to an end */
   async #auditBeside(): Promise<number> {
-    const reporter = {
-      onViolation: ({ rule, path, message }: Violation) => this.#violations.push(`audit: ${rule}: ${path} ${message}`),
-      onUnsettled: () => undefined,
-      onProgress: () => undefined,
-    };
     let audits = 0;
     while (!this.#isOver) {
-      const context = createRequestContext(AbortSignal.timeout(AUDIT_TIMEOUT_MS));
-      // While Firestore is away an audit ends with an error, at the latest after its time.
-      await audit(getDatabase(context), context, { sampleSize: 10, concurrency: 4 }, reporter).then(
-        () => (audits += 1),
-        () => undefined,
-      );
+      if (await this.#audit(10)) audits += 1;
       await delay(AUDIT_PAUSE_MS);
     }
     return audits;
   }
 
-  async #watchMemory(
-    memory: SoakReport['memory'],
-    onProgress: (seconds: number, responses: number) => void,
-  ): Promise<void> {
+  /** @param sampleSize entries of each list. @returns whether it came to its end, which it does not while Firestore is away */
+  async #audit(sampleSize: number): Promise<boolean> {
+    const reporter = {
+      onViolation: ({ rule, path, message }: Violation) => this.#violations.push(`audit: ${rule}: ${path} ${message}`),
+      onUnsettled: () => undefined,
+      onProgress: () => undefined,
+    };
+    const context = createRequestContext(AbortSignal.timeout(AUDIT_TIMEOUT_MS));
+    return audit(getDatabase(context), context, { sampleSize, concurrency: 4 }, reporter).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #tellProgress(onProgress: (seconds: number, responses: number) => void): Promise<void> {
     while (!this.#isOver) {
-      const megabytes = Object.fromEntries(
-        [...this.#functions].map(([name, { pid }]) => [name, residentMegabytes(pid)]),
-      );
-      memory.push({ at: this.#now(), megabytes: megabytes as Record<OperationName, number> });
       onProgress(Math.round(this.#now() / 1_000), this.#responses.length);
       await delay(500);
     }
@@ -393,14 +387,4 @@ async function hang({ faults }: EmbeddedFirestore, ms: number): Promise<void> {
   const held = RPCS.map((rpc) => faults.inject({ rpc, times: Infinity, action: { kind: 'call', run: () => over } }));
   await over;
   for (const fault of held) fault.remove();
-}
-
-/** Resident memory of a process, as Linux tells it; 0 where there is no such file. */
-function residentMegabytes(pid: number): number {
-  try {
-    const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return Number(kilobytes ?? 0) / 1_024;
-  } catch {
-    return 0;
-  }
 }

@@ -1,12 +1,14 @@
 import type { Request, Response } from '@google-cloud/functions-framework';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { Domain } from 'node:domain';
-import { encodeRunQueryRequest } from './run-query-request';
+import { encodeRunQueryRequest } from '../../functions/src/lib/firestore/messages';
 
 /** Receives the messages of a query and counts their bytes: the least that a read of this size costs. */
 
 const client = new Client(process.env['FIRESTORE_EMULATOR_HOST'] ?? '', credentials.createInsecure());
 const parent = `projects/${process.env['GCLOUD_PROJECT']}/databases/(default)/documents`;
+/** The fields that the service reads of an order. */
+const FIELDS = ['customer_data.customer_id', 'customer_data.customer_name', 'invoice_id', 'market_id', 'team_id'];
 const passThrough = (message: Buffer) => message;
 
 export const getOrdersByTeam = (request: Request, response: Response): void => {
@@ -19,7 +21,7 @@ export const getOrdersByTeam = (request: Request, response: Response): void => {
     '/google.firestore.v1.Firestore/RunQuery',
     passThrough,
     passThrough,
-    encodeRunQueryRequest(parent, team_id),
+    encodeRunQueryRequest(parent, { collection: 'orders', where: [['team_id', '==', team_id]], fields: FIELDS }),
     headers,
   );
   let bytes = 0;
