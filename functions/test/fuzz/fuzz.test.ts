@@ -12,7 +12,7 @@ import { FUZZ_KEY } from './requests';
  * `FUZZ_SEED` where to begin: with the seed of a fault and one request, that fault alone is repeated.
  */
 
-const count = Number(process.env['FUZZ_REQUESTS'] ?? 4_000);
+const count = Number(process.env['FUZZ_REQUESTS'] ?? 2_000);
 const seed = Number(process.env['FUZZ_SEED'] ?? 1 + Math.floor(Math.random() * 1e9));
 
 /** What a process may hold more afterwards than before: caches that have filled, and code that has been compiled. */
