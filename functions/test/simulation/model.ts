@@ -4,7 +4,6 @@ import { ApiError } from '../../src/lib/errors';
 import { MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import type { CreationResult } from '../../src/price-lists/responses';
-import { FAILURE_RESERVE_MS } from '../../src/lib/time-limits';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { checkInvariants } from '../resilience/invariants';
@@ -148,9 +147,9 @@ export class ResponseModel {
         if (states.at(-1)?.status === 'requires_review') this.#assertSweepPromise(error, states, fingerprint);
         assert(own !== undefined, 'only a claimed attempt fails');
         assert(!isUndisturbed(process), 'retries overcome what they can');
-        // After a freeze alone, an attempt reads what became of its key, unless it outlasts the time reserved for that.
+        // After a freeze alone, an attempt reads what became of its key, unless that outlasts the time reserved for it.
         assert(
-          !isStale || process.faultCount > 0 || process.conflicts > 0 || process.frozenMs > FAILURE_RESERVE_MS,
+          !isStale || process.faultCount > 0 || process.conflicts > 0 || process.isReserveUsed,
           'a stale attempt does not fail its request',
         );
     }

@@ -51,8 +51,8 @@ export interface Process {
   conflicts: number;
   /** Milliseconds for which it stood still, or waited for a reply that never came. */
   lostMs: number;
-  /** Of them, those at its last call, if that was not carried out since. */
-  frozenMs: number;
+  /** Whether the time ran out that the service keeps for failing an attempt. */
+  isReserveUsed: boolean;
   /** Whether one of the faults was permanent. */
   permanent: boolean;
   state: 'running' | 'responded' | 'dead';
@@ -151,7 +151,11 @@ export class Simulator {
       sleep: (ms, signal) => this.#sleep(process, ms, signal),
       createTimeout: (ms, createReason, ...parents) => {
         const controller = new AbortController();
-        const cancel = this.#startTimer(process, ms, () => controller.abort(createReason()));
+        const end = () => {
+          process.isReserveUsed = true;
+          controller.abort(createReason());
+        };
+        const cancel = this.#startTimer(process, ms, end);
         return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
       },
     };
@@ -179,7 +183,7 @@ export class Simulator {
       faultCount: 0,
       conflicts: 0,
       lostMs: 0,
-      frozenMs: 0,
+      isReserveUsed: false,
       permanent: false,
       stop: undefined,
       stopped: false,
@@ -192,14 +196,13 @@ export class Simulator {
 
   /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link ProcessCrashed} when it dies. */
   async run<T>(process: Process, budgetMs: number, work: (context: RequestContext) => Promise<T>): Promise<T> {
-    const stopping = new AbortController();
-    const createReason = () => new DOMException('simulated end of the budget', 'TimeoutError');
-    const budget = process.context.clock.createTimeout(budgetMs, createReason, stopping.signal);
-    const cancels = [budget.cancel];
+    const ending = new AbortController();
+    const endBudget = () => ending.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
+    const cancels = [this.#startTimer(process, budgetMs, endBudget)];
     process.stop = () => {
       process.stop = undefined;
       process.stopped = true;
-      stopping.abort(new StoppedError('simulated SIGTERM', STOP_RESERVE_MS));
+      ending.abort(new StoppedError('simulated SIGTERM', STOP_RESERVE_MS));
       const kill = () => {
         this.note(process, 'killed');
         this.#kill(process);
@@ -208,7 +211,7 @@ export class Simulator {
     };
     this.#running.add(process);
     try {
-      const context = { ...process.context, signal: budget.signal };
+      const context = { ...process.context, signal: ending.signal };
       return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
@@ -362,17 +365,13 @@ export class Simulator {
       process.permanent = true;
       this.#fail(call, PERMISSION_DENIED, 'refused');
     } else if (random.chance(rates.before)) this.#fail(call, random.pick(TRANSIENT), 'error before');
-    else {
-      process.frozenMs = 0;
-      await this.#carryOut(call, random.chance(rates.after));
-    }
+    else await this.#carryOut(call, random.chance(rates.after));
   }
 
   /** Nothing of the process goes on meanwhile, its timers neither. */
   #freeze({ process, what, ...call }: GatedCall, ms: number): void {
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
     process.lostMs += ms;
-    process.frozenMs = ms;
     const until = this.now + ms;
     this.#waiting.push({
       process,
