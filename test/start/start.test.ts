@@ -182,43 +182,25 @@ test.concurrent.each([
   expect(stderr).toMatch(new RegExp(`^${name} .*"${value}".*\\n$`));
 });
 
-test.concurrent.each(['http://localhost:3000/', 'localhost:3000', '*'])(
-  'an origin that can never match, %s: one line',
-  async (origin) => {
-    const { code, stdout, stderr } = await startExpectingFailure({
-      CORS_ALLOWED_ORIGINS: `https://a.example,${origin}`,
-    });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^CORS_ALLOWED_ORIGINS: .*(write http:\/\/localhost:3000|list each origin)\.\n$/);
-    expect(stderr).toContain(`"${origin}"`);
-  },
-);
+test.concurrent('an origin that can never match: one line', async () => {
+  const { code, stdout, stderr } = await startExpectingFailure({
+    CORS_ALLOWED_ORIGINS: 'https://a.example,localhost:3000',
+  });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^CORS_ALLOWED_ORIGINS: "localhost:3000" .*write http:\/\/localhost:3000\.\n$/);
+});
 
-test.concurrent.each([
-  [
-    'a file',
-    () => {
-      const file = join(temporaryFolder(), 'file');
-      writeFileSync(file, '');
-      return file;
-    },
-  ],
-  ['below a file', () => '/dev/null/below'],
-  ['where no folder can be made', () => '/proc/nothing'],
-])('a data folder that is %s: one line with what to do', async (_, createPath) => {
-  const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: createPath() });
+test.concurrent('a data folder that cannot be made: one line with what to do', async () => {
+  const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: '/dev/null/below' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^Firestore cannot start \(.*DATA_DIR.*\): [^\n]+\.\n$/);
 });
 
-test.concurrent.each(['127.0.0.1:1', '127.0.0.1:70000', '127.0.0.1'])(
-  'no Firestore at %s: one line that says so',
-  async (address) => {
-    const { code, stdout, stderr } = await startExpectingFailure({ FIRESTORE_EMULATOR_HOST: address });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
-  },
-);
+test.concurrent.each(['127.0.0.1:1', '127.0.0.1'])('no Firestore at %s: one line that says so', async (address) => {
+  const { code, stdout, stderr } = await startExpectingFailure({ FIRESTORE_EMULATOR_HOST: address });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
+});
 
 test.concurrent('a start that fails leaves no process behind', async () => {
   const { pid } = await startExpectingFailure({ CORS_ALLOWED_ORIGINS: '*' });

@@ -23,7 +23,6 @@ const full = { bodyBytes: 32 * MIB, fillerBytes: 2, idLength: 8 };
 
 /** Each was the worst of a search, before or after the limits of lib/payload-limits.ts. */
 const KNOWN: readonly BodyRecipe[] = [
-  { ...full, shape: 'array', filler: '{}', id: 'ascii' },
   { ...full, shape: 'unknownField', filler: '{}', id: 'ascii' },
   { ...full, shape: 'validProducts', filler: '{}', id: 'oneWideCharacter', idLength: 1_400 },
   { ...full, shape: 'invalidProducts', filler: 'names', id: 'ascii', fillerBytes: 50_000 },
