@@ -209,13 +209,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
   },
 };
 
-/** Every operation, in the order of the descriptions. @throws Error if a function has no description, or is not exported */
+/** Every operation, in the order of the descriptions. */
 export function getOperations(): Operation[] {
-  const exported = Object.fromEntries(Object.entries(functions).filter(([, each]) => 'operation' in each));
-  const missing = Object.keys(exported).filter((name) => !(name in descriptions));
-  if (missing.length > 0) throw new Error(`scripts/openapi/operations.ts has no description of ${missing.join(', ')}`);
-  const absent = Object.keys(descriptions).filter((name) => !(name in exported));
-  if (absent.length > 0) throw new Error(`functions/src/index.ts does not export ${absent.join(', ')}`);
   return Object.entries(descriptions).map(([key, description]) => {
     const name = key as OperationName;
     return { name, info: functions[name].operation, ...description };
