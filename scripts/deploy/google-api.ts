@@ -24,16 +24,13 @@ export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | 
 }
 
 /**
- * Asks each thing once, however many checks need the answer.
- *
  * @param token without one, every request is an UnreachableError
  * @param endpoint replaces `https://<host>` by `<endpoint>/<host>`, for tests
  */
 export function createGoogleClient(projectId: string, token: string | undefined, endpoint = 'https:/'): AskGoogle {
-  const answers = new Map<string, Promise<unknown>>();
-
-  async function send(host: string, path: string, body?: object): Promise<unknown> {
+  return async <T>(api: string, path: string, body?: object): Promise<T | undefined> => {
     if (token === undefined) throw new UnreachableError('no credentials');
+    const host = `${api}.googleapis.com`;
     const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
     const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
     const signal = AbortSignal.timeout(20_000);
@@ -43,15 +40,8 @@ export function createGoogleClient(projectId: string, token: string | undefined,
     });
     const text = await response.text();
     if (response.status === 404) return undefined;
-    if (response.ok) return JSON.parse(text);
+    if (response.ok) return JSON.parse(text) as T;
     const [, message = text.slice(0, 200)] = /"message": ?"([^"]+)/.exec(text) ?? [];
     throw new UnreachableError(`${host} returned ${response.status}: ${message}`);
-  }
-
-  return <T>(api: string, path: string, body?: object) => {
-    const key = JSON.stringify([api, path, body]);
-    const answer = answers.get(key) ?? send(`${api}.googleapis.com`, path, body);
-    answers.set(key, answer);
-    return answer as Promise<T | undefined>;
   };
 }
