@@ -8,7 +8,6 @@ import {
   PROJECT,
   createFirestoreClient,
   isGroupRunning,
-  NPM_START_IN_SHELL,
   post,
   startLocalServer,
   startExpectingFailure,
@@ -108,8 +107,7 @@ describe('with free ports and otherwise defaults', () => {
 
 test('when npm is told to end, the server ends too, although the shell between them passes nothing on', async () => {
   const dataDir = temporaryFolder();
-  const env = { DATA_DIR: dataDir, npm_lifecycle_event: 'start' };
-  const local = await startLocalServer(env, NPM_START_IN_SHELL);
+  const local = await startLocalServer({ DATA_DIR: dataDir }, ['npm', 'start']);
   process.kill(local.pid, 'SIGTERM');
   expect((await local.ended).stdout).toContain('Stopped.');
   const again = await startLocalServer({ DATA_DIR: dataDir });

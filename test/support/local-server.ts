@@ -69,9 +69,6 @@ const DEFAULTS: Variables = {
 /** The command of `npm start`, without the build. */
 const NPM_START = [process.execPath, '--import', 'tsx', 'local/server/start.ts'];
 
-/** As npm runs it: in a shell that passes no signal on. */
-export const NPM_START_IN_SHELL = ['sh', '-c', `${NPM_START.join(' ')}; exit $?`];
-
 /** The command of `npm run dev`. */
 export const NPM_RUN_DEV = [process.execPath, '--import', 'tsx', 'local/server/dev.ts'];
 
