@@ -11,6 +11,7 @@ export default {
   coverageAnalysis: 'perTest',
   mutate: [
     'functions/src/price-lists/*.ts',
+    'functions/audit/*.ts',
     'functions/src/lib/json/*.ts',
     'functions/src/lib/http/{api-key,request-body,response}.ts',
     'functions/src/lib/firestore/{retry,query}.ts',
@@ -18,7 +19,7 @@ export default {
   thresholds: { high: 100, low: 85, break: 85 },
   // Types are stripped, not checked.
   disableTypeChecks: false,
-  ignorePatterns: ['.stryker', '**/dist', 'bench', 'docs', 'local'],
+  ignorePatterns: ['.stryker', '**/dist', 'bench', 'local'],
   // What a mutant leaves behind, such as a timer, does not slow down all that follow.
   maxTestRunnerReuse: 100,
   tempDirName: '.stryker/sandbox',
