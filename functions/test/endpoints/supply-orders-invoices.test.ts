@@ -1,15 +1,6 @@
-import fc from 'fast-check';
 import { supplyOrdersInvoices } from '../../src/supply-orders-invoices';
 import { getRecordedQuery, useTestService } from '../support/service';
-import {
-  edgeCaseIds,
-  withSequentialIds,
-  writeRecords,
-  arbitraryStoredRecord,
-  arbitraryStoredValue,
-  toExpectedText,
-  getField,
-} from '../support/stored';
+import { edgeCaseIds, writeRecords } from '../support/stored';
 
 const service = useTestService({ supplyOrdersInvoices });
 beforeEach(() => service.reset());
@@ -128,31 +119,6 @@ describe('supply orders invoices', () => {
     expect(orderBy[0]).toEqual({ path: ['created_at'], descending: false });
     // The time of creation is what a query goes on from when it was broken off.
     expect(select?.filter(([name]) => name !== 'created_at')).toEqual([['invoices']]);
-  });
-
-  test('reads stored values of any type', async () => {
-    const { db } = service;
-    const invoice = fc.oneof(
-      arbitraryStoredRecord(db, ['name', 'url']),
-      arbitraryStoredValue(db).filter((value) => !Array.isArray(value)),
-    );
-    const record = fc.record({ invoices: fc.oneof(fc.array(invoice, { maxLength: 5 }), arbitraryStoredValue(db)) });
-    await fc.assert(
-      fc.asyncProperty(fc.array(record, { maxLength: 20 }), async (records) => {
-        service.firestore.clear();
-        await writeRecords(db, 'supply_orders', withSequentialIds(records.map((each, i) => order(START + i, each))));
-        const shown = records.map(({ invoices }, i) => ({
-          id: `id-${i}`,
-          invoices: (Array.isArray(invoices) ? invoices : []).flatMap((each) => {
-            const name = toExpectedText(getField(each, 'name'));
-            const url = toExpectedText(getField(each, 'url'));
-            return name === null || url === null ? [] : [{ name, url }];
-          }),
-        }));
-        expect(await supplyOrdersOf(JANUARY)).toEqual({ count: records.length, supply_orders: shown });
-      }),
-      { numRuns: 40 },
-    );
   });
 
   test('returns every id unchanged', async () => {
