@@ -4,7 +4,8 @@ import { keyDocumentId, type ListKind } from '../src/lib/repositories/price-list
 import { countEntries, readListStatuses, type ListProgress } from '../audit/stored-records';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { getSweepDueAt } from '../src/price-lists/key-state-machine';
-import type { StoredPayload } from '../src/price-lists/payload';
+import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
+import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 import type { SweepResult } from '../src/price-lists/sweep';
 import { count, escapeControls, escapeJsonControls, formatNumber, isTypeable, quote, quoteId } from './text';
 
@@ -49,10 +50,14 @@ export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, d
   };
 }
 
+/** The payload as it was accepted, in UTF-8: a valid one has no other text than this. */
+export const toPayloadText = (submission: PriceListSubmission): Buffer =>
+  Buffer.from([...streamCanonicalJson(submission)].join(''));
+
 function summarizePayload(payload: StoredPayload) {
   if (payload.kind === 'invalid') return { usable: false as const, reason: payload.reason };
   const { name, date, currency_iso } = payload.submission.info;
-  return { usable: true as const, bytes: payload.text.length, name, date, currency_iso };
+  return { usable: true as const, bytes: toPayloadText(payload.submission).length, name, date, currency_iso };
 }
 
 /** Whether the owner of an attempt may still be at work. */

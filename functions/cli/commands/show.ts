@@ -4,7 +4,7 @@ import { ResolutionError } from '../../src/price-lists/resume';
 import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
 import type { ShowOptions } from '../arguments';
 import { CommandError } from '../errors';
-import { formatCommand, formatKeyDetails, getKeyDetails, isInProgress } from '../format';
+import { formatCommand, formatKeyDetails, getKeyDetails, isInProgress, toPayloadText } from '../format';
 import { count, escapeJsonControls, quote } from '../text';
 import { findKey, toJson, type CommandContext } from './context';
 
@@ -32,11 +32,12 @@ export async function show(id: string, { payload: file, json }: ShowOptions, con
 function writePayload(payload: StoredPayload, file: string, { terminal }: CommandContext): void {
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
   const { stdout } = terminal.streams;
+  const text = toPayloadText(payload.submission);
   if (file !== '-') {
-    writeNewFile(file, payload.text);
-    terminal.print(`The accepted payload, ${count(payload.text.length, 'byte')}, is in ${quote(file)}.\n`);
-  } else if (stdout.isTTY === true) terminal.print(`${escapeJsonControls(payload.text.toString())}\n`);
-  else stdout.write(payload.text);
+    writeNewFile(file, text);
+    terminal.print(`The accepted payload, ${count(text.length, 'byte')}, is in ${quote(file)}.\n`);
+  } else if (stdout.isTTY === true) terminal.print(`${escapeJsonControls(text.toString())}\n`);
+  else stdout.write(text);
 }
 
 /** @throws CommandError also if the file exists */

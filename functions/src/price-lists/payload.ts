@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { createGzip, gunzip } from 'node:zlib';
+import { TextDecoder } from 'node:util';
+import { createGunzip, createGzip } from 'node:zlib';
 import { ApiError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
-import { JsonSyntaxError, parseText } from '../lib/json/body-parser';
+import { JsonSyntaxError } from '../lib/json/body-parser';
 import { readPayloadChunks } from '../lib/repositories/price-lists';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt } from '../lib/schemas/key-record';
@@ -102,13 +102,16 @@ export async function compressToChunks(submission: PriceListSubmission): Promise
   return starts.map((start) => packed.subarray(start, start + MAX_CHUNK_BYTES));
 }
 
-/** Returns the canonical JSON of a stored payload. @throws Error of zlib if a chunk is missing or damaged */
-export const decompressChunks = (chunks: readonly Buffer[]): Promise<Buffer> =>
-  promisify(gunzip)(Buffer.concat(chunks));
+/** Yields the canonical JSON of a stored payload in pieces. @throws Error of zlib if a chunk is missing or damaged */
+export async function* streamStoredText(chunks: readonly Buffer[]): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const bytes = Readable.from(chunks).pipe(createGunzip({ chunkSize: TEXT_CHUNK_CHARACTERS }));
+  for await (const piece of bytes as AsyncIterable<Buffer>) yield decoder.decode(piece, { stream: true });
+}
 
 /** A stored payload as it was accepted, or why it cannot be used. */
 export type StoredPayload =
-  | { kind: 'valid'; submission: PriceListSubmission; text: Buffer }
+  | { kind: 'valid'; submission: PriceListSubmission }
   /** With how many chunks are stored. */
   | { kind: 'invalid'; reason: string; chunks: number };
 
@@ -117,7 +120,8 @@ export const readStoredPayload = async (db: Database, attempt: Attempt): Promise
   parseStoredPayload(await readPayloadChunks(db, attempt), attempt);
 
 /**
- * Checks the stored chunks of an attempt against its fingerprint.
+ * Checks the stored chunks of an attempt against its fingerprint. The text, which is as large as the submission, is parsed as it
+ * is inflated: a sweep resumes several at once.
  *
  * @throws any error that does not come from the stored payload itself
  */
@@ -131,9 +135,10 @@ export async function parseStoredPayload(
     return invalid(`${chunks.length} chunks are stored in place of ${attempt.payload_chunks}`);
   }
   try {
-    const text = await decompressChunks(chunks);
-    const submission = parseText(createPriceListParser(), text.toString());
-    if (computeFingerprint(submission) === attempt.fingerprint) return { kind: 'valid', submission, text };
+    const parser = createPriceListParser();
+    for await (const text of streamStoredText(chunks)) parser.write(text);
+    const submission = parser.end();
+    if (computeFingerprint(submission) === attempt.fingerprint) return { kind: 'valid', submission };
   } catch (error) {
     if (isZlibError(error) || error instanceof JsonSyntaxError) return invalid(`it is damaged: ${error.message}`);
     // The rules of requests have changed since: what this version rejects was accepted then.

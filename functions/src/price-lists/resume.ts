@@ -79,7 +79,6 @@ export async function takeOver(
   return runAttempt(taken.record, { info, prepare, onProgress }, keys);
 }
 
-/** The text of the payload is as large as the submission, so it is not held while the attempt goes on. */
 async function readSubmission(record: KeyRecord, db: Database, context: RequestContext): Promise<PriceListSubmission> {
   const payload = await retry(() => readStoredPayload(db, record), context, 'standalone');
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);

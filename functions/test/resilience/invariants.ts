@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import assert from 'node:assert/strict';
 import type { DocumentData, Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import type { ListKind } from '../../src/lib/repositories/price-lists';
@@ -13,7 +14,7 @@ import {
   type StoredList,
   type Violation,
 } from '../../audit/invariants';
-import { computeFingerprint, streamCanonicalJson } from '../../src/price-lists/payload';
+import { computeFingerprint, streamCanonicalJson, streamStoredText } from '../../src/price-lists/payload';
 import { parseStoredPayload } from '../../src/price-lists/payload';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { readAllDocuments } from '../support/firestore';
@@ -82,7 +83,8 @@ export async function checkInvariants(
     assertNone(checkAttempt(recorded, stored));
     if (stored.payload.kind === 'invalid') continue;
     const canonical = [...streamCanonicalJson(submission)].join('');
-    assert.equal(stored.payload.text.toString(), canonical, 'a payload is recoverable byte for byte');
+    const pieces = await Readable.from(streamStoredText(getChunks(documents, attempt))).toArray();
+    assert.equal(pieces.join(''), canonical, 'a payload is recoverable byte for byte');
   }
   return new Map(records.map((record) => [record.boq_list_id, record]));
 }
@@ -107,15 +109,16 @@ function byCollection(docs: readonly QueryDocumentSnapshot[]): Documents {
   return documents;
 }
 
+const getChunks = (documents: Documents, { document_id }: Pick<Attempt, 'document_id'>): Buffer[] =>
+  [...(documents.get(`price_list_requests/${document_id}/payload`)?.values() ?? [])].map(
+    (chunk) => chunk['data'] as Buffer,
+  );
+
 /** What the audit reads of an attempt, all entries compared. */
 async function toStoredAttempt(documents: Documents, attempt: Attempt): Promise<StoredAttempt> {
   const { document_id, creation } = attempt;
   const request = documents.get('price_list_requests')?.get(document_id);
-  const chunks = [...(documents.get(`price_list_requests/${document_id}/payload`)?.values() ?? [])];
-  const payload = await parseStoredPayload(
-    chunks.map((chunk) => chunk['data'] as Buffer),
-    attempt,
-  );
+  const payload = await parseStoredPayload(getChunks(documents, attempt), attempt);
   if (creation === null) return { request, payload, lists: null };
   const wanted = payload.kind === 'valid' ? toEntries(payload.submission.products) : null;
   const toList = async (kind: ListKind): Promise<StoredList> => {

@@ -58,7 +58,7 @@ function createCompleted(): { record: KeyRecord; stored: StoredAttempt } {
       info,
       request_id: 'not compared',
     },
-    payload: { kind: 'valid', submission, text: Buffer.alloc(0) },
+    payload: { kind: 'valid', submission },
     lists: { expected_forward_cost: toList(lists.expected_forward_cost), price_list: toList(lists.price_list) },
   };
   return { record, stored };
@@ -247,7 +247,6 @@ describe('a payload', () => {
     const payload: StoredPayload = {
       kind: 'valid',
       submission: { ...submission, ...changed },
-      text: Buffer.alloc(0),
     };
     const found = check({ record, stored: { ...stored, payload } });
     expect(found.filter(({ rule }) => rule === 'payload')).toEqual(
