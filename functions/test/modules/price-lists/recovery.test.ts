@@ -594,6 +594,29 @@ describe('a sweep that has something under way', () => {
     return { held: fault.fired, letGo: () => resolve(undefined) };
   }
 
+  test('begins with no more than it may at once', async () => {
+    await fail('a', STOPPED);
+    await fail('b', STOPPED);
+    const { held, letGo } = holdEntries();
+    const { summary } = startSweep({ concurrency: 1 });
+    await held;
+    const owners = (await Promise.all(['a', 'b'].map(readKey))).map(({ status }) => status);
+    expect(owners.sort()).toEqual(['processing', 'requires_review']);
+    letGo();
+    expect(await summary).toEqual({ ...OPTIONS_NONE, resumed: 2 });
+  });
+
+  test('begins with nothing once it is to stop, and defers what it cannot read', async () => {
+    await fail('a', STOPPED);
+    expect((await runSweep({ stopping: AbortSignal.abort() })).results).toEqual([]);
+    const match = ({ request }: Call<'RunQuery'>) => JSON.stringify(request, toPlain).includes('payload');
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    database.firestore.faults.inject({ rpc: 'RunQuery', match, action });
+    const { results } = await runSweep();
+    expect(results).toEqual([['a', 'deferred', expect.stringContaining('PERMISSION_DENIED'), 0]]);
+    expect(await readKey('a')).toMatchObject({ status: 'requires_review', automatic_resumes: 0 });
+  });
+
   test('asks again after the interval, resumes what is due by then, and ends with the last', async () => {
     await fail('a', STOPPED);
     const { held, letGo } = holdEntries();
