@@ -87,8 +87,8 @@ class Handover {
     await this.#kill(victim);
     await this.#recoverKilled(elder, heir);
     await this.#handBack(elder, heir);
-    await this.#sweepLast();
     const moves = this.#endMonitor();
+    await this.#sweepLast();
     await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
     this.print(`all records are valid; keys moved in ${moves.size} ways, each of them legal`);
   }
