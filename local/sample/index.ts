@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Firestore } from '@google-cloud/firestore';
-import { formatPriceList, createSamplePriceList } from './price-list';
 import { createSampleRecords } from './records';
 
 export { createSampleRecords };
@@ -9,9 +8,8 @@ export { createSampleRecords };
 /** The seed of everything that is called a sample: another one makes another company, just as plausible. */
 export const SAMPLE_SEED = 20_261_101;
 
-/** The price list to post that stands in the repository: where, and what it says. */
+/** The price list to post. */
 export const EXAMPLE_PRICE_LIST = 'docs/examples/price-list.json';
-export const createExamplePriceList = (): string => formatPriceList(createSamplePriceList(SAMPLE_SEED, 1_203));
 
 interface Description {
   paths: Record<

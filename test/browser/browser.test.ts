@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, HTTPResponse, Page } from 'puppeteer-core';
 import { operationNames } from '../../functions/test/support/operations';
-import { EXAMPLE_PRICE_LIST } from '../../local/sample';
-import type { PriceListBody } from '../../local/sample/price-list';
+import { createPriceListBody } from '../../functions/test/support/submissions';
 import { cleanUp, post, startLocalServer, type LocalServer } from '../support/local-server';
 import { launchChromium } from './chromium';
 
@@ -176,8 +174,8 @@ describe('the data pages', () => {
   afterEach(() => page.close());
 
   test('lead from the API reference through collections to a price list and its entries', async () => {
-    const body = readFileSync(EXAMPLE_PRICE_LIST, 'utf8');
-    const created = await post(service.address('addPriceLists'), body, KEY);
+    const body = createPriceListBody(1_203, { market_id: 'mkt-ken' });
+    const created = await post(service.address('addPriceLists'), JSON.stringify(body), KEY);
     const { price_list } = JSON.parse(created.text) as { price_list: { id: string } };
 
     await page.goto(getReferenceUrl());
@@ -194,13 +192,9 @@ describe('the data pages', () => {
     expect(first).toHaveLength(50);
     await follow('a[rel="next"]');
     const second = await texts('.id');
-    expect([...first, ...second]).toEqual(
-      Object.keys((JSON.parse(body) as PriceListBody).products)
-        .sort()
-        .slice(0, 100),
-    );
+    expect([...first, ...second]).toEqual(Object.keys(body.products).sort().slice(0, 100));
 
-    const key = `/data/price_list_idempotency?field=boq_list_id&value=${(JSON.parse(body) as PriceListBody).info.boq_list_id}`;
+    const key = `/data/price_list_idempotency?field=boq_list_id&value=${body.info.boq_list_id}`;
     await page.goto(new URL(key, getReferenceUrl()).href);
     await follow('.id a');
     await follow(`a[href="/data/price_lists/${price_list.id}"]`);

@@ -1,4 +1,4 @@
-import { runRedocly } from '../support/redocly';
+import { runProgram } from '../support/programs';
 
 /** docs/openapi.json by a linter of others. Clients that are generated of it: openapi-fetch.ts, run-clients.ts. */
 
@@ -7,6 +7,10 @@ interface Report {
 }
 
 test('docs/openapi.json has no finding of a linter, which compares every example with its schema too', async () => {
-  const { problems } = JSON.parse(await runRedocly(['lint', 'docs/openapi.json', '--format', 'json'])) as Report;
+  // It would otherwise ask the registry for a newer version of itself, and report its use.
+  const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const command = ['node_modules/@redocly/cli/bin/cli.js', 'lint', 'docs/openapi.json', '--format', 'json'];
+  const { stdout } = await runProgram(process.execPath, command, { env });
+  const { problems } = JSON.parse(stdout) as Report;
   expect(problems).toEqual([]);
 });
