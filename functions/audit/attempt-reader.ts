@@ -4,7 +4,7 @@ import { retry } from '../src/lib/firestore/retry';
 import type { EntryColumns, ListKind } from '../src/lib/repositories/price-lists';
 import { countEntries, readAttemptDocuments, readEntries, type Fields } from './stored-records';
 import { streamStoredEntries } from '../src/lib/repositories/price-lists';
-import type { Attempt, Creation } from '../src/lib/schemas/key-record';
+import type { Attempt, ClaimedLists } from '../src/lib/schemas/key-record';
 import { toEntries } from '../src/price-lists/entries';
 import { compareEntries } from './entry-differences';
 import type { StoredAttempt, StoredList } from './invariants';
@@ -50,7 +50,7 @@ export class StoredAttemptReader {
 
   async #readList(
     kind: ListKind,
-    creation: Creation,
+    creation: ClaimedLists,
     document: Fields | undefined,
     wanted: Record<ListKind, EntryColumns> | null,
   ): Promise<StoredList> {

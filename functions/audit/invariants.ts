@@ -3,7 +3,7 @@ import { collections } from '../src/lib/firestore/collections';
 import { keyDocumentId, LIST_KINDS, type ListKind } from '../src/lib/repositories/price-lists';
 import type { Fields } from './stored-records';
 import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
-import type { Attempt, Creation, KeyRecord } from '../src/lib/schemas/key-record';
+import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 import type { DifferingEntries, EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
 import { getSweepDueAt } from '../src/price-lists/key-state-machine';
@@ -246,7 +246,7 @@ function checkListDocument(
   return texts.length === 0 ? [] : [report('list_document', `differs from its attempt: ${texts.join(', ')}`)];
 }
 
-const getListPath = (kind: ListKind, creation: Creation): string =>
+const getListPath = (kind: ListKind, creation: ClaimedLists): string =>
   kind === 'price_list'
     ? `${collections.priceLists}/${creation.price_list_id}`
     : `${collections.expectedForwardCosts}/${creation.expected_forward_cost_id}`;

@@ -11,7 +11,7 @@ import {
   type ListKind,
 } from '../src/lib/repositories/price-lists';
 import { toText } from '../src/lib/repositories/field-values';
-import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../src/lib/schemas/key-record';
+import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 
 /** Reads stored records for the operator's command and the audit. Every function is one try and changes nothing. */
 
@@ -72,7 +72,7 @@ export interface ListProgress {
 /** Reads the statuses of lists in one call. @returns by the id of the list; null: it does not exist, or has none */
 export async function readListStatuses(
   db: Database,
-  creations: readonly Creation[],
+  creations: readonly ClaimedLists[],
 ): Promise<Map<string, string | null>> {
   const documents = creations.flatMap((creation) => LIST_KINDS.map((kind) => listDocument(db, kind, creation)));
   if (documents.length === 0) return new Map();
@@ -133,7 +133,7 @@ export async function readAttemptDocuments(db: Database, { document_id, creation
   };
 }
 
-export const countEntries = (db: Database, kind: ListKind, creation: Creation): Promise<number> =>
+export const countEntries = (db: Database, kind: ListKind, creation: ClaimedLists): Promise<number> =>
   db.count(entriesCollection(db, kind, creation));
 
 /** Entries that one call reads. */
@@ -143,7 +143,7 @@ const ENTRIES_PER_CALL = 500;
 export async function* readEntries(
   db: Database,
   kind: ListKind,
-  creation: Creation,
+  creation: ClaimedLists,
   ids: readonly string[],
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
   const collection = entriesCollection(db, kind, creation);

@@ -1,6 +1,6 @@
 import { defineEndpoint } from './lib/http/endpoint';
 import { streamRecordMap } from './lib/http/list-response';
-import { defineReadBody } from './lib/http/read-body';
+import { jsonBody } from './lib/http/json-body';
 import { readOrders } from './lib/repositories/organisation';
 import { ordersByTeamRequestSchema } from './lib/schemas/requests';
 import { rangeOptions } from './lib/runtime-options';
@@ -8,6 +8,6 @@ import { rangeOptions } from './lib/runtime-options';
 export const getOrdersByTeam = defineEndpoint({
   name: 'getOrdersByTeam',
   runtimeOptions: rangeOptions,
-  body: defineReadBody(ordersByTeamRequestSchema),
+  body: jsonBody(ordersByTeamRequestSchema),
   handler: (context, request) => ({ body: streamRecordMap('orders', readOrders(context, request), context.counters) }),
 });

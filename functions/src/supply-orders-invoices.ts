@@ -1,6 +1,6 @@
 import { defineEndpoint } from './lib/http/endpoint';
 import { streamRecordArray } from './lib/http/list-response';
-import { defineReadBody } from './lib/http/read-body';
+import { jsonBody } from './lib/http/json-body';
 import { readSupplyOrders } from './lib/repositories/organisation';
 import { supplyOrdersInvoicesRequestSchema } from './lib/schemas/requests';
 import { rangeOptions } from './lib/runtime-options';
@@ -8,7 +8,7 @@ import { rangeOptions } from './lib/runtime-options';
 export const supplyOrdersInvoices = defineEndpoint({
   name: 'supplyOrdersInvoices',
   runtimeOptions: rangeOptions,
-  body: defineReadBody(supplyOrdersInvoicesRequestSchema),
+  body: jsonBody(supplyOrdersInvoicesRequestSchema),
   handler: (context, request) => ({
     body: streamRecordArray('supply_orders', readSupplyOrders(context, request), context.counters),
   }),

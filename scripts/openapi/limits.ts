@@ -1,6 +1,6 @@
 import { OUTSIDE_PRODUCTS_LIMIT, PRODUCT_LIMIT } from '../../functions/src/lib/payload-limits';
 import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
-import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/requests';
+import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { getOperations } from './operations';
 
 const MIB = 1024 ** 2;

@@ -10,8 +10,8 @@ import {
 } from '../lib/repositories/price-lists';
 import { measurePhase, type RequestContext } from '../lib/request-context';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Creation, KeyRecord } from '../lib/schemas/key-record';
-import { MAX_TEXT_BYTES } from '../lib/schemas/requests';
+import type { ClaimedLists, KeyRecord } from '../lib/schemas/key-record';
+import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
 import type { Market } from '../lib/schemas/responses';
 import { PayloadNotStoredError, runAttempt, type AttemptEnd } from './attempt';
 import { MAX_CLAIM_CHUNKS } from './commit-sizes';
@@ -122,7 +122,7 @@ async function tryClaim(
     return judged.outcome;
   }
   const chunks = await payload.getChunks();
-  const creation = market && createCreation(market, info, keys);
+  const creation = market && createClaimedLists(market, info, keys);
   const draft = { ...claimant, payload_chunks: chunks.length, creation };
   const claimed = createClaim(judged.record, info.boq_list_id, draft, now);
   // Without lists the attempt is over once its payload is stored.
@@ -138,7 +138,7 @@ async function tryClaim(
   return response === null ? { kind: 'owned', record } : { kind: 'completed', response, isOwn: true };
 }
 
-const createCreation = (market: Market, info: PriceListInfo, { db }: KeyStore): Creation => ({
+const createClaimedLists = (market: Market, info: PriceListInfo, { db }: KeyStore): ClaimedLists => ({
   expected_forward_cost_id: newDocumentId(db),
   price_list_id: newDocumentId(db),
   market_name: nullIfTooLong(market.name),

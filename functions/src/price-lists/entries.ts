@@ -1,6 +1,10 @@
 import { getWriteOrder } from '../lib/firestore/write-order';
-import { writeEntryBatch, type EntryColumns, type ListKind } from '../lib/repositories/price-lists';
-import { streamStoredEntries } from '../lib/repositories/price-lists';
+import {
+  streamStoredEntries,
+  writeEntryBatch,
+  type EntryColumns,
+  type ListKind,
+} from '../lib/repositories/price-lists';
 import { MAX_ENTRIES_PER_COMMIT } from './commit-sizes';
 import type { Lease, WrittenEntries } from './lease';
 import type { ProductColumns } from './submission-parser';

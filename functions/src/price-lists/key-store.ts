@@ -42,12 +42,9 @@ export class KeyStore {
 
   /** Applies an event in one try. @param known the record as it was read before; if it changed since, the try fails */
   async tryApply(event: KeyEvent, known?: KeySnapshot): Promise<KeyOutcome> {
+    // Of before the read: a lease that lapses meanwhile has not.
     const now = this.context.clock.now();
-    return this.commitEvent(known ?? (await this.read()), event, now);
-  }
-
-  /** Commits what an event makes of the record as it was read. @param now the time of the read */
-  async commitEvent(key: KeySnapshot, event: KeyEvent, now: number): Promise<KeyOutcome> {
+    const key = known ?? (await this.read());
     const { record, outcome } = transition(key.record, event, now);
     await this.commit(key, record);
     return outcome;

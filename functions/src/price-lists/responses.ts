@@ -1,6 +1,6 @@
 import { ApiError } from '../lib/errors';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { Attempt, Creation } from '../lib/schemas/key-record';
+import type { Attempt, ClaimedLists } from '../lib/schemas/key-record';
 import type { ListStatus, PriceListsResponse } from '../lib/schemas/responses';
 import type { KeyOutcome } from './key-state-machine';
 
@@ -12,7 +12,7 @@ import type { KeyOutcome } from './key-state-machine';
  */
 export function createListDocuments(
   { market_id, claimed_at }: Pick<Attempt, 'market_id' | 'claimed_at'>,
-  { currency, market_iso }: Creation,
+  { currency, market_iso }: ClaimedLists,
   { name, date }: PriceListInfo,
   status: ListStatus,
   updated_at: number,

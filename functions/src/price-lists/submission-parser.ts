@@ -10,7 +10,7 @@ import {
   type PriceListInfo,
   type ProductPrices,
 } from '../lib/schemas/add-price-lists';
-import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/requests';
+import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/fields';
 
 /**
  * Parses a price list while its body streams in, product by product, so rejecting 100,000 invalid products costs no more

@@ -4,8 +4,13 @@ import { isDocumentId } from '../lib/document-id';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { isConflict, retry } from '../lib/firestore/retry';
-import { isKeyOf, setSweepDueAt, type FoundKey } from '../lib/repositories/price-lists';
-import { readDueKeys, readUnresolvedKeys } from '../lib/repositories/price-lists';
+import {
+  isKeyOf,
+  readDueKeys,
+  readUnresolvedKeys,
+  setSweepDueAt,
+  type FoundKey,
+} from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_ASK_INTERVAL_MS } from '../lib/time-limits';

@@ -5,10 +5,10 @@ import {
   type AttemptDraft,
   type KeyEvent,
 } from '../../src/price-lists/key-state-machine';
-import { keyRecordSchema, type Creation, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { keyRecordSchema, type ClaimedLists, type KeyRecord } from '../../src/lib/schemas/key-record';
 
 /** Both lists of an attempt. */
-export const TEST_CREATION: Creation = {
+export const TEST_CREATION: ClaimedLists = {
   expected_forward_cost_id: 'cost-list',
   price_list_id: 'price-list',
   market_name: 'Egypt',

@@ -8,7 +8,7 @@ import type {
 } from 'firebase-admin/firestore';
 import { isDocumentId } from '../document-id';
 import type { PriceListInfo } from '../schemas/add-price-lists';
-import { keyRecordSchema, type Attempt, type Creation, type KeyRecord } from '../schemas/key-record';
+import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../schemas/key-record';
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
 import { DELETED, type Database, type CommitWrites } from '../firestore/database';
@@ -108,7 +108,7 @@ export function setListStatuses(db: Database, writes: CommitWrites, { creation, 
 export function setListDocuments(
   db: Database,
   writes: CommitWrites,
-  creation: Creation,
+  creation: ClaimedLists,
   lists: { expected_forward_cost: ListDocument; price_list: PriceListDocument },
 ): void {
   writes.set(listDocument(db, 'expected_forward_cost', creation), lists.expected_forward_cost);
@@ -172,10 +172,10 @@ export type ListKind = keyof typeof LIST_COLLECTIONS;
 
 export const LIST_KINDS = ['expected_forward_cost', 'price_list'] as const satisfies ListKind[];
 
-export const listDocument = ({ firestore }: Database, kind: ListKind, creation: Creation): DocumentReference =>
+export const listDocument = ({ firestore }: Database, kind: ListKind, creation: ClaimedLists): DocumentReference =>
   firestore.collection(LIST_COLLECTIONS[kind]).doc(creation[`${kind}_id`]);
 
-export const entriesCollection = (db: Database, kind: ListKind, creation: Creation): CollectionReference =>
+export const entriesCollection = (db: Database, kind: ListKind, creation: ClaimedLists): CollectionReference =>
   listDocument(db, kind, creation).collection(subcollections.products);
 
 /** Entries of one list in columns: `prices[i]` is the price of `ids[i]`. */
@@ -188,7 +188,7 @@ export interface EntryColumns {
 export function writeEntryBatch(
   db: Database,
   kind: ListKind,
-  creation: Creation,
+  creation: ClaimedLists,
   { ids, prices }: EntryColumns,
 ): Promise<void> {
   const collection = entriesCollection(db, kind, creation).path;
@@ -199,7 +199,7 @@ export function writeEntryBatch(
 export async function* streamStoredEntries(
   db: Database,
   kind: ListKind,
-  creation: Creation,
+  creation: ClaimedLists,
 ): AsyncGenerator<readonly [id: string, price: unknown]> {
   const priceField = fields.entry[kind];
   for await (const entry of db.stream(entriesCollection(db, kind, creation).select(priceField))) {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
-import { expectedError, textField } from './requests';
+import { expectedError, textField } from './fields';
 
 /** The request body of add price lists. */
 

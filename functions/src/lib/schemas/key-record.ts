@@ -13,7 +13,7 @@ const text = z.string();
 const time = z.int();
 
 /** The two lists of an attempt, and what its claim read of their market: later changes of the market have no effect. */
-const creationSchema = z.object({
+const claimedListsSchema = z.object({
   expected_forward_cost_id: text,
   price_list_id: text,
   market_name: text.nullable(),
@@ -38,7 +38,7 @@ const attemptSchema = z.object({
   /** Id of the request record. */
   document_id: text,
   /** Null when no market matched. */
-  creation: creationSchema.nullable(),
+  creation: claimedListsSchema.nullable(),
   claimed_at: time,
   /** Trace of the request that claimed it; null without one, and in records of versions before 1.1. */
   trace_id: text.nullable().default(null),
@@ -86,7 +86,7 @@ export const keyRecordSchema = attemptSchema.extend({
   actions: z.array(operatorActionSchema),
 });
 
-export type Creation = z.output<typeof creationSchema>;
+export type ClaimedLists = z.output<typeof claimedListsSchema>;
 export type Attempt = z.output<typeof attemptSchema>;
 export type ArchivedAttempt = z.output<typeof archivedAttemptSchema>;
 export type OperatorAction = z.output<typeof operatorActionSchema>;

@@ -13,8 +13,7 @@ import {
   type StoredList,
   type Violation,
 } from '../../../audit/invariants';
-import { createListDocuments } from '../../../src/price-lists/responses';
-import { createSuccessResponse } from '../../../src/price-lists/responses';
+import { createListDocuments, createSuccessResponse } from '../../../src/price-lists/responses';
 import type { StoredPayload } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';

@@ -1,7 +1,6 @@
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/key-state-machine';
-import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import {
+  MAX_AUTOMATIC_RESUMES,
   describePermanentFailure,
   getSweepDelayMs,
   getSweepDueAt,
@@ -11,6 +10,7 @@ import {
   type KeyEvent,
   type KeyOutcome,
 } from '../../../src/price-lists/key-state-machine';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { applyStep, createKeyRecord, type KeyStep } from '../../support/key-records';
 
 /** Single events, with all that they make of a record; what holds for any order of them: key-state-machine.test.ts. */

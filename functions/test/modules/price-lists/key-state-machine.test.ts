@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { LEASE_DURATION_MS as LEASE_MS } from '../../../src/lib/time-limits';
-import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/key-state-machine';
+import {
+  MAX_AUTOMATIC_RESUMES,
+  getSweepDelayMs,
+  LEASE_EXPIRED,
+  type CallerIdentity,
+} from '../../../src/price-lists/key-state-machine';
 import { applyStep, type KeyStep } from '../../support/key-records';
 import { keyRecordSchema, type Attempt, type KeyRecord } from '../../../src/lib/schemas/key-record';
-import { getSweepDelayMs, LEASE_EXPIRED, type CallerIdentity } from '../../../src/price-lists/key-state-machine';
 
 /** An event of a key after a while, perhaps of the attempt that holds it. */
 interface Step {

@@ -6,17 +6,14 @@ import { StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import { LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
-import type { Creation, KeyRecord } from '../../../src/lib/schemas/key-record';
+import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { findPendingEntries } from '../../../src/price-lists/entries';
 import type { OperatorDecision } from '../../../src/price-lists/key-state-machine';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import { Lease, type WrittenEntries } from '../../../src/price-lists/lease';
-import { compressToChunks, computeFingerprint } from '../../../src/price-lists/payload';
-import { release } from '../../../src/price-lists/resume';
-import { ResolutionError } from '../../../src/price-lists/resume';
-import { resume } from '../../../src/price-lists/resume';
-import { parseStoredPayload } from '../../../src/price-lists/payload';
+import { compressToChunks, computeFingerprint, parseStoredPayload } from '../../../src/price-lists/payload';
+import { release, ResolutionError, resume } from '../../../src/price-lists/resume';
 import * as submissionParser from '../../../src/price-lists/submission-parser';
 import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
@@ -263,7 +260,7 @@ test('stored entries are compared a thousand at a time, between which the lease 
     await batch.commit();
   }
   let renewals = 0;
-  const createLease = (creation: Creation | null): Lease => {
+  const createLease = (creation: ClaimedLists | null): Lease => {
     const lease = new Lease(createKeyRecord({ creation }), new KeyStore('boq-1', db, context));
     lease.renewIfDue = () => Promise.resolve(void (renewals += 1));
     return lease;

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { createServer, request as openRequest, type ClientRequest, type Server } from 'node:http';
+import { createServer, request as openRequest, type IncomingMessage, type ClientRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { PassThrough } from 'node:stream';

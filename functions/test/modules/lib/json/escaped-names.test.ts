@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
-import { defineReadBody } from '../../../../src/lib/http/read-body';
+import { jsonBody } from '../../../../src/lib/http/json-body';
 import { parseText, type BodyParser } from '../../../../src/lib/json/body-parser';
 import { parseJson } from '../../../../src/lib/json/parse';
 import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
@@ -40,12 +40,12 @@ const operations: Operation[] = [
     },
   },
   {
-    createParser: defineReadBody(ordersByTeamRequestSchema).createParser,
+    createParser: jsonBody(ordersByTeamRequestSchema).createParser,
     members: readMembers.split(' '),
     write: writeRead('"ALL"'),
   },
   {
-    createParser: defineReadBody(supplyOrdersInvoicesRequestSchema).createParser,
+    createParser: jsonBody(supplyOrdersInvoicesRequestSchema).createParser,
     members: readMembers.split(' '),
     write: writeRead('null'),
   },

@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { ValidationError } from '../../../../src/lib/errors';
-import {
-  ordersByTeamRequestSchema,
-  supplyOrdersInvoicesRequestSchema,
-  validate,
-} from '../../../../src/lib/schemas/requests';
+import { validate } from '../../../../src/lib/schemas/fields';
+import { ordersByTeamRequestSchema, supplyOrdersInvoicesRequestSchema } from '../../../../src/lib/schemas/requests';
 import { operations } from '../../../support/operations';
 import {
   findInvalidPaths,

@@ -1,11 +1,11 @@
 import type * as z from 'zod';
 import { createJsonParser } from '../json/body-parser';
 import { READ_BODY_LIMITS } from '../payload-limits';
-import { validate } from '../schemas/requests';
+import { validate } from '../schemas/fields';
 import type { RequestBody } from './request-body';
 
 /** Defines the body of a read by its schema. */
-export const defineReadBody = <Schema extends z.ZodType>(schema: Schema): RequestBody<z.output<Schema>> => ({
+export const jsonBody = <Schema extends z.ZodType>(schema: Schema): RequestBody<z.output<Schema>> => ({
   ...READ_BODY_LIMITS,
   createParser: () => createJsonParser((body) => validate(schema, body)),
 });

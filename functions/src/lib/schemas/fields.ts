@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import { ValidationError, type FieldError } from '../errors';
+
+/** The rules that the fields of all bodies share, and how a response names a field that breaks one. Strings are not trimmed. */
+
+/** Maximum UTF-8 length of a text field. */
+export const MAX_TEXT_BYTES = 10_000;
+
+const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
+
+/**
+ * Describes a value that fails validation by its kind only: a response never repeats a value of the request.
+ *
+ * @param type the expected type, if a value of the right type may still be invalid
+ */
+export function describeReceived(value: unknown, type?: 'string' | 'number'): string {
+  if (value === undefined) return 'no value';
+  if (value === null) return 'null';
+  if (value === '') return 'an empty string';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === type) return `a different ${type}`;
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** zod error option: the message says what was expected and what was received. */
+export const expectedError = (what: string, type?: 'string' | 'number') => ({
+  error: ({ input }: { input?: unknown }) => `Expected ${what}, received ${describeReceived(input, type)}`,
+});
+
+const TEXT_ERROR = expectedError('a non-empty string');
+
+/** A bounded, non-empty string without lone surrogates: Firestore stores two different ones as the same. */
+export const textField = z
+  .string(TEXT_ERROR)
+  // Not `.min(1)`: zod applies it to an empty array too and reports a second error.
+  .refine((value) => value !== '', { ...TEXT_ERROR, abort: true })
+  .refine((value) => value.isWellFormed(), { error: LONE_SURROGATE_MESSAGE, abort: true })
+  .refine((value) => Buffer.byteLength(value) <= MAX_TEXT_BYTES, {
+    error: `Expected at most ${MAX_TEXT_BYTES} bytes of UTF-8, received more`,
+  })
+  .meta({
+    description: `Not empty, at most ${MAX_TEXT_BYTES} bytes of UTF-8, no lone surrogate. Not trimmed.`,
+    minLength: 1,
+  });
+
+/** Returns the parsed body. @throws ValidationError with all field errors */
+export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw new ValidationError(toFieldErrors(result.error, []));
+}
+
+/** Converts zod issues to field errors. @param under path of the validated value in the body */
+export function toFieldErrors(error: z.ZodError, under: readonly string[]): FieldError[] {
+  return error.issues.map(({ path, message }) => ({
+    path: [...under, ...path.map(String)].join('.') || 'body',
+    message,
+  }));
+}
