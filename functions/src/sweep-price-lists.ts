@@ -31,8 +31,9 @@ const reporter: SweepReporter = {
 };
 
 /**
- * Resumes, every minute, the attempts that crashed or failed for a transient cause, until none is due. No HTTPS operation:
- * Cloud Scheduler alone may call it. It may be delivered twice, or overlap with itself: see {@link sweep}.
+ * Resumes, every minute, the attempts that crashed or failed for a transient cause, until none is
+ * due. No HTTPS operation: Cloud Scheduler alone may call it. It may be delivered twice, or overlap
+ * with itself: see {@link sweep}.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runOutsideDomain(runSweep),

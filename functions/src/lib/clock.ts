@@ -11,8 +11,9 @@ export const systemClock = {
   sleep: (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }),
 
   /**
-   * Creates a signal that aborts after `ms` milliseconds, or with a parent. Unlike one of `AbortSignal.timeout` it can be
-   * cancelled, and must be: until then the timer holds the request, through the `node:domain` of the Functions Framework.
+   * Creates a signal that aborts after `ms` milliseconds, or with a parent. Unlike one of
+   * `AbortSignal.timeout` it can be cancelled, and must be: until then the timer holds the request,
+   * through the `node:domain` of the Functions Framework.
    *
    * @param createReason makes the signal's reason after `ms`
    */

@@ -2,8 +2,8 @@ import { defineInt, defineSecret, defineString, expr, projectID } from 'firebase
 import { findOriginProblem } from './origins';
 
 /**
- * The service's parameters and secrets. No other module reads them. Values are read per request and not while the module
- * loads, because a deployment loads it without any.
+ * The service's parameters and secrets. No other module reads them. Values are read per request and
+ * not while the module loads, because a deployment loads it without any.
  */
 
 /** One API key per line, so that a new one can be added before the old one is removed. */
@@ -30,8 +30,8 @@ export const instanceLimits = {
 };
 
 /**
- * Address of a service account of the project that is deployed to. Firebase's tools complete `name@` only for the function, not
- * for the secret that they grant it.
+ * Address of a service account of the project that is deployed to. Firebase's tools complete
+ * `name@` only for the function, not for the secret that they grant it.
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
@@ -47,8 +47,9 @@ export class ConfigError extends Error {
 }
 
 /**
- * Lets an instance fail at start, and so a deployment, if an allowed origin can never match. Reads the environment itself: a
- * deployment loads the module without values, and a parameter must not be read then.
+ * Lets an instance fail at start, and so a deployment, if an allowed origin can never match. Reads
+ * the environment itself: a deployment loads the module without values, and a parameter must not be
+ * read then.
  *
  * @throws ConfigError
  */

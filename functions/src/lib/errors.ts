@@ -1,10 +1,10 @@
 import { FAILURE_RESERVE_MS } from './time-limits';
 
 /**
- * Every error response: its status and its public message. Code, logs, docs/openapi.json and, with the meanings of
- * scripts/openapi/errors.ts, docs/api.md follow from this table. A message is part of the interface, so tests, documents
- * and samples quote it, some in part: search for its words. What led to an error is the message of an {@link ApiError},
- * logged and never sent.
+ * Every error response: its status and its public message. Code, logs, docs/openapi.json and, with
+ * the meanings of scripts/openapi/errors.ts, docs/api.md follow from this table. A message is part
+ * of the interface, so tests, documents and samples quote it, some in part: search for its words.
+ * What led to an error is the message of an {@link ApiError}, logged and never sent.
  */
 export const ERROR_DEFINITIONS = {
   validation_failed: { status: 400, message: 'Payload is invalid' },

@@ -4,8 +4,9 @@ import type { ApiError } from './errors';
 import type { Phase } from './request-context';
 
 /**
- * Everything that the service logs: one function per event. Nothing else writes. API keys, payloads, prices and names are
- * never among the parameters, so they cannot be logged. See docs/operations.md#log-entries.
+ * Everything that the service logs: one function per event. Nothing else writes. API keys,
+ * payloads, prices and names are never among the parameters, so they cannot be logged. See
+ * docs/operations.md#log-entries.
  */
 
 export interface RequestLogEntry {
@@ -74,8 +75,8 @@ const logEvent = (severity: LogSeverity, event: string, fields: object) =>
   write({ severity, message: event.replaceAll('_', ' '), event, ...fields });
 
 /**
- * Removes what Firestore's messages may reveal of a document: from its path on, which names products, and from the first
- * quotation mark on, after which a value may follow.
+ * Removes what Firestore's messages may reveal of a document: from its path on, which names
+ * products, and from the first quotation mark on, after which a value may follow.
  */
 const redact = (message: string): string => message.replace(/(\/documents\/|").*/s, '$1…');
 
@@ -159,8 +160,8 @@ export function logSweptAttempt(
 export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
 
 /**
- * @param entry `requires_review`: keys that do, not counted by a sweep that was `interrupted`: the instance stopped, or the
- * sweep's time was up
+ * @param entry `requires_review`: keys that do, not counted by a sweep that was `interrupted`: the
+ * instance stopped, or the sweep's time was up
  */
 export const logSweepEnded = (entry: {
   resumed: number;

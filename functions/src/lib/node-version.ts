@@ -1,6 +1,6 @@
 /**
- * Returns what to say where the Node that runs this is too old for it. npm scripts bring their own (CONTRIBUTING.md), but
- * Firebase's emulators, say, run the functions on the machine's.
+ * Returns what to say where the Node that runs this is too old for it. npm scripts bring their own
+ * (CONTRIBUTING.md), but Firebase's emulators, say, run the functions on the machine's.
  */
 export function findNodeProblem(): string | undefined {
   const { node } = process.versions;

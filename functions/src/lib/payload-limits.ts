@@ -1,8 +1,8 @@
 import type { PayloadLimit } from './errors';
 
 /**
- * What a request body may hold, so that no body takes more than 256 MiB of memory (docs/security.md#request-bodies), and the
- * time in which a client has to send it.
+ * What a request body may hold, so that no body takes more than 256 MiB of memory
+ * (docs/security.md#request-bodies), and the time in which a client has to send it.
  */
 
 const KIB = 1024;

@@ -18,8 +18,9 @@ export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Add price lists. Four concurrent creations from bodies of 32 MB take a third of the memory. The largest request, 364,000
- * products in 728 batches at 0.8 s each, takes ten minutes to write; the timeout is twice that.
+ * Add price lists. Four concurrent creations from bodies of 32 MB take a third of the memory. The
+ * largest request, 364,000 products in 728 batches at 0.8 s each, takes ten minutes to write; the
+ * timeout is twice that.
  */
 export const writeOptions = {
   ...defaults,
@@ -30,8 +31,9 @@ export const writeOptions = {
 } as const;
 
 /**
- * The sweep. Four payloads of 32 MB that are resumed at once take less memory than as many requests. Its time is the longest
- * that Cloud Scheduler waits for; one instance, one sweep at a time.
+ * The sweep. Four payloads of 32 MB that are resumed at once take less memory than as many
+ * requests. Its time is the longest that Cloud Scheduler waits for; one instance, one sweep at a
+ * time.
  */
 export const sweepOptions = {
   ...defaults,

@@ -1,6 +1,6 @@
 /**
- * How long everything may take, in milliseconds. The limits stand in one place because they rely on each other: one that
- * follows from others is computed from them.
+ * How long everything may take, in milliseconds. The limits stand in one place because they rely on
+ * each other: one that follows from others is computed from them.
  */
 
 /** Timeouts of one try of a call; after it the try fails with DEADLINE_EXCEEDED. */
@@ -9,8 +9,8 @@ export const CALL_TIMEOUTS_MS = {
   read: 10_000,
   commit: 20_000,
   /**
-   * Query, from its start to its last document; it then continues after that. Longer than a dead connection is noticed in,
-   * and so short that a function of 120 s has time for another try.
+   * Query, from its start to its last document; it then continues after that. Longer than a dead
+   * connection is noticed in, and so short that a function of 120 s has time for another try.
    */
   query: 45_000,
 };
@@ -30,9 +30,9 @@ export const RENEWAL_INTERVAL_MS = 20_000;
 const CLOCK_DIFFERENCE_MS = 10_000;
 
 /**
- * How long an attempt owns its key after its claim and after each renewal. The longest commit that began before the renewal was
- * due ends within it, by any clock. When calls hang, a renewal comes too late: the owner keeps a lapsed lease until someone
- * else meets it.
+ * How long an attempt owns its key after its claim and after each renewal. The longest commit that
+ * began before the renewal was due ends within it, by any clock. When calls hang, a renewal comes
+ * too late: the owner keeps a lapsed lease until someone else meets it.
  */
 export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit + CLOCK_DIFFERENCE_MS;
 
@@ -61,8 +61,9 @@ export const STOP_RESERVE_MS = 2_000;
 const OUTAGE_MS = 60_000;
 
 /**
- * The regimes of retries: no try begins later than this after the first. Every call to Firestore has one of them. The end of
- * the work (its time is up, it is stopped) ends them all, except `reserve`, which is for what follows then.
+ * The regimes of retries: no try begins later than this after the first. Every call to Firestore
+ * has one of them. The end of the work (its time is up, it is stopped) ends them all, except
+ * `reserve`, which is for what follows then.
  */
 export const RETRY_MS = {
   /** Query of a read operation, counted from its last document. A try takes at most {@link CALL_TIMEOUTS_MS}.query. */

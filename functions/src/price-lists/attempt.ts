@@ -39,8 +39,8 @@ export interface AttemptEnd {
  *     written      every entry of both lists, in batches
  *     completed    both lists ready, the key completed, the response stored: one commit
  *
- * or, from any of them, failed: both lists failed, the key requires review: one commit. An error of a call does not say
- * whether it took effect, so every step may be repeated.
+ * or, from any of them, failed: both lists failed, the key requires review: one commit. An error of
+ * a call does not say whether it took effect, so every step may be repeated.
  */
 export async function runAttempt(attempt: KeyRecord, work: AttemptWork, keys: KeyStore): Promise<AttemptEnd> {
   const { counters } = keys.context;
@@ -63,8 +63,8 @@ const complete = (attempt: KeyRecord, info: PriceListInfo, lease: Lease): Promis
   });
 
 /**
- * Fails an attempt that cannot go on, in the time reserved for it. Its completion may have taken effect, although the response
- * to it was lost: the outcome then is that.
+ * Fails an attempt that cannot go on, in the time reserved for it. Its completion may have taken
+ * effect, although the response to it was lost: the outcome then is that.
  */
 async function fail(attempt: KeyRecord, error: unknown, keys: KeyStore): Promise<KeyOutcome> {
   const { clock, signal } = keys.context;

@@ -37,9 +37,11 @@ export interface CreationRequest {
 }
 
 /**
- * Creates both lists of a submission, exactly once for its key: claims the key, then carries out the attempt.
+ * Creates both lists of a submission, exactly once for its key: claims the key, then carries out
+ * the attempt.
  *
- * @param context its signal aborts early enough for the attempt to be failed in the time reserved for that
+ * @param context its signal aborts early enough for the attempt to be failed in the time reserved
+ * for that
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed
  */
 export async function createPriceLists(
@@ -97,7 +99,8 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   try {
     return await retry(() => tryClaim(payload, claimant, request, keys), keys.context, 'claim');
   } catch (cause) {
-    // The claim may have taken effect. Its attempt would then block the key, so the record is read first.
+    // The claim may have taken effect. Its attempt would then block the key, so the record is read
+    // first.
     const outcome = await keys.applyWithinReserve({ kind: 'expireIfLapsed', caller: claimant });
     if (outcome.kind === 'available') throw cause;
     return outcome;

@@ -48,8 +48,9 @@ export async function findPendingEntries(entries: Entries, lease: Lease): Promis
 }
 
 /**
- * Writes entries of both lists side by side, each list batch by batch; nothing for an attempt without lists. When one list
- * fails, the other stops after its current batch, so that no call is under way when the attempt is failed.
+ * Writes entries of both lists side by side, each list batch by batch; nothing for an attempt
+ * without lists. When one list fails, the other stops after its current batch, so that no call is
+ * under way when the attempt is failed.
  *
  * @param onProgress called at the start and after each batch
  */

@@ -11,8 +11,8 @@ import {
 import { estimateRemainingMs } from './progress';
 
 /**
- * The states of an idempotency key, as pure transitions: what an event makes of a key record, and what that means for
- * the sender of the event. key-store.ts reads and writes the record.
+ * The states of an idempotency key, as pure transitions: what an event makes of a key record, and
+ * what that means for the sender of the event. key-store.ts reads and writes the record.
  *
  *                               ┌──────────────── resumed ────────────────┐
  *                               ▼                                         │
@@ -24,8 +24,9 @@ import { estimateRemainingMs } from './progress';
  *
  * Without a market the claim itself is the completion.
  *
- * For any order of events: `completed` is final; only the owner renews, completes or fails an attempt, so a stale attempt
- * changes nothing; an event without effect returns the identical record.
+ * For any order of events: `completed` is final; only the owner renews, completes or fails an
+ * attempt, so a stale attempt changes nothing; an event without effect returns the identical
+ * record.
  */
 
 export type KeyEvent =
@@ -149,8 +150,9 @@ const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
 export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
 
 /**
- * When the sweep has to look at a record, in Unix milliseconds; null: never. An attempt in progress is due when its lease
- * expires, also one that the sweep may not resume any more, since to settle it is work.
+ * When the sweep has to look at a record, in Unix milliseconds; null: never. An attempt in progress
+ * is due when its lease expires, also one that the sweep may not resume any more, since to settle
+ * it is work.
  */
 export function getSweepDueAt(record: KeyRecord): number | null {
   switch (record.status) {
@@ -180,8 +182,9 @@ const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null)
   record?.status === 'processing' && record.owner === caller?.owner;
 
 /**
- * Returns the record as it is for the caller. Whose the attempt is comes before whether its lease has expired: that takes
- * effect when anyone else meets it. This is safe since a write requires that the record is unchanged since its read.
+ * Returns the record as it is for the caller. Whose the attempt is comes before whether its lease
+ * has expired: that takes effect when anyone else meets it. This is safe since a write requires
+ * that the record is unchanged since its read.
  */
 const settleLease = (
   record: KeyRecord | undefined,
@@ -209,7 +212,8 @@ export function expireLease(record: KeyRecord, now: number): KeyRecord {
 }
 
 /**
- * Creates the record of a key that an attempt claims. Only for a key that {@link transition} found `available`.
+ * Creates the record of a key that an attempt claims. Only for a key that {@link transition} found
+ * `available`.
  *
  * @param released the record so far, of a released attempt; undefined: there is none
  */
@@ -266,7 +270,8 @@ const recordAction = (
 function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null, now: number): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') {
-    // A resolved attempt does not claim again: neither a stale one, nor one whose landed claim was reported as failed.
+    // A resolved attempt does not claim again: neither a stale one, nor one whose landed claim was
+    // reported as failed.
     const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller?.document_id);
     return isOwn ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'available' };
   }
@@ -274,7 +279,8 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
   if (record.fingerprint_version > (caller?.fingerprint_version ?? record.fingerprint_version))
     return { kind: 'blocked', by: 'review', retryAfterMs: null };
   if (caller?.fingerprint !== undefined && caller.fingerprint !== record.fingerprint) {
-    // The caller's own attempt may have been released, and its key claimed with another payload since.
+    // The caller's own attempt may have been released, and its key claimed with another payload
+    // since.
     const isReleased = record.history.some(({ document_id }) => document_id === caller.document_id);
     return isReleased ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'payload_mismatch' };
   }

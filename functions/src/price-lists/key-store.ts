@@ -8,11 +8,12 @@ import { RETRY_MS } from '../lib/time-limits';
 import { getSweepDueAt, transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
 
 /**
- * The record of one key, to which events are applied. Each try reads the record, and commits what follows from the event in
- * one commit, on the precondition that the record is unchanged since the read; see docs/decisions/0008-conditional-commits.md.
+ * The record of one key, to which events are applied. Each try reads the record, and commits what
+ * follows from the event in one commit, on the precondition that the record is unchanged since the
+ * read; see docs/decisions/0008-conditional-commits.md.
  *
- * A try may be repeated: the id of an attempt and its owner token are created outside, and a repeated try recognizes by the
- * token what an earlier one wrote.
+ * A try may be repeated: the id of an attempt and its owner token are created outside, and a
+ * repeated try recognizes by the token what an earlier one wrote.
  */
 export class KeyStore {
   constructor(
@@ -51,7 +52,8 @@ export class KeyStore {
   }
 
   /**
-   * Commits the next record of a key, and the statuses that its lists then have; nothing if it is the record that was read.
+   * Commits the next record of a key, and the statuses that its lists then have; nothing if it is
+   * the record that was read.
    *
    * @param addExtraWrites to the same commit
    */
@@ -61,7 +63,8 @@ export class KeyStore {
     addExtraWrites: (writes: CommitWrites) => void = () => undefined,
   ): Promise<void> {
     if (record === undefined || record === key.record) return;
-    // The workflow no longer waits for a try whose signal aborted, and may have acted on a later read.
+    // The workflow no longer waits for a try whose signal aborted, and may have acted on a later
+    // read.
     this.context.signal.throwIfAborted();
     const hasEnded = key.record?.status === 'processing' && record.status !== 'processing';
     await this.db.commit((writes) => {

@@ -11,9 +11,9 @@ export type WrittenEntries = Pick<Progress, 'entries_written' | 'entries_total'>
 /**
  * The lease of an attempt, through which all its writes go.
  *
- * Renewals follow the clock and the work, not a timer: every try of the work first waits for the renewal once it is due. So
- * no try starts under a lease that was not renewed, an instance without CPU holds no key, and an attempt that is over before
- * the first renewal makes no call for it.
+ * Renewals follow the clock and the work, not a timer: every try of the work first waits for the
+ * renewal once it is due. So no try starts under a lease that was not renewed, an instance without
+ * CPU holds no key, and an attempt that is over before the first renewal makes no call for it.
  */
 export class Lease {
   #expiresAt: number;
@@ -79,7 +79,8 @@ export class Lease {
         this.#renewal = undefined;
       });
       await this.#renewal;
-      // The workflow no longer waits for a try whose signal aborted: it neither renews again nor writes.
+      // The workflow no longer waits for a try whose signal aborted: it neither renews again nor
+      // writes.
       signal.throwIfAborted();
     }
   }

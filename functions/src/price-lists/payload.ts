@@ -31,9 +31,9 @@ export class Payload {
 const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 
 /**
- * Yields the canonical JSON of a submission, the one text of all equal submissions, in chunks. Keys are in code-unit order,
- * numbers as JSON writes them, and nothing else is in it. So neither the order of keys, nor `1` or `1.0`, nor `usd` or `USD`
- * makes a difference, while `a` and `A` do.
+ * Yields the canonical JSON of a submission, the one text of all equal submissions, in chunks. Keys
+ * are in code-unit order, numbers as JSON writes them, and nothing else is in it. So neither the
+ * order of keys, nor `1` or `1.0`, nor `usd` or `USD` makes a difference, while `a` and `A` do.
  */
 export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let chunk = `{"info":${toCanonicalInfo(info)},"products":{`;
@@ -68,15 +68,17 @@ const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, IN
 const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
- * Which definition a fingerprint follows; records without it have 1. A later one is stored beside the fingerprints that it
- * defines, and an earlier one is computed again to compare a submission with its records.
+ * Which definition a fingerprint follows; records without it have 1. A later one is stored beside
+ * the fingerprints that it defines, and an earlier one is computed again to compare a submission
+ * with its records.
  */
 export const FINGERPRINT_VERSION = 1;
 
 /**
- * Computes what tells payloads apart, version 1: lowercase hex SHA-256 of the canonical info, then of the products in batches, the ids as
- * JSON before the prices, of each product first the cost. Prices are hashed as 64 bits each, which is a fifth of the work of
- * hashing digits: two numbers have the same bits exactly if their JSON is the same.
+ * Computes what tells payloads apart, version 1: lowercase hex SHA-256 of the canonical info, then
+ * of the products in batches, the ids as JSON before the prices, of each product first the cost.
+ * Prices are hashed as 64 bits each, which is a fifth of the work of hashing digits: two numbers
+ * have the same bits exactly if their JSON is the same.
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(toCanonicalInfo(info));
@@ -120,8 +122,8 @@ export const readStoredPayload = async (db: Database, attempt: Attempt): Promise
   parseStoredPayload(await readPayloadChunks(db, attempt), attempt);
 
 /**
- * Checks the stored chunks of an attempt against its fingerprint. The text, which is as large as the submission, is parsed as it
- * is inflated: a sweep resumes several at once.
+ * Checks the stored chunks of an attempt against its fingerprint. The text, which is as large as
+ * the submission, is parsed as it is inflated: a sweep resumes several at once.
  *
  * @throws any error that does not come from the stored payload itself
  */

@@ -14,8 +14,9 @@ const MAX_FIRST_ESTIMATE_MS = 10_000;
 const MIN_ESTIMATE_MS = 1_000;
 
 /**
- * Estimates how long the attempt in progress still needs. Once its owner has renewed the lease, the pace so far decides;
- * before, the number of products. An attempt that is overdue may take as long again, or be over with its lease.
+ * Estimates how long the attempt in progress still needs. Once its owner has renewed the lease, the
+ * pace so far decides; before, the number of products. An attempt that is overdue may take as long
+ * again, or be over with its lease.
  *
  * @returns ms, from one second to five minutes; before any progress to ten seconds
  */

@@ -7,8 +7,8 @@ import type { KeyOutcome } from './key-state-machine';
 /** What add price lists shows of an attempt: its list documents, the body of a success, and the error for every other outcome. */
 
 /**
- * Creates both list documents of an attempt (docs/data-model.md#written-by-add-price-lists), with the status that they have
- * since `updated_at`.
+ * Creates both list documents of an attempt (docs/data-model.md#written-by-add-price-lists), with
+ * the status that they have since `updated_at`.
  */
 export function createListDocuments(
   { market_id, claimed_at }: Pick<Attempt, 'market_id' | 'claimed_at'>,

@@ -35,12 +35,14 @@ export class ResolutionError extends Error {
 }
 
 /**
- * Resumes an attempt that requires review, for an operator: both lists are ready then, and the response is stored. May be stopped
- * anywhere and repeated; of two at the same time one is rejected.
+ * Resumes an attempt that requires review, for an operator: both lists are ready then, and the
+ * response is stored. May be stopped anywhere and repeated; of two at the same time one is
+ * rejected.
  *
  * @param onProgress called as entries are written
  * @returns the stored response, of this resume or of an earlier one
- * @throws ResolutionError, `payload_unusable` before anything is written; the error that failed the attempt
+ * @throws ResolutionError, `payload_unusable` before anything is written; the error that failed the
+ * attempt
  */
 export async function resume(
   record: KeyRecord,
@@ -55,8 +57,8 @@ export async function resume(
 }
 
 /**
- * Takes over an attempt that requires review, and carries it out: writes the entries that are missing or differ, and
- * completes it.
+ * Takes over an attempt that requires review, and carries it out: writes the entries that are
+ * missing or differ, and completes it.
  *
  * @returns how the attempt ended, or what its key is in place of one to take over
  * @throws ResolutionError payload_unusable, before anything is written
@@ -86,7 +88,8 @@ async function readSubmission(record: KeyRecord, db: Database, context: RequestC
 }
 
 /**
- * Gives up an attempt: its lists stay failed, and the next request for its key is a new attempt. May be repeated.
+ * Gives up an attempt: its lists stay failed, and the next request for its key is a new attempt.
+ * May be repeated.
  *
  * @throws ResolutionError
  */

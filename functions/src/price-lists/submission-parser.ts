@@ -13,8 +13,9 @@ import {
 import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/fields';
 
 /**
- * Parses a price list while its body streams in, product by product, so rejecting 100,000 invalid products costs no more
- * than accepting valid ones, and the products take less memory than the body has bytes.
+ * Parses a price list while its body streams in, product by product, so rejecting 100,000 invalid
+ * products costs no more than accepting valid ones, and the products take less memory than the body
+ * has bytes.
  */
 
 /** Maximum number of field errors in a response; validation stops there. */
@@ -91,8 +92,8 @@ class ProductsValidator implements MemberHandler {
   }
 
   /**
-   * Returns the products in code-unit order of their ids, the last one of each id, and drops its own copy: this object
-   * lives as long as the request.
+   * Returns the products in code-unit order of their ids, the last one of each id, and drops its
+   * own copy: this object lives as long as the request.
    */
   takeProducts(): ProductColumns {
     const ids = this.#ids;
@@ -132,8 +133,8 @@ class GrowingColumn {
 }
 
 /**
- * Fast path for nearly all products: true only if {@link productPricesSchema} accepts the value and leaves its prices
- * unchanged. zod takes ten times as long.
+ * Fast path for nearly all products: true only if {@link productPricesSchema} accepts the value and
+ * leaves its prices unchanged. zod takes ten times as long.
  */
 const isPlainPrices = (value: unknown): value is ProductPrices =>
   isObject(value) && isPlainPrice(value['price_list_price']) && isPlainPrice(value['expected_forward_cost_price']);

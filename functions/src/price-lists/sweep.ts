@@ -55,8 +55,9 @@ export interface SweepReporter {
 const KEYS_PER_READING = 100;
 
 /**
- * Resumes, without an operator, the attempts that are due (`getSweepDueAt`), each once, until none is. Every change is an event
- * of the state machine, so sweeps may overlap with each other, with operators and with owners.
+ * Resumes, without an operator, the attempts that are due (`getSweepDueAt`), each once, until none
+ * is. Every change is an event of the state machine, so sweeps may overlap with each other, with
+ * operators and with owners.
  *
  * When the signal aborts, the attempts under way are failed, and the next sweep resumes them.
  *

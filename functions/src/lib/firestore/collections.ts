@@ -1,6 +1,7 @@
 /**
- * Names of collections, of the fields that are read of records of others, and of the price of an entry: for a database with
- * other names, change these and firestore.indexes.json. All times are integer Unix milliseconds; see docs/data-model.md.
+ * Names of collections, of the fields that are read of records of others, and of the price of an
+ * entry: for a database with other names, change these and firestore.indexes.json. All times are
+ * integer Unix milliseconds; see docs/data-model.md.
  */
 export const collections = {
   orders: 'orders',

@@ -2,14 +2,16 @@ import { Client, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-j
 import { runOutsideDomain } from './node-domain';
 
 /**
- * The gRPC connection for queries and batches of entries, which are nearly all calls. The Firestore SDK costs most of their
- * time, and its loading most of a cold start: see docs/decisions/0009-past-the-library.md.
+ * The gRPC connection for queries and batches of entries, which are nearly all calls. The Firestore
+ * SDK costs most of their time, and its loading most of a cold start: see
+ * docs/decisions/0009-past-the-library.md.
  */
 
 /**
- * Options of both channels, this one and that of the Firestore SDK. A connection that stays silent for 30 s of a call is
- * pinged, and replaced after 10 s without a response. Google's servers allow no shorter interval, and no pings between
- * calls. After an outage a new connection is made within 5 s, where gRPC's own maximum is 120 s.
+ * Options of both channels, this one and that of the Firestore SDK. A connection that stays silent
+ * for 30 s of a call is pinged, and replaced after 10 s without a response. Google's servers allow
+ * no shorter interval, and no pings between calls. After an outage a new connection is made within
+ * 5 s, where gRPC's own maximum is 120 s.
  */
 export const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 30_000,

@@ -2,11 +2,11 @@ import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
 
 /**
- * Returns the credentials of both channels: TLS, and with each call the access token of the function's service account,
- * which firebase-admin caches and renews.
+ * Returns the credentials of both channels: TLS, and with each call the access token of the
+ * function's service account, which firebase-admin caches and renews.
  *
- * A failed renewal is UNAVAILABLE, which is retried. By itself it has the HTTP status of the metadata server as its
- * code, which is no gRPC status.
+ * A failed renewal is UNAVAILABLE, which is retried. By itself it has the HTTP status of the
+ * metadata server as its code, which is no gRPC status.
  */
 export function createDefaultCredentials(): ChannelCredentials {
   const account = applicationDefault();

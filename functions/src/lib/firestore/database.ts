@@ -59,8 +59,9 @@ export function createDatabase(
     firestore,
 
     /**
-     * Reads documents, in the order of the arguments. The SDK tries a read without a response up to 15 times, each for the
-     * whole timeout; what is left of them after one timeout ends by itself and, as reads, changes nothing.
+     * Reads documents, in the order of the arguments. The SDK tries a read without a response up to
+     * 15 times, each for the whole timeout; what is left of them after one timeout ends by itself
+     * and, as reads, changes nothing.
      */
     async getAll<T extends DocumentReference[]>(...documents: T) {
       const { signal, cancel } = clock.createTimeout(timeouts.read, () => createDeadlineError(timeouts.read));
@@ -81,8 +82,8 @@ export function createDatabase(
 
     /** Commits the added writes: all of them, or none if a precondition fails. */
     commit(addWrites: (writes: CommitWrites) => void): Promise<void> {
-      // A transaction without reads is a single commit. The SDK would retry `WriteBatch.commit` for up to ten minutes, even
-      // after the request has ended.
+      // A transaction without reads is a single commit. The SDK would retry `WriteBatch.commit` for
+      // up to ten minutes, even after the request has ended.
       const update = (writes: CommitWrites) => {
         addWrites(writes);
         return Promise.resolve();
@@ -97,8 +98,9 @@ export function createDatabase(
 }
 
 /**
- * Configures a new client: the same channel options and credentials as the connection for queries, and each call is
- * tried once within its timeout, because the workflow decides on retries (retry.ts).
+ * Configures a new client: the same channel options and credentials as the connection for queries,
+ * and each call is tried once within its timeout, because the workflow decides on retries
+ * (retry.ts).
  */
 export function configureClient(firestore: Firestore, { read, commit, query }: CallTimeouts): Firestore {
   const withoutRetries = (timeoutMs: number) => ({

@@ -30,7 +30,8 @@ const FILTER_OPERATORS = {
 /**
  * Encodes the request for all documents of a query.
  *
- * @param last response with a document, to encode the request for those after it, read at the same time
+ * @param last response with a document, to encode the request for those after it, read at the same
+ * time
  */
 export function encodeRunQueryRequest(
   parent: string,
@@ -54,7 +55,8 @@ export function encodeRunQueryRequest(
 }
 
 /**
- * Decodes the document of a response; undefined for a response without one, which only reports progress.
+ * Decodes the document of a response; undefined for a response without one, which only reports
+ * progress.
  *
  * @throws Error for bytes that are no such message
  */

@@ -13,10 +13,12 @@ const MESSAGES_PER_BATCH = 128;
 const MAX_BATCH_BYTES = 1024 * 1024;
 
 /**
- * Streams the records of a query's documents, each with its id, in batches as they arrive, at the pace of the consumer.
+ * Streams the records of a query's documents, each with its id, in batches as they arrive, at the
+ * pace of the consumer.
  *
- * They come in the order of the query, each once. After a transient error the query continues after the last
- * document and reads at the same time as before; it fails after a minute of errors without a document.
+ * They come in the order of the query, each once. After a transient error the query continues after
+ * the last document and reads at the same time as before; it fails after a minute of errors without
+ * a document.
  *
  * @throws the reason of the context's signal as soon as that aborts
  */

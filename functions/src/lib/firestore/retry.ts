@@ -5,8 +5,9 @@ import { StoppedError } from '../errors';
 import { MAX_PAUSE_MS, RETRY_MS, type RetryRegime } from '../time-limits';
 
 /**
- * Retries of calls to Firestore after transient errors, under the regimes of time-limits.ts. Only for calls that may be executed
- * twice: reads, writes of fixed values to fixed ids, and events of a key, each try of which begins by reading the key record.
+ * Retries of calls to Firestore after transient errors, under the regimes of time-limits.ts. Only
+ * for calls that may be executed twice: reads, writes of fixed values to fixed ids, and events of a
+ * key, each try of which begins by reading the key record.
  */
 
 /** After these the same call may succeed, for reads and writes. */
@@ -29,12 +30,14 @@ const INITIAL_PAUSE_MS = 250;
 const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 
 /**
- * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms to 5 s.
+ * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms
+ * to 5 s.
  *
- * Ends as soon as the signal aborts, even during a try, whose effect is then unknown. A try of several calls checks the
- * signal between them.
+ * Ends as soon as the signal aborts, even during a try, whose effect is then unknown. A try of
+ * several calls checks the signal between them.
  *
- * @throws the last error of a try, also when time runs out; the signal's reason before any, and when the work is stopped
+ * @throws the last error of a try, also when time runs out; the signal's reason before any, and
+ * when the work is stopped
  */
 export async function retry<T>(fn: () => Promise<T>, context: RequestContext, regime: RetryRegime): Promise<T> {
   const { signal } = context;

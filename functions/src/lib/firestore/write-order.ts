@@ -1,9 +1,11 @@
 /**
- * Returns the indexes of `ids` in the order of a hash of each id. Writes in this order go to all of a collection at once:
- * ids next to each other are stored together, and Firestore rejects too many writes to one place.
+ * Returns the indexes of `ids` in the order of a hash of each id. Writes in this order go to all of
+ * a collection at once: ids next to each other are stored together, and Firestore rejects too many
+ * writes to one place.
  */
 export function getWriteOrder(ids: readonly string[]): Uint32Array {
-  // The hash above 32 bits of index: numbers sort natively, ten times faster than by a comparison function.
+  // The hash above 32 bits of index: numbers sort natively, ten times faster than by a comparison
+  // function.
   const keys = new Float64Array(ids.map((id, index) => hash(id) * 2 ** 32 + index)).sort();
   // Keeps the lowest 32 bits of each.
   return new Uint32Array(keys);

@@ -19,13 +19,15 @@ export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly st
 /**
  * Finds the configured API key that a header holds.
  *
- * Compares SHA-256 digests in constant time, every configured API key each time. So the response time reveals neither a
- * part of an API key, nor its length, nor which one matched.
+ * Compares SHA-256 digests in constant time, every configured API key each time. So the response
+ * time reveals neither a part of an API key, nor its length, nor which one matched.
  *
- * HTTP does not say how a header encodes characters beyond ASCII: curl sends UTF-8, Python's http.client and `fetch` send
- * Latin-1. Node reads a header as Latin-1, so the header's text and the text of its bytes as UTF-8 are both compared.
+ * HTTP does not say how a header encodes characters beyond ASCII: curl sends UTF-8, Python's
+ * http.client and `fetch` send Latin-1. Node reads a header as Latin-1, so the header's text and
+ * the text of its bytes as UTF-8 are both compared.
  *
- * @returns the first 8 hex digits of the API key's SHA-256, which identify it in the log; undefined for an invalid one
+ * @returns the first 8 hex digits of the API key's SHA-256, which identify it in the log; undefined
+ * for an invalid one
  */
 export function identifyApiKey(header: string | undefined, apiKeys: readonly string[]): string | undefined {
   const asLatin1 = sha256(header ?? '');

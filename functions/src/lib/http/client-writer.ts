@@ -38,9 +38,10 @@ export class ClientWriter {
   }
 
   /**
-   * Ends the response, and waits until it is sent. If the request has not arrived completely, the client has the response,
-   * and the rest of the body is discarded first (nginx calls it a lingering close): a client that sends before it reads
-   * would lose the response to a connection that is closed while it sends.
+   * Ends the response, and waits until it is sent. If the request has not arrived completely, the
+   * client has the response, and the rest of the body is discarded first (nginx calls it a
+   * lingering close): a client that sends before it reads would lose the response to a connection
+   * that is closed while it sends.
    *
    * @returns whether all of it was sent; false if the client had gone before
    * @throws ApiError request_timeout

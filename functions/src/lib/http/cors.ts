@@ -4,8 +4,8 @@ import cors from 'cors';
 const PREFLIGHT_MAX_AGE_S = 3600;
 
 /**
- * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed if it equals an allowed one
- * exactly; `null` is refused, too, unless it is listed.
+ * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed if
+ * it equals an allowed one exactly; `null` is refused, too, unless it is listed.
  *
  * @returns false for an origin that is not allowed; a client that is not a browser has none
  */

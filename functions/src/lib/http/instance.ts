@@ -21,8 +21,9 @@ export function startInstance(): void {
 }
 
 /**
- * Google changes Node's patch version under a running function, and V8 rejects what another version compiled without a word: a
- * cold start then takes some 100 ms longer. The build keeps one piece of V8's own data beside the cache, which shares its fate.
+ * Google changes Node's patch version under a running function, and V8 rejects what another version
+ * compiled without a word: a cold start then takes some 100 ms longer. The build keeps one piece of
+ * V8's own data beside the cache, which shares its fate.
  */
 function checkCompileCache(): CompileCacheStatus {
   const folder = getCompileCacheDir();

@@ -8,8 +8,8 @@ type RecordBatch = RecordEntry[];
 type RecordEntry = [id: string, record: object];
 
 /**
- * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is known last
- * (docs/decisions/0006-count-last.md).
+ * Streams the JSON `{"<name>": {"<id>": record, …}, "count": n}`. The count is last because it is
+ * known last (docs/decisions/0006-count-last.md).
  */
 export const streamRecordMap = (name: string, batches: RecordBatches, counters: Counters): AsyncGenerator<string> =>
   streamList(`{"${name}":{`, batches, toMember, '}', counters);

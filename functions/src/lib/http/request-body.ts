@@ -11,18 +11,19 @@ import { JsonSyntaxError, type BodyParser } from '../json/body-parser';
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 
 /**
- * Keeps the body parsers of the Functions Framework away from every body. They parse and inflate before a handler runs, so
- * before the API key is checked, and respond to malformed JSON in HTML. Node reports a request on this channel first; a parser
- * that finds no content type leaves the stream alone, and {@link getContentType} still finds it in the raw headers.
+ * Keeps the body parsers of the Functions Framework away from every body. They parse and inflate
+ * before a handler runs, so before the API key is checked, and respond to malformed JSON in HTML.
+ * Node reports a request on this channel first; a parser that finds no content type leaves the
+ * stream alone, and {@link getContentType} still finds it in the raw headers.
  */
 export function disableFrameworkBodyParsing(): void {
   onEachRequest((request) => delete request.headers['content-type']);
 }
 
 /**
- * Makes every address one that the Functions Framework can route: it responds in HTML to one that is not a path, such as `*`,
- * or whose path cannot be decoded. No operation has a path of its own. Every other address stays as it is, since a process
- * may serve more than functions.
+ * Makes every address one that the Functions Framework can route: it responds in HTML to one that
+ * is not a path, such as `*`, or whose path cannot be decoded. No operation has a path of its own.
+ * Every other address stays as it is, since a process may serve more than functions.
  */
 export function makeRequestUrlsRoutable(): void {
   onEachRequest((request) => {
@@ -128,8 +129,9 @@ function isGzipped({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Yields the inflated body as it arrives. After an error, here or in what is done with the bytes, the request's stream is left
- * flowing and not destroyed, because its socket still has to carry the response.
+ * Yields the inflated body as it arrives. After an error, here or in what is done with the bytes,
+ * the request's stream is left flowing and not destroyed, because its socket still has to carry the
+ * response.
  */
 async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
   const isGzip = isGzipped(request);

@@ -22,11 +22,13 @@ export interface OutgoingResponse {
 }
 
 /**
- * Sends a response, compressed if the client accepts that. Up to {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent
- * with its Content-Length; beyond, the buffer is sent and the rest follows in chunks.
+ * Sends a response, compressed if the client accepts that. Up to
+ * {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent with its Content-Length; beyond, the
+ * buffer is sent and the rest follows in chunks.
  *
  * While it is buffered, an error of the body can still become an error response. Afterwards only
- * {@link ServerResponse.destroy} tells the client that the response is incomplete. A disconnected client ends the reading.
+ * {@link ServerResponse.destroy} tells the client that the response is incomplete. A disconnected
+ * client ends the reading.
  *
  * @param context its signal ends the waiting for a client that reads slowly
  * @returns whether all of it was sent; false if the client had gone before

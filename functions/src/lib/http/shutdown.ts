@@ -49,7 +49,8 @@ export class Shutdown {
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
     this.#endStopIfDrained();
 
-    // Side by side: on a busy machine each timer is late, and one after another they would outlast the platform's 10 s.
+    // Side by side: on a busy machine each timer is late, and one after another they would outlast
+    // the platform's 10 s.
     const wait = (ms: number, end?: AbortController) =>
       clock.sleep(ms, this.#drained.signal).then(
         () => end?.abort(reason),
@@ -67,8 +68,8 @@ export class Shutdown {
 export const shutdown = new Shutdown();
 
 /**
- * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. The framework adds its own
- * when it listens, which is before the first request.
+ * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. The
+ * framework adds its own when it listens, which is before the first request.
  */
 export function stopOnSigterm(): void {
   let isReplaced = false;

@@ -1,9 +1,10 @@
 import { JsonScanner } from './scanner';
 
 /**
- * Parses a JSON text as `JSON.parse` does, but never gives it an object with an escaped member name. V8 of Node 24 may take
- * such a name for another one that it has parsed before (https://github.com/nodejs/node/issues/63785), so one client's body
- * would change another's. A text without a backslash has no escaped name; values are not affected.
+ * Parses a JSON text as `JSON.parse` does, but never gives it an object with an escaped member
+ * name. V8 of Node 24 may take such a name for another one that it has parsed before
+ * (https://github.com/nodejs/node/issues/63785), so one client's body would change another's. A
+ * text without a backslash has no escaped name; values are not affected.
  *
  * @throws SyntaxError
  */

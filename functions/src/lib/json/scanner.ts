@@ -17,8 +17,8 @@ const PART_OF_LITERAL = /t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?/.
 const PART_OF_SCALAR = new RegExp(`${OPEN_STRING}(?:${PART_OF_ESCAPE})?|${PART_OF_LITERAL}|${PART_OF_NUMBER}`, 'y');
 
 /**
- * Finds the tokens of a JSON text that arrives in chunks, and where it stops being JSON, which `JSON.parse` tells for some
- * errors only.
+ * Finds the tokens of a JSON text that arrives in chunks, and where it stops being JSON, which
+ * `JSON.parse` tells for some errors only.
  */
 export class JsonScanner {
   /** Index of the last token. */

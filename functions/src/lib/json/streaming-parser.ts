@@ -27,9 +27,10 @@ export interface StreamingJsonOptions {
 }
 
 /**
- * Parses the JSON of an object with one member, itself an object, that may be too large for memory. Accepts the texts that
- * `JSON.parse` accepts: here the text is cut, and its first error located. {@link parseJson} makes the values, and of names
- * too, each parsed as a value: so none is taken for another one.
+ * Parses the JSON of an object with one member, itself an object, that may be too large for memory.
+ * Accepts the texts that `JSON.parse` accepts: here the text is cut, and its first error located.
+ * {@link parseJson} makes the values, and of names too, each parsed as a value: so none is taken
+ * for another one.
  */
 export class StreamingJsonParser {
   readonly #scanner = new JsonScanner();
@@ -52,7 +53,8 @@ export class StreamingJsonParser {
   constructor(private readonly options: StreamingJsonOptions) {}
 
   /**
-   * A token is read again with each chunk until it is complete, so chunks should not be much smaller than tokens may be.
+   * A token is read again with each chunk until it is complete, so chunks should not be much
+   * smaller than tokens may be.
    *
    * @throws JsonSyntaxError, PayloadTooLargeError
    */
@@ -103,8 +105,9 @@ export class StreamingJsonParser {
   }
 
   /**
-   * Reads the next members, mostly all that have arrived, in one call of `JSON.parse`. In a list each is one name and one
-   * value, whatever they hold, since quotation marks and braces come in pairs.
+   * Reads the next members, mostly all that have arrived, in one call of `JSON.parse`. In a list
+   * each is one name and one value, whatever they hold, since quotation marks and braces come in
+   * pairs.
    *
    * @returns false if one of them is not JSON
    */

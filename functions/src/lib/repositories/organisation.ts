@@ -7,8 +7,9 @@ import type { RequestContext } from '../request-context';
 import { toCode, toInvoices, toText } from './field-values';
 
 /**
- * Reads the records of the read operations. Reads only the fields of the response, in batches, so that memory does not
- * grow with the number of records. The stored fields are in docs/data-model.md.
+ * Reads the records of the read operations. Reads only the fields of the response, in batches, so
+ * that memory does not grow with the number of records. The stored fields are in
+ * docs/data-model.md.
  */
 
 export function readOrders(context: RequestContext, request: OrdersByTeamRequest) {

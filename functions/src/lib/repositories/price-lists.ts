@@ -15,8 +15,9 @@ import { DELETED, type Database, type CommitWrites } from '../firestore/database
 import { toMarket } from './organisation';
 
 /**
- * The records of add price lists. Every function is one try and may be repeated: entries and chunks are fixed values
- * under fixed ids, and a key record is written on the precondition that it is unchanged since it was read.
+ * The records of add price lists. Every function is one try and may be repeated: entries and chunks
+ * are fixed values under fixed ids, and a key record is written on the precondition that it is
+ * unchanged since it was read.
  */
 
 export const newDocumentId = ({ firestore }: Database): string =>
@@ -81,9 +82,11 @@ async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
 }
 
 /**
- * Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key` was read.
+ * Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key`
+ * was read.
  *
- * @param sweepDueAt when the sweep has to look at it; null: never, so that its index does not have it
+ * @param sweepDueAt when the sweep has to look at it; null: never, so that its index does not have
+ * it
  */
 export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord, sweepDueAt: number | null): void {
   const isDue = sweepDueAt !== null && { sweep_due_at: sweepDueAt };

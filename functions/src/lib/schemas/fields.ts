@@ -9,7 +9,8 @@ export const MAX_TEXT_BYTES = 10_000;
 const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
 
 /**
- * Describes a value that fails validation by its kind only: a response never repeats a value of the request.
+ * Describes a value that fails validation by its kind only: a response never repeats a value of the
+ * request.
  *
  * @param type the expected type, if a value of the right type may still be invalid
  */

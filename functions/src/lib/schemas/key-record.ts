@@ -1,11 +1,12 @@
 import * as z from 'zod';
 
 /**
- * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`; see docs/data-model.md.
- * A stored record that does not parse is left unchanged: its request fails, and `list` names it.
+ * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`; see
+ * docs/data-model.md. A stored record that does not parse is left unchanged: its request fails, and
+ * `list` names it.
  *
- * A new field has a default, so that older records parse. A change that an older version would misread raises
- * `schema_version`.
+ * A new field has a default, so that older records parse. A change that an older version would
+ * misread raises `schema_version`.
  */
 
 const text = z.string();

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { ErrorCode } from '../errors';
 
 /**
- * Response bodies. The types of what the service sends, docs/openapi.json and docs/api.md follow from these schemas;
- * no response is parsed with them at run time.
+ * Response bodies. The types of what the service sends, docs/openapi.json and docs/api.md follow
+ * from these schemas; no response is parsed with them at run time.
  */
 
 export const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
