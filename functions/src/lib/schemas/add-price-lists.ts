@@ -72,9 +72,9 @@ export function validateProductId(id: string): string | undefined {
 }
 
 /**
- * The body as one schema, for docs/openapi.json. Requests are validated with its parts and {@link
- * validateProductId}: zod's record drops a `__proto__` key and collects every error of 100,000
- * products.
+ * The body as one schema, for docs/openapi.json. Requests are validated with its parts and
+ * {@link validateProductId}: zod's record drops a `__proto__` key and collects every error of
+ * 100,000 products.
  */
 export const addPriceListsRequestSchema = z
   .object({
