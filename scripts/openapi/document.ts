@@ -1,8 +1,18 @@
 import { bugs, version } from '../../functions/package.json';
-import { ERROR_DEFINITIONS, type ErrorCode } from '../../functions/src/lib/errors';
+import { ERROR_DEFINITIONS, toApiError, type ErrorCode } from '../../functions/src/lib/errors';
+import { toErrorResponse } from '../../functions/src/lib/http/error-response';
+import { parseText } from '../../functions/src/lib/json/body-parser';
+import {
+  OUTSIDE_PRODUCTS_LIMIT,
+  PRICE_LISTS_BODY_LIMITS,
+  PRODUCT_LIMIT,
+  READ_BODY_LIMITS,
+} from '../../functions/src/lib/payload-limits';
+import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
+import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
+import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
-import { createErrorExample } from './error-examples';
 import {
   COMMON_BODY_HEADERS,
   COMMON_HEADERS,
@@ -12,7 +22,6 @@ import {
   PREFLIGHT_HEADERS,
   type HeaderName,
 } from './headers';
-import { getLimits } from './limits';
 import { getOperations, type Example, type Operation } from './operations';
 import { Components, type Json, type JsonObject } from './schemas';
 
@@ -158,6 +167,17 @@ function toErrorResponses(
   );
 }
 
+/** The response body of an error; of a validation error, for an operation's invalid example. */
+function createErrorExample(code: ErrorCode, { name, info, request }: Operation): object {
+  if (code !== 'validation_failed' || info.body === undefined) return { error: ERROR_DEFINITIONS[code].message };
+  try {
+    parseText(info.body.createParser(), JSON.stringify(request?.invalidExample));
+  } catch (error) {
+    return toErrorResponse(toApiError(error));
+  }
+  throw new Error(`scripts/openapi/operations.ts: the invalid example of ${name} is valid`);
+}
+
 /** The schema of these errors; for the simple shape with the texts that it can hold. */
 function toErrorSchema(codes: readonly ErrorCode[], components: Components): JsonObject {
   const [shape, ...others] = new Set(codes.map(getErrorResponseSchema));
@@ -189,3 +209,23 @@ function createIntroduction(): string {
     ['| Limit | Value |', '|---|---|', ...getLimits().map((row) => `| ${row.join(' | ')} |`)].join('\n'),
   ].join('\n\n');
 }
+
+const MIB = 1024 ** 2;
+
+/** Every limit of the interface, with its value. */
+const getLimits = (): [limit: string, value: string][] => [
+  [
+    'Request body, as sent and inflated',
+    `${READ_BODY_LIMITS.maxBytes / MIB} MiB; add price lists ${PRICE_LISTS_BODY_LIMITS.maxBytes / MIB} MiB`,
+  ],
+  ['Body of add price lists, outside `products`', `${OUTSIDE_PRODUCTS_LIMIT.bytes / MIB} MiB`],
+  ['One product, its identifier or its value', `${PRODUCT_LIMIT.bytes / 1024} KiB`],
+  [
+    'Time to send the body',
+    `${READ_BODY_LIMITS.timeoutMs / 1000} s; add price lists ${PRICE_LISTS_BODY_LIMITS.timeoutMs / 1000} s`,
+  ],
+  ['Time until the response', `${rangeOptions.timeoutSeconds} s; add price lists ${writeOptions.timeoutSeconds} s`],
+  ['Text field', `${MAX_TEXT_BYTES} bytes of UTF-8`],
+  ['Products of a price list', 'at least 1, and as many as fit into the body'],
+  ['Field errors in a 400 of add price lists', `${MAX_FIELD_ERRORS}; the message then says that there may be more`],
+];

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import type { ErrorCode } from '../errors';
 
 /**
- * Response bodies. The types of what the service sends, docs/openapi.json and docs/api.md follow
+ * Response bodies. The types of what the service sends and docs/openapi.json follow
  * from these schemas; no response is parsed with them at run time.
  */
 
-export const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
+const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
 
 const idField = z.string();
 const countField = z.int().nonnegative().describe('Number of records in the response. Comes last.');

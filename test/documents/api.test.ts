@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { bugs } from '../../functions/package.json';
+import { ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
+
+/** The tables of docs/api.md and README.md say what docs/openapi.json says. */
+
+interface Schema {
+  $ref?: string;
+  description?: string;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  anyOf?: Schema[];
+  allOf?: Schema[];
+}
+
+interface Body {
+  content: { 'application/json': { schema: Schema } };
+}
+
+interface Method {
+  summary: string;
+  description: string;
+  requestBody?: Body;
+  responses: { 200: Body };
+}
+
+const description = readFileSync('docs/openapi.json', 'utf8');
+const { info, paths, components } = JSON.parse(description) as {
+  info: { description: string };
+  paths: Record<string, Record<string, Method>>;
+  components: { schemas: Record<string, Schema> };
+};
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).flatMap(([method, operation]) =>
+    method === 'options' ? [] : [{ path, method: method.toUpperCase(), ...operation }],
+  ),
+);
+
+const page = readFileSync('docs/api.md', 'utf8');
+const readSection = (heading: string): string => page.split(/^##+ /m).find((text) => text.startsWith(heading)) ?? '';
+
+/** The cells of each row of a text's tables, without those of the headings. */
+const readRows = (text: string): string[][] =>
+  [...text.matchAll(/^\| (?!-)(.*) \|$(?!\n\| ?-)/gm)].map(([, row = '']) => row.trim().split(/ *\| */));
+
+type Field = Schema & { path: string };
+
+/** The fields of a schema, those within objects, maps and arrays too. What only holds others has none. */
+function listFields(schema: Schema, path = ''): Field[] {
+  const { properties = {}, additionalProperties, items } = resolve(schema);
+  if (typeof additionalProperties === 'object') return listFields(additionalProperties, `${path}<id>.`);
+  if (items !== undefined) return listFields(items, `${path.slice(0, -1)}[].`);
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const inner = listFields(property, `${path}${name}.`);
+    return inner.length > 0 && property.description === undefined
+      ? inner
+      : [{ ...property, path: `${path}${name}` }, ...inner];
+  });
+}
+
+/** The schema itself: of a reference what it names, of a nullable one what it is otherwise. */
+function resolve(schema: Schema): Schema {
+  const [inner] = schema.allOf ?? schema.anyOf ?? [];
+  if (inner !== undefined) return resolve(inner);
+  return components.schemas[schema.$ref?.replace(/.*\//, '') ?? ''] ?? schema;
+}
+
+test.each(operations)('$summary has its fields, and what each means', (operation) => {
+  const { path, method, summary, description: text, requestBody, responses } = operation;
+  const section = readSection(`${summary}\n`);
+  expect(section).toContain(`${method} \`${path}\``);
+  expect(text).toContain(section.split('\n\n')[2]);
+  const bodies = requestBody === undefined ? [responses[200]] : [requestBody, responses[200]];
+  const fields = bodies.flatMap(({ content }) => listFields(content['application/json'].schema));
+  const rows = readRows(section);
+  expect(rows.map(([name]) => name)).toEqual(fields.map((field) => `\`${field.path}\``));
+  rows.forEach(([, type, meaning = ''], i) => {
+    // The page says once what null means in a record.
+    const { description: described = '', enum: values = [] } = fields[i] ?? {};
+    expect(described.replace(/ ?Null if the stored record is .*/, '')).toBe(meaning);
+    for (const value of values) expect(type).toContain(String(value));
+  });
+});
+
+test('every error has its status, text and code, and the meaning of the description', () => {
+  const rows = readRows(readSection('Errors\n'));
+  const errors = Object.entries(ERROR_DEFINITIONS);
+  expect(rows.map((row) => row.slice(0, 3))).toEqual(
+    errors.map(([code, { status, message }]) => [String(status), message, `\`${code}\``]),
+  );
+  for (const [, , , , meaning] of rows) expect(description).toContain(JSON.stringify(meaning).slice(1, -1));
+});
+
+test('the limits are those of the description', () => {
+  expect(readRows(readSection('Limits\n'))).toEqual(readRows(info.description));
+});
+
+test('README.md lists every operation', () => {
+  const rows = readRows(readFileSync('README.md', 'utf8'));
+  for (const { path, method } of operations) expect(rows.map(([, name]) => name)).toContain(`${method} \`${path}\``);
+});
+
+test.each(['README.md', 'docs/integration-guide.md'])(
+  '%s shows the support address of functions/package.json',
+  (file) => {
+    expect(readFileSync(file, 'utf8')).toContain(`Support: <${bugs.email}>`);
+  },
+);
