@@ -1,45 +1,98 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { checkHandover } from '../functions/test/deployment/rollout';
+import { runProgram } from '../test/support/programs';
 
 /*
  * npm run release:check [-- TAG] [--with REVISION]
  *
- * What a release must pass besides .ci/run: versions that agree, also with the tag if one is given; an API description that breaks no
- * client of the last release; and this code and the last release taking over each other's attempts, which takes six minutes.
- * The last release is the newest tag `v…` before, or the revision that is named.
+ * What a release must pass besides .ci/run, in this order: versions that agree, also with the tag if one is given; an API
+ * description that breaks no client of the last release; and this code and the last release taking over each other's attempts,
+ * which takes six minutes. The last release is the newest tag `v…` before, or the revision that is named.
  */
 
 const { values, positionals } = parseArgs({ options: { with: { type: 'string' } }, allowPositionals: true });
 const [tag] = positionals;
 
-function main(): void {
-  run('scripts/versions.ts', ...positionals);
-  const last = values.with ?? findLastRelease();
+async function main(): Promise<void> {
+  checkVersions();
+  const last = values.with ?? (await findLastRelease());
   if (last === undefined) {
     console.log('The versions agree. There is no release yet to compare with.');
     return;
   }
-  run('scripts/contract/breaking.ts', last);
-  run('functions/test/deployment/run-rollout.ts', last);
+  const folder = mkdtempSync(join(tmpdir(), 'release-check-'));
+  try {
+    await compareDescriptions(last, folder);
+    await rollOut(last, folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
-/** Runs a program. All run, whichever fails. */
-function run(program: string, ...args: string[]): void {
-  const { status } = spawnSync(process.execPath, ['--import', 'tsx', program, ...args], { stdio: 'inherit' });
-  if (status !== 0) process.exitCode = 1;
+/** The version of a release stands in several files. @throws Error unless all agree */
+function checkVersions(): void {
+  const files = ['package.json', 'functions/package.json', 'docs/examples/client/package.json'];
+  const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
+  versions.push(['docs/openapi.json', (readJson('docs/openapi.json') as { info: Versioned }).info.version]);
+  const newest = /^## (\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}$/m.exec(readFileSync('CHANGELOG.md', 'utf8'));
+  versions.push(['the newest dated section of CHANGELOG.md', newest?.[1] ?? 'none']);
+  if (tag !== undefined) versions.push([`the tag ${tag}`, tag.replace(/^v/, '')]);
+  if (new Set(versions.map(([, version]) => version)).size === 1) return;
+  throw new Error(['The versions differ:', ...versions.map(([place, version]) => `  ${version}  ${place}`)].join('\n'));
 }
+
+interface Versioned {
+  version: string;
+}
+
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
 /** @returns the newest tag `v…` of this branch other than the one that is checked, or undefined before the first release */
-function findLastRelease(): string | undefined {
+async function findLastRelease(): Promise<string | undefined> {
   const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
   try {
-    return execFileSync('git', ['describe', ...options], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
+    return (await git('describe', ...options)).trim();
   } catch {
     return undefined;
   }
 }
 
-main();
+/** Compares docs/openapi.json with that of a release. @throws Error on a breaking change, which is printed */
+async function compareDescriptions(release: string, folder: string): Promise<void> {
+  const released = join(folder, 'released.json');
+  writeFileSync(released, await git('show', `${release}:docs/openapi.json`));
+  // Redocly would otherwise ask the registry for a newer version of itself, and report its use.
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', released, 'docs/openapi.json'];
+  const { status } = spawnSync(process.execPath, command, { stdio: 'inherit', env });
+  if (status !== 0) throw new Error(`docs/openapi.json breaks clients of ${release}, or could not be compared.`);
+}
+
+/** Has this code and that of a release take over each other's attempts. */
+async function rollOut(release: string, folder: string): Promise<void> {
+  const today = { name: 'this code', folder: process.cwd() };
+  const elder = { name: release, folder: join(folder, 'release') };
+  console.log(`Checking out and building ${release}`);
+  await git('worktree', 'add', '--detach', elder.folder, release);
+  try {
+    await runProgram('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: elder.folder });
+    await runProgram('npm', ['run', 'build'], { cwd: elder.folder });
+    await checkHandover(elder, today, console.log);
+    await checkHandover(today, elder, console.log);
+  } finally {
+    await git('worktree', 'remove', '--force', elder.folder);
+  }
+  console.log(`${release} and this code take over each other's attempts, forward and back.`);
+}
+
+const git = async (...args: string[]): Promise<string> =>
+  (await runProgram('git', args, { maxBuffer: 64 * 1024 * 1024 })).stdout;
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});
