@@ -36,7 +36,7 @@ let keys = 0;
 /** A read, on the service's own channel, and a creation, which is on that of the Firestore SDK too. */
 async function callBoth(): Promise<number[]> {
   keys += 1;
-  const json = createPriceListBody(501, { boq_list_id: `boq-${keys}` });
+  const json = createPriceListBody(1, { boq_list_id: `boq-${keys}` });
   const responses = await Promise.all([service.call('getMarkets'), service.call('addPriceLists', { json })]);
   return responses.map(({ status }) => status);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../packages/firestore-local/src/internal';
-import { skipSdkTimers, useFirestoreEmulator } from '../support/firestore';
+import { skipSdkPauses, useFirestoreEmulator } from '../support/firestore';
 import { BREAKS } from './breaks';
 import { createMemoryChannel } from './memory-channel';
 import { InvariantViolation, runSchedule } from './schedule';
@@ -34,7 +34,7 @@ export async function simulate(
   // Errors name the versions of documents, which are times.
   const embedded = await startFirestore({ clock: () => STARTED_AT });
   useFirestoreEmulator(embedded.address, PROJECT);
-  skipSdkTimers();
+  skipSdkPauses();
   const channel = { 'grpc.channelFactoryOverride': () => createMemoryChannel(embedded) };
   const db = new Firestore({ projectId: PROJECT, ...channel });
   const counted = new Map<string, number>();

@@ -5,7 +5,7 @@ import { createDatabase, type Database } from '../../src/lib/firestore/database'
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
-import { TEST_PROJECT, createCallRecorder, skipSdkTimers, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, createCallRecorder, skipSdkPauses, startTestFirestore, useFirestoreEmulator } from './firestore';
 
 /** When each test begins. */
 export const TEST_START = Date.UTC(2026, 5, 1);
@@ -34,7 +34,7 @@ export function useTestDatabase(): TestDatabase {
   beforeAll(async () => {
     const firestore = await startTestFirestore(readDeclaredIndexes());
     useFirestoreEmulator(firestore.address, TEST_PROJECT);
-    skipSdkTimers();
+    skipSdkPauses();
     const client = new Firestore({ projectId: TEST_PROJECT });
     recorder = createCallRecorder(firestore);
     Object.assign(database, { client, firestore, recordCalls: recorder.record });

@@ -45,16 +45,6 @@ export async function startTestFirestore(indexes: IndexDefinitions, project = TE
   return startFirestoreFront(TEST_FIRESTORE);
 }
 
-/** Why suites with large payloads skip tests over another Firestore. */
-export const MESSAGE_LIMIT = 'Google’s emulator takes messages of at most 4 MiB';
-
-/**
- * `test` for what only the embedded Firestore does; over another one it is skipped.
- *
- * @param reason - what the other one lacks
- */
-export const testOfEmbedded = (reason: string): typeof test => (TEST_FIRESTORE && reason ? test.skip : test);
-
 /** The Firestore of the tests, for what only the embedded one can do. @throws Error over another one */
 export function requireEmbedded(firestore: FirestoreFront): EmbeddedFirestore {
   if (TEST_FIRESTORE) throw new Error('This suite needs the embedded Firestore: run it without TEST_FIRESTORE.');
@@ -69,12 +59,9 @@ export function useFirestoreEmulator(address: string, project: string): void {
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 
-/**
- * Takes a millisecond off every read: before each, the SDK waits for a timer of 0 ms, which Node rounds up to one. The hook
- * is the SDK's own, for tests.
- */
-export function skipSdkTimers(): void {
-  setTimeoutHandler((run, ms) => (ms === 0 ? setImmediate(run) : setTimeout(run, ms)));
+/** Takes the pauses away that the SDK makes before each of its own tries of a read. The hook is the SDK's own, for tests. */
+export function skipSdkPauses(): void {
+  setTimeoutHandler((run) => setImmediate(run));
 }
 
 /** Reads all documents of a database in one query, as the SDK does to delete a database; its public API has none for that. */

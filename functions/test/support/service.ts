@@ -10,7 +10,7 @@ import { takeConsoleLines } from '../../../test/support/console';
 import { readDeclaredIndexes } from './declared-indexes';
 import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
-import { TEST_PROJECT, createCallRecorder, skipSdkTimers, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, createCallRecorder, skipSdkPauses, startTestFirestore, useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
@@ -83,7 +83,7 @@ export function useTestService(functions: ServedFunctions, indexes = readDeclare
 async function startTestService(functions: ServedFunctions, indexes: IndexDefinitions) {
   const firestore = await startTestFirestore(indexes);
   useFirestoreEmulator(firestore.address, TEST_PROJECT);
-  skipSdkTimers();
+  skipSdkPauses();
 
   const log: LogLine[] = [];
   const leaks = createLogLeakDetector();

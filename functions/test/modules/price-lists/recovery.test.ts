@@ -9,7 +9,7 @@ import { LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-
 import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { findPendingEntries } from '../../../src/price-lists/entries';
-import type { OperatorDecision } from '../../../src/price-lists/key-state-machine';
+import { MAX_AUTOMATIC_RESUMES, type OperatorDecision } from '../../../src/price-lists/key-state-machine';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import { Lease, type WrittenEntries } from '../../../src/price-lists/lease';
 import { compressToChunks, computeFingerprint, parseStoredPayload } from '../../../src/price-lists/payload';
@@ -630,6 +630,49 @@ describe('a sweep that has something under way', () => {
     expect(results.map(([key, result]) => [key, result])).toEqual([['b', 'resumed']]);
     letGo();
     expect(await summary).toEqual({ ...OPTIONS_NONE, resumed: 2 });
+  });
+});
+
+describe('a recovery that meets the next trouble, which has broken a service like this one', () => {
+  beforeEach(() => fail('a', CRASHED));
+
+  const expectReplayed = async () => {
+    expect(await create('a')).toMatchObject({ replayed: true });
+    await check('a');
+  };
+
+  test('takes longer in an outage, and completes the attempt (dbos-transact-py #716)', async () => {
+    const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+    for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
+      database.firestore.faults.inject({ rpc, times: 3, action });
+    expect((await runSweep()).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
+    await expectReplayed();
+  });
+
+  test('freezes while another one completes the key, and writes nothing twice (aegra #547)', async () => {
+    let other: unknown;
+    const run = async () => {
+      await updateKey(getKey('a'), { lease_expires_at: TEST_START });
+      other = (await runSweep()).summary;
+    };
+    database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'call', run } });
+    expect((await runSweep()).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
+    expect(other).toEqual({ ...OPTIONS_NONE, resumed: 1 });
+    expect((await readKey('a')).actions).toHaveLength(2);
+    await expectReplayed();
+  });
+
+  test('is handed on by each instance that is replaced (dbos-transact-py #804)', async () => {
+    for (let replaced = 1; replaced < MAX_AUTOMATIC_RESUMES; replaced += 1) {
+      const instance = new AbortController();
+      const run = () => instance.abort(new StoppedError('the instance is stopping'));
+      database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'call', run } });
+      const { summary } = await runSweep({}, { signal: instance.signal });
+      expect(summary).toEqual({ ...OPTIONS_NONE, deferred: 1 });
+      expect(await readKey('a')).toMatchObject({ failure_cause: 'stopped', automatic_resumes: 0 });
+    }
+    expect((await runSweep()).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
+    await expectReplayed();
   });
 });
 

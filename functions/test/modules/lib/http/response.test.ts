@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { MAX_BUFFERED_RESPONSE_BYTES, sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createRequestContext } from '../../../../src/lib/request-context';
@@ -219,4 +220,23 @@ describe('a response that is over', () => {
     await expect(get()).rejects.toThrow();
     expect(await sent).toBe(false);
   });
+});
+
+test.each([
+  ['between the chunks of a long response', 60],
+  ['at the end of a buffered one', 25],
+])('the waiting for a client that does not read ends with the time of the request: %s', async (_, count) => {
+  const timeout = new AbortController();
+  const outcomes: unknown[] = [];
+  respond = (response) => {
+    const body = stream(...Array<string>(count).fill('x'.repeat(1_000_000)));
+    const sending = sendResponse(response, { status: 200, body }, createRequestContext(timeout.signal));
+    return sending.finally(() => outcomes.push('ended'));
+  };
+  const incoming = (await get()).on('error', () => undefined);
+  await delay(300);
+  expect(outcomes).toEqual([]);
+  timeout.abort();
+  expect(await sent).toMatchObject({ code: 'request_timeout' });
+  incoming.destroy();
 });
