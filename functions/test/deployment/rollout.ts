@@ -87,10 +87,10 @@ class Handover {
     await this.#kill(victim);
     await this.#recoverKilled(elder, heir);
     await this.#handBack(elder, heir);
-    const moves = this.#endMonitor();
+    this.#endMonitor();
     await this.#sweepLast();
     await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
-    this.print(`all records are valid; keys moved in ${moves.size} ways, each of them legal`);
+    this.print('all records are valid, and each change of a key was legal');
   }
 
   async end(): Promise<void> {

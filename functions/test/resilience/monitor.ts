@@ -4,11 +4,10 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audit/invariants';
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
-import { describeKeyMove, KEY_MOVES } from './key-moves';
 
 /**
- * Checks every commit that an embedded Firestore carries out, of whichever process: how key records and lists change, and
- * that each change is one of the moves of key-moves.ts. The schedules and the matrices run under it.
+ * Checks every commit that an embedded Firestore carries out, of whichever process: how key records and lists change. The
+ * schedules and the matrices run under it.
  */
 
 /** A key record between two commits. */
@@ -47,8 +46,6 @@ const COST_LISTS = 'expected_forward_costs';
 const PRICE_LISTS = 'price_lists';
 
 export class KeyMonitor {
-  /** The moves of keys that were seen. */
-  readonly moves = new Set<string>();
   /** Ends the observation. */
   readonly stop: () => void;
   /** What each key was, from the first. */
@@ -91,14 +88,14 @@ export class KeyMonitor {
       assert(after, 'a list is never deleted');
       this.#lists.set(`${collection}/${id}`, after);
     }
-    const moved = changes.filter(({ collection }) => collection === KEYS).map((change) => this.#applyKeyChange(change));
+    const keys = changes.filter(({ collection }) => collection === KEYS);
+    for (const change of keys) this.#applyKeyChange(change);
     const records = [...this.#moments.keys()].flatMap((key) => this.now(key) ?? []);
     for (const list of lists) assertListTransition(list, records);
-    if (lists.length + moved.length > 0) for (const record of records) this.#checkInvariants(record);
-    for (const { before, record } of moved) this.#checkKeyMove(before, record);
+    if (lists.length + keys.length > 0) for (const record of records) this.#checkInvariants(record);
   }
 
-  #applyKeyChange(change: Change): { before: KeyState; record: KeyRecord } {
+  #applyKeyChange(change: Change): void {
     assert(change.after, 'a key record is never deleted');
     const before = change.before && keyRecordSchema.parse(change.before);
     const record = keyRecordSchema.parse(change.after);
@@ -112,17 +109,6 @@ export class KeyMonitor {
     if (before?.status === 'processing' && record.status === 'processing' && before.owner === record.owner) {
       this.options.onRenewal?.();
     }
-    return { before, record };
-  }
-
-  #checkKeyMove(before: KeyState, after: KeyRecord): void {
-    const getStatus = (path: string) => this.#lists.get(path)?.['status'] as string | undefined;
-    const move = describeKeyMove(before, after, [
-      getStatus(`${COST_LISTS}/${after.creation?.expected_forward_cost_id}`),
-      getStatus(`${PRICE_LISTS}/${after.creation?.price_list_id}`),
-    ]);
-    assert(KEY_MOVES.has(move), `no commit may do this to a key: ${move}`);
-    this.moves.add(move);
   }
 
   /** What the audit checks of a key record and the statuses of its lists holds after every commit. */
@@ -148,17 +134,13 @@ export class KeyMonitor {
   }
 }
 
-/** Checks every commit from now on. @returns ends that: throws the first violation, or else returns the moves of the keys */
-export function monitorKeys(
-  firestore: Pick<EmbeddedFirestore, 'observeCommits'>,
-  getNow: () => number,
-): () => ReadonlySet<string> {
+/** Checks every commit from now on. @returns ends that: throws the first violation */
+export function monitorKeys(firestore: Pick<EmbeddedFirestore, 'observeCommits'>, getNow: () => number): () => void {
   const violations: unknown[] = [];
   const monitor = new KeyMonitor(firestore, { getNow, onViolation: (error) => violations.push(error) });
   return () => {
     monitor.stop();
     if (violations.length > 0) throw violations[0] as Error;
-    return monitor.moves;
   };
 }
 

@@ -171,26 +171,3 @@ test('a claim that took effect, got an error, and is retried after a release cla
   expect(await everything()).toEqual(before);
   await check();
 });
-
-test('a claim whose every reply is lost is found by the read that comes before giving up', async () => {
-  const read = (call: Call) => identifyCall(KEY, call)?.startsWith('read the key') === true;
-  const claim = (call: Call) => identifyCall(KEY, call) === 'claim';
-  jest.spyOn(systemClock, 'sleep').mockImplementation(() => Promise.resolve());
-  service.firestore.faults.inject({
-    rpc: 'Commit',
-    match: claim,
-    when: 'after',
-    action: { kind: 'error', code: 'UNAVAILABLE' },
-  });
-  // The first read finds the key free, and the five that follow the claim find nothing at all.
-  service.firestore.faults.inject({
-    rpc: 'BatchGetDocuments',
-    match: read,
-    nth: 2,
-    times: 5,
-    action: { kind: 'error', code: 'ABORTED' },
-  });
-  const { status, headers } = await submit();
-  expect([status, headers['idempotent-replayed']]).toEqual([200, undefined]);
-  await check();
-});
