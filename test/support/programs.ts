@@ -1,4 +1,4 @@
-import { execFile, fork, spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { execFile, fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { promisify } from 'node:util';
 
 /**
@@ -59,16 +59,6 @@ export const startProgram = (
   { env, ...options }: ProgramOptions & { detached?: boolean } = {},
 ) => spawn(program, args, { ...options, env: createProgramEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Starts a program that reads `input`. */
-export function startProgramWithInput(program: string, args: readonly string[], input: string) {
-  const child = spawn(program, args, { env: createProgramEnvironment() });
-  // The program may end before it has read everything.
-  child.stdin.on('error', () => undefined).end(input);
-  return child;
-}
-
 /** Starts a program of Node with a channel for messages. */
-export const forkProgram = (
-  module: string,
-  { env, ...options }: ProgramOptions & { execArgv?: string[]; stdio?: StdioOptions } = {},
-): ChildProcess => fork(module, { execArgv: [], silent: true, ...options, env: createProgramEnvironment(env) });
+export const forkProgram = (module: string, env: Variables): ChildProcess =>
+  fork(module, { execArgv: [], silent: true, env: createProgramEnvironment(env) });

@@ -90,8 +90,7 @@ afterAll(async () => {
 });
 
 async function startHost(): Promise<Host> {
-  const env = { ...getBundleVariables(), API_KEY: KEY };
-  const child = forkProgram(join(folder, 'host.cjs'), { env });
+  const child = forkProgram(join(folder, 'host.cjs'), { ...getBundleVariables(), API_KEY: KEY });
   const [port] = (await once(child, 'message')) as [number];
   const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
   return {

@@ -1,30 +1,20 @@
 import { BREAKS } from './breaks';
-import { SimulationHost, SimulationProgram } from './program';
+import { runSimulation } from './program';
 
 /** Tests of the tests: the service is broken on purpose, and the simulation must catch it within these schedules. */
 const SCHEDULES = 300;
 
-/** Not in `beforeAll`, for which Jest's concurrent tests do not wait. */
-const program = new SimulationProgram();
+let text: string;
 
-/** Two processes, for two processors: each takes every second break. */
-const hosts = [new SimulationHost(program), new SimulationHost(program)] as const;
+beforeAll(async () => {
+  const breaks = Object.keys(BREAKS).flatMap((name) => ['--break', name]);
+  ({ text } = await runSimulation(['--seed', '1', '--schedules', String(SCHEDULES), ...breaks]));
+}, 300_000);
 
-afterAll(async () => {
-  await Promise.all(hosts.map((host) => host.close()));
-  program.remove();
+test.each(Object.entries(BREAKS))('%s is caught', (name, { caught }) => {
+  const [, told = ''] = text.split(`schedules from seed 1 with ${name}\n`);
+  const [, violation = 'nothing'] = /^(seed \d+: .*?)\nnpx tsx .*$/ms.exec(told) ?? [];
+  process.stdout.write(`${name}: ${violation.replaceAll(/\s+/g, ' ')}\n`);
+  expect(told).toContain(`--break '${name}'`);
+  expect(violation).toMatch(caught);
 });
-
-test.concurrent.each(
-  Object.entries(BREAKS).map(([name, { caught }], i) => [name, caught, hosts[i % 2 === 0 ? 0 : 1]] as const),
-)(
-  '%s is caught',
-  async (name, caught, host) => {
-    const { code, text } = await host.run({ seed: 1, schedules: SCHEDULES, breakName: name });
-    const [violation = 'nothing'] = /^seed \d+: .*(?=\nnpx tsx)/ms.exec(text) ?? [];
-    process.stdout.write(`${name}: ${violation.replaceAll(/\s+/g, ' ')}\n`);
-    expect(violation).toMatch(caught);
-    expect(code).toBe(1);
-  },
-  300_000,
-);

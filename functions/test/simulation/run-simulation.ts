@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { SimulationHost, SimulationProgram } from './program';
+import { runSimulation } from './program';
 
 /**
  * npx tsx functions/test/simulation/run-simulation.ts --schedules N --seed S
@@ -7,25 +6,9 @@ import { SimulationHost, SimulationProgram } from './program';
  *
  * Runs schedules S, S + 1, …, S + N - 1, with progress, until one of them is violated.
  */
-const { values } = parseArgs({
-  options: {
-    schedules: { type: 'string', default: '1000' },
-    seed: { type: 'string' },
-    break: { type: 'string' },
-  },
-});
-
 async function main(): Promise<void> {
-  const program = new SimulationProgram();
-  const host = new SimulationHost(program);
-  const seed = values.seed === undefined ? Math.floor(Math.random() * 1e9) : Number(values.seed);
-  const run = { seed, schedules: Number(values.schedules), breakName: values.break };
-  try {
-    process.exitCode = (await host.run(run, console.log)).code;
-  } finally {
-    await host.close();
-    program.remove();
-  }
+  const { code } = await runSimulation(process.argv.slice(2), console.log);
+  process.exitCode = code ?? 1;
 }
 
 void main();

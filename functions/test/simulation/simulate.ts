@@ -1,102 +1,81 @@
 import { createHash } from 'node:crypto';
+import { parseArgs } from 'node:util';
 import { Firestore } from 'firebase-admin/firestore';
-import { startFirestore } from '../../../packages/firestore-local/src/internal';
+import { startFirestore } from '../../../packages/firestore-local/src';
 import { skipSdkPauses, useFirestoreEmulator } from '../support/firestore';
 import { BREAKS } from './breaks';
-import { createMemoryChannel } from './memory-channel';
 import { InvariantViolation, runSchedule } from './schedule';
-import type { BrokenParts } from './world';
-
-const PROJECT = 'simulation';
-/** Unix milliseconds: the first version of a document. */
-const STARTED_AT = Date.UTC(2026, 0, 1);
-
-/** What many schedules came to. */
-export interface SimulationSummary {
-  calls: number;
-  results: Map<string, number>;
-  /** The same for the same schedules: a hash of all that happened. */
-  digest: string;
-}
 
 /**
- * Runs schedules one after another, each against an empty embedded Firestore. Once to a loaded
- * bundle: the connection of the service is kept.
- *
- * @throws Violation at the first in which something that must hold did not
+ * The program that run-simulation.ts starts: runs schedules one after another, each against an empty embedded Firestore, and
+ * prints with progress what they came to, or the first violation and how to repeat it.
  */
-export async function simulate(
-  first: number,
-  schedules: number,
-  progress: (done: number) => void = () => undefined,
-  broken?: BrokenParts,
-): Promise<SimulationSummary> {
-  // Errors name the versions of documents, which are times.
+
+const PROJECT = 'simulation';
+/** Unix milliseconds: the first version of a document. Errors name the versions, which are times. */
+const STARTED_AT = Date.UTC(2026, 0, 1);
+
+const print = (text: string) => process.stdout.write(`${text}\n`);
+
+const { values } = parseArgs({
+  options: {
+    schedules: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    // What of the service is broken, by its names in breaks.ts: the schedules are run with one after another.
+    break: { type: 'string', multiple: true },
+  },
+});
+
+async function main(): Promise<void> {
   const embedded = await startFirestore({ clock: () => STARTED_AT });
   useFirestoreEmulator(embedded.address, PROJECT);
   skipSdkPauses();
-  const channel = { 'grpc.channelFactoryOverride': () => createMemoryChannel(embedded) };
-  const db = new Firestore({ projectId: PROJECT, ...channel });
-  const counted = new Map<string, number>();
-  const hash = createHash('sha256');
-  let total = 0;
-  try {
-    for (let done = 0; done < schedules; done += 1) {
-      progress(done);
-      const { calls, results, trace } = await runSchedule(first + done, db, embedded, broken);
+  const db = new Firestore({ projectId: PROJECT });
+  const first = Number(values.seed);
+  const count = Number(values.schedules);
+
+  /** @throws InvariantViolation at the first in which something that must hold did not */
+  async function runSchedules(breakName?: string): Promise<string> {
+    const broken = breakName === undefined ? undefined : BREAKS[breakName];
+    if (breakName !== undefined && broken === undefined) throw new Error(`There is no break ${breakName}.`);
+    const startedAt = performance.now();
+    const getSeconds = () => Math.round((performance.now() - startedAt) / 1000);
+    let printedAt = 0;
+    let total = 0;
+    const counted = new Map<string, number>();
+    // The same for the same schedules: of all that happened.
+    const hash = createHash('sha256');
+    for (let done = 0; done < count; done += 1) {
+      if (getSeconds() >= printedAt + 5) {
+        printedAt = getSeconds();
+        print(`${done} of ${count} in ${printedAt} s`);
+      }
       embedded.clear();
+      const { calls, results, trace } = await runSchedule(first + done, db, embedded, broken);
       total += calls;
       for (const line of trace) hash.update(line);
-      for (const [result, count] of results) counted.set(result, (counted.get(result) ?? 0) + count);
+      for (const [result, times] of results) counted.set(result, (counted.get(result) ?? 0) + times);
     }
-  } finally {
-    await db.terminate();
-    await embedded.close();
+    const results = [...counted].map(([result, times]) => `${result} ${times}`).sort();
+    const digest = hash.digest('hex').slice(0, 16);
+    return `${total} calls, in ${getSeconds()} s; results: ${results.join(', ')}; digest ${digest}`;
   }
-  return { calls: total, results: counted, digest: hash.digest('hex') };
+
+  for (const breakName of values.break ?? [undefined]) {
+    print(`${count} schedules from seed ${first}${breakName === undefined ? '' : ` with ${breakName}`}`);
+    try {
+      print(await runSchedules(breakName));
+    } catch (error) {
+      if (!(error instanceof InvariantViolation)) throw error;
+      process.exitCode = 1;
+      print(error.trace.join('\n'));
+      const which = breakName === undefined ? '' : ` --break '${breakName}'`;
+      const command = 'npx tsx functions/test/simulation/run-simulation.ts';
+      print(`\n${error.message}\n${command} --schedules 1 --seed ${error.seed}${which}`);
+    }
+  }
+  await db.terminate();
+  await embedded.close();
 }
 
-/**
- * Runs schedules and prints, with progress, what they came to, or the first violation and how to repeat it.
- *
- * @param breakName what of the service is broken, by its name in breaks.ts
- * @returns the exit code
- */
-export async function reportSimulation(
-  first: number,
-  schedules: number,
-  print: (text: string) => void,
-  breakName?: string,
-): Promise<number> {
-  const broken = breakName === undefined ? undefined : BREAKS[breakName];
-  if (breakName !== undefined && broken === undefined) throw new Error(`There is no break ${breakName}.`);
-  const startedAt = performance.now();
-  const getSeconds = () => Math.round((performance.now() - startedAt) / 1000);
-  print(`${schedules} schedules from seed ${first}`);
-  let printedAt = 0;
-  try {
-    const { calls, results, digest } = await simulate(
-      first,
-      schedules,
-      (done) => {
-        if (getSeconds() < printedAt + 5) return;
-        printedAt = getSeconds();
-        print(`${done} of ${schedules} in ${printedAt} s`);
-      },
-      broken,
-    );
-    const counted = [...results].sort(([a], [b]) => (a < b ? -1 : 1)).map(([result, count]) => `${result} ${count}`);
-    print(
-      `${schedules} schedules, ${calls} calls, in ${getSeconds()} s; results: ${counted.join(', ')}; digest ${digest.slice(0, 16)}`,
-    );
-    return 0;
-  } catch (error) {
-    if (!(error instanceof InvariantViolation)) throw error;
-    print(error.trace.join('\n'));
-    const which = breakName === undefined ? '' : ` --break '${breakName}'`;
-    print(
-      `\n${error.message}\nnpx tsx functions/test/simulation/run-simulation.ts --schedules 1 --seed ${error.seed}${which}`,
-    );
-    return 1;
-  }
-}
+void main();
