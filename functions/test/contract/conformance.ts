@@ -3,8 +3,9 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 
 /**
- * Checks responses against docs/openapi.json: a status that is not described, a header that is missing, wrong or not
- * described, and a body that is not as its schema has it are all failures. So the document cannot drift from the service.
+ * Checks responses against docs/openapi.json: a status that is not described, a header that is
+ * missing, wrong or not described, and a body that is not as its schema has it are all failures. So
+ * the document cannot drift from the service.
  */
 
 /** Headers of HTTP itself and of the framework, which the document has no reason to describe. */

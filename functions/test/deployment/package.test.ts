@@ -6,7 +6,7 @@ import definitions from '../../../firestore.indexes.json';
 import { runProgram } from '../../../test/support/programs';
 import * as functions from '../../src';
 import { sendRequest } from '../support/http';
-import { assertResponse } from '../support/responses';
+import { assertConforms } from '../contract/conformance';
 import { operationNames, operations, type OperationName } from '../support/operations';
 import {
   DEPLOY_PACKAGE,
@@ -155,7 +155,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
       const { port } = started;
       const responses = [await call(name, port, 'new-key'), await call(name, port, 'old-key')];
       expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-      for (const response of responses) assertResponse({ operation: name, method: operations[name].method }, response);
+      for (const response of responses) assertConforms({ operation: name, method: operations[name].method }, response);
       expect(responses[0]?.json).toMatchObject(name === 'addPriceLists' ? { products_count: 2 } : { count: 1 });
       expect(responses[1]?.text).toBe(responses[0]?.text);
       expect((await call(name, port, 'wrong')).status).toBe(401);

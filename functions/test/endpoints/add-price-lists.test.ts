@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { addPriceLists } from '../../src/add-price-lists';
 import type { Requests } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
@@ -6,7 +7,7 @@ import { TEST_FIRESTORE } from '../support/firestore';
 import { countRecords, readAllRecords, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
-import { createLargePriceListBody, createPriceListBody, parseSubmission } from '../support/submissions';
+import { createPriceListBody, parseSubmission, type PriceListBody } from '../support/submissions';
 import { expectValidationErrorPaths, withLabels } from '../support/validation';
 
 /** Add price lists from outside. What it stores, and what fails it: ../modules/price-lists. */
@@ -25,6 +26,14 @@ async function created(json: unknown): Promise<AddPriceListsBody> {
   const response = await submit(json);
   expect([response.status, response.json]).toMatchObject([200, { success: true }]);
   return response.json as AddPriceListsBody;
+}
+
+/** A body of more than a claim holds: random ids of 1,400 bytes compress to 1,050. */
+function createLargePriceListBody(count: number): PriceListBody {
+  const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
+  const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };
+  const products = Object.fromEntries(ids.map((id) => [id, prices]));
+  return { ...createPriceListBody(0, { market_id: 'nobody' }), products };
 }
 
 const anyId = expect.stringMatching(/^[A-Za-z0-9]{20}$/) as string;
@@ -82,7 +91,7 @@ describe('a new request', () => {
     expect(Math.max(...commits)).toBe(500);
   });
 
-  test.each([1, 501])('of %i products reads and writes the documents that are priced', async (products) => {
+  test.each([1, 501])('of %i products bills the documents that are priced', async (products) => {
     const body = createPriceListBody(products);
     const calls = service.recordCalls();
     await created(body);
@@ -93,12 +102,15 @@ describe('a new request', () => {
   });
 
   // Google's emulator takes messages of at most 4 MiB.
-  (TEST_FIRESTORE ? test.skip : test)('whose payload is more than one commit takes stores it whole', async () => {
-    const body = createLargePriceListBody(9_500, { market_id: 'nobody' });
+  (TEST_FIRESTORE ? test.skip : test)('of more bytes than one commit takes is stored whole', async () => {
+    const body = createLargePriceListBody(9_500);
+    const calls = service.recordCalls();
     await created(body);
-    const { 'price_list_requests/payload': chunks } = await countRecords(service.db);
-    // Of 1 MB each: the claim holds nine, close to Firestore's limit of 10 MiB.
+    const commits = calls.filter(({ rpc }) => rpc === 'Commit').length;
+    const { 'price_list_requests/payload': chunks = 0 } = await countRecords(service.db);
+    // The claim holds nine of 1 MB, close to Firestore's limit of 10 MiB. Last is the completion.
     expect(chunks).toBeGreaterThan(9);
+    expect(commits).toBe(1 + (chunks - 9) + 1);
     await checkInvariants(service.db, [parseSubmission(body)]);
   });
 });

@@ -1,6 +1,6 @@
 import { getOrdersByTeam } from '../../src/get-orders-by-team';
 import { getRecordedQuery, useTestService } from '../support/service';
-import { withSequentialIds, writeRecords } from '../support/stored';
+import { writeRecords } from '../support/stored';
 
 const service = useTestService({ getOrdersByTeam });
 beforeEach(() => service.reset());
@@ -74,11 +74,8 @@ describe('get orders by team', () => {
 
   test('returns the orders of exactly one team id', async () => {
     const teams = ['team-1', 'TEAM-1', 'team-1 ', 'team-10', 'é', 'e\u0301'];
-    await writeRecords(
-      service.db,
-      'orders',
-      withSequentialIds(teams.map((team_id) => ({ team_id, created_at: START }))),
-    );
+    const records = teams.map((team_id, i) => [`id-${i}`, { team_id, created_at: START }] as const);
+    await writeRecords(service.db, 'orders', Object.fromEntries(records));
     for (const [i, team_id] of teams.entries()) expect(await idsOf({ ...JANUARY, team_id })).toEqual([`id-${i}`]);
     expect(await ordersOf({ ...JANUARY, team_id: 'nobody' })).toEqual({ count: 0, orders: {} });
   });

@@ -12,7 +12,7 @@ import { operations, postOperationNames, type PostOperationName } from '../suppo
 import { TEST_API_KEY, useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
-/** What each operation takes as its body. How a body is read: ../modules/lib/http/request-body.test.ts. */
+/** What each operation takes as its body. How a body is read: ../modules/lib/http. */
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
@@ -45,7 +45,7 @@ function padBody(name: PostOperationName, bytes: number): Buffer {
   return Buffer.from(text.slice(0, start) + members.join('') + text.slice(start));
 }
 
-test.each(postOperationNames)('%s takes a body of its limit, and tells the limit for one byte more', async (name) => {
+test.each(postOperationNames)('%s takes a body of its limit, and tells it beyond', async (name) => {
   const bytes = MAX_BODY_BYTES[name];
   const exact = padBody(name, bytes);
   expect(exact.length).toBe(bytes);
@@ -59,7 +59,7 @@ test.each([
   ['a cloud event', valid('getOrdersByTeam'), { 'content-type': 'application/cloudevents+json' }],
   ['a form', 'a=b', { 'content-type': 'application/x-www-form-urlencoded' }],
   ['gzip that is none', valid('getOrdersByTeam'), { ...JSON_TYPE, 'content-encoding': 'gzip' }],
-])('%s is a validation error of the body, without a call to the database', async (_, body, headers) => {
+])('%s is a validation error, without a call to the database', async (_, body, headers) => {
   const calls = service.recordCalls();
   const { status, json } = await service.call('getOrdersByTeam', { body, headers });
   expect([status, json]).toMatchObject([400, { success: false, errors: [{ path: 'body' }] }]);
@@ -68,11 +68,11 @@ test.each([
 
 test('a body may be gzip', async () => {
   const headers = { ...JSON_TYPE, 'content-encoding': 'gzip' };
-  const { status } = await service.call('addPriceLists', { body: gzipSync(valid('addPriceLists')), headers });
-  expect(status).toBe(200);
+  const body = gzipSync(valid('addPriceLists'));
+  expect((await service.call('addPriceLists', { body, headers })).status).toBe(200);
 });
 
-test('a body that its host has read and inflated, as Firebase’s emulator does, is taken from there', async () => {
+test('a body that its host has read, as Firebase’s emulator does, is taken from there', async () => {
   const app = express();
   const verify = (request: IncomingMessage, _: unknown, rawBody: Buffer) => void Object.assign(request, { rawBody });
   app.use(express.raw({ type: () => true, verify }));
@@ -81,13 +81,15 @@ test('a body that its host has read and inflated, as Firebase’s emulator does,
   await once(host, 'listening');
   const { port } = host.address() as AddressInfo;
   const headers = { ...JSON_TYPE, 'x-api-key': TEST_API_KEY, 'content-encoding': 'gzip' };
-  const response = await sendRequest(port, { method: 'POST', headers, body: gzipSync(valid('getOrdersByTeam')) });
+  const body = gzipSync(valid('getOrdersByTeam'));
+  const response = await sendRequest(port, { method: 'POST', headers, body });
   expect([response.status, response.json]).toEqual([200, { count: 0, orders: {} }]);
   host.close();
 });
 
-test('a client that disconnects in the middle of a body is logged with the status 499', async () => {
-  const { request, response } = service.open('addPriceLists', { headers: { ...JSON_TYPE, 'content-length': '1000' } });
+test('a client that disconnects in the middle of a body is logged as 499', async () => {
+  const headers = { ...JSON_TYPE, 'content-length': '1000' };
+  const { request, response } = service.open('addPriceLists', { headers });
   await new Promise((resolve) => request.write('{"team_id":', resolve));
   await delay(50);
   request.destroy();
@@ -110,14 +112,14 @@ describe('add price lists', () => {
       body('', '').length +
       valid('addPriceLists').slice(valid('addPriceLists').indexOf('"cement"'), -2).length +
       1;
-    const request = { body: body(product(64 * KIB - jsonOfProduct), 'x'.repeat(outside)), headers: JSON_TYPE };
-    expect((await service.call('addPriceLists', request)).status).toBe(200);
-    const over = { ...request, body: body(product(0), 'x'.repeat(outside + 1)) };
+    const exact = { body: body(product(64 * KIB - jsonOfProduct), 'x'.repeat(outside)) };
+    expect((await service.call('addPriceLists', exact)).status).toBe(200);
+    const over = { body: body(product(0), 'x'.repeat(outside + 1)) };
     assertTooLarge(await service.call('addPriceLists', over), MIB, 'outside_products');
   });
 
   test('rejects a product of one byte more', async () => {
-    const request = { body: body(product(64 * KIB - jsonOfProduct + 1), ''), headers: JSON_TYPE };
+    const request = { body: body(product(64 * KIB - jsonOfProduct + 1), '') };
     assertTooLarge(await service.call('addPriceLists', request), 64 * KIB, 'product');
   });
 });

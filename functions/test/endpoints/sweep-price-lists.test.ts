@@ -2,10 +2,9 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
-import { checkInvariants } from '../resilience/invariants';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
-import { createPriceListBody, parseSubmission } from '../support/submissions';
+import { createPriceListBody } from '../support/submissions';
 
 /** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: functions/test/cli/sweep.test.ts. */
 
@@ -66,21 +65,6 @@ test('ends after one query and one count when nothing is due', async () => {
   const calls = service.recordCalls();
   await deliver();
   expect(calls.map(({ rpc }) => rpc)).toEqual(IDLE_CALLS);
-});
-
-test('deliveries that overlap, or repeat one another, resume each attempt once', async () => {
-  const keys = ['a', 'b', 'c', 'd'];
-  for (const key of keys) await failAttempt(key, CRASHED);
-  await Promise.all([deliver(), deliver(), deliver()]);
-  await deliver();
-  for (const key of keys) {
-    await expectReplayed(key);
-    expect((await getKey(key).get()).get('actions')).toHaveLength(1);
-  }
-  await checkInvariants(
-    service.db,
-    keys.map((key) => parseSubmission(createBody(key))),
-  );
 });
 
 test('the line of a resume leads to the request that began the attempt', async () => {

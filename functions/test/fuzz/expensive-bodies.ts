@@ -1,8 +1,8 @@
 import type { Random } from '../../../local/sample/random';
 
 /**
- * Request bodies made to cost as much memory as possible. Each follows from a small recipe, so that a search can change a
- * part of it and a report can print it.
+ * Request bodies made to cost as much memory as possible. Each follows from a small recipe, so that
+ * a search can change a part of it and a report can print it.
  */
 export interface BodyRecipe {
   shape: Shape;
@@ -54,99 +54,43 @@ export const randomRecipe = (random: Random): BodyRecipe => ({
 /** Returns a recipe that differs in one or two parts. */
 export function mutateRecipe(recipe: BodyRecipe, random: Random): BodyRecipe {
   const other = randomRecipe(random);
-  const parts: [keyof BodyRecipe, ...(keyof BodyRecipe)[]] = [
-    'shape',
-    'filler',
-    'id',
-    'fillerBytes',
-    'idLength',
-    'bodyBytes',
-  ];
+  const parts = ['shape', 'filler', 'id', 'fillerBytes', 'idLength', 'bodyBytes'] as const;
   const changed = [random.pick(parts), random.pick(parts)];
   return { ...recipe, ...Object.fromEntries(changed.map((part) => [part, other[part]])) };
 }
 
 /** Returns the JSON of a recipe. */
 export function writeBody(recipe: BodyRecipe): Buffer {
-  const body = new BodyText(recipe.bodyBytes);
   const filler = createFiller(recipe);
-  const info = '{"market_id":"none","boq_list_id":"list","currency_iso":"usd","date":"06/2026","name":"n"}';
+  const fields = '"boq_list_id":"list","currency_iso":"usd","date":"06/2026","name":"n"';
+  const info = `"info":{"market_id":"none",${fields}}`;
   const prices = '"price_list_price":1.5,"expected_forward_cost_price":2.5';
-  switch (recipe.shape) {
-    case 'array':
-      body.fill('[', (n) => filler(n), ']');
-      break;
-    case 'unknownField':
-      body.fill(`{"info":${info},"products":{"a":{${prices}}},"unknown":[`, (n) => filler(n), ']}');
-      break;
-    case 'invalidProducts':
-      body.fill(`{"info":${info},"products":{`, (n) => `"${toId(recipe, n)}":${filler(n)}`, '}}');
-      break;
-    case 'validProducts':
-      body.fill(`{"info":${info},"products":{`, (n) => `"${toId(recipe, n)}":{${prices},"unknown":${filler(n)}}`, '}}');
-      break;
-    case 'manyProductsObjects':
-      body.fill(`{"info":${info},`, (n) => `"products":{"${toId(recipe, n)}":{${prices},"unknown":${filler(n)}}}`, '}');
-      break;
-  }
-  return body.take();
+  const product = (n: number) => `"${toId(recipe, n)}":{${prices},"unknown":${filler(n)}}`;
+  const invalidProduct = (n: number) => `"${toId(recipe, n)}":${filler(n)}`;
+  const [start, item, end] = {
+    array: ['[', filler, ']'] as const,
+    unknownField: [`{${info},"products":{"a":{${prices}}},"unknown":[`, filler, ']}'] as const,
+    invalidProducts: [`{${info},"products":{`, invalidProduct, '}}'] as const,
+    validProducts: [`{${info},"products":{`, product, '}}'] as const,
+    manyProductsObjects: [`{${info},`, (n: number) => `"products":{${product(n)}}`, '}'] as const,
+  }[recipe.shape];
+  const items = joinItems(item, recipe.bodyBytes - start.length - end.length);
+  return Buffer.concat([Buffer.from(start), items, Buffer.from(end)]);
 }
 
-const MIN_WRITE_LENGTH = 65_536;
-
-/** A text that is filled up to its size. */
-class BodyText {
-  readonly #bytes: Buffer;
-  #length = 0;
-
-  constructor(bytes: number) {
-    this.#bytes = Buffer.allocUnsafe(bytes);
+/** As many items as so many bytes hold, with commas. If the first two are alike, all are. */
+function joinItems(item: (n: number) => string, bytes: number): Buffer {
+  if (item(0) === item(1)) {
+    const separated = Buffer.from(`,${item(0)}`);
+    const count = Math.floor((bytes + 1) / separated.length);
+    return Buffer.alloc(count * separated.length, separated).subarray(1);
   }
-
-  /** Writes items, separated by commas, between the start and the end. Items of which the first two are alike all are. */
-  fill(start: string, item: (n: number) => string, end: string): void {
-    this.#write(start);
-    if (item(0) === item(1)) this.#repeat(item(0), this.#left - end.length);
-    else this.#join(item, this.#left - end.length);
-    this.#write(end);
-  }
-
-  #repeat(text: string, limit: number): void {
-    const separated = `,${text}`;
-    const bytes = Buffer.byteLength(separated);
-    const count = Math.floor((limit + 1) / bytes);
-    if (count === 0) return;
-    this.#write(text);
-    const end = this.#length + (count - 1) * bytes;
-    this.#bytes.fill(separated, this.#length, end);
-    this.#length = end;
-  }
-
-  /** A write takes long, so that it is given many items at once. */
-  #join(item: (n: number) => string, limit: number): void {
-    let joined = '';
-    for (let n = 0, left = limit; ; n += 1) {
-      const text = (n === 0 ? '' : ',') + item(n);
-      left -= Buffer.byteLength(text);
-      if (left < 0) break;
-      joined += text;
-      if (joined.length < MIN_WRITE_LENGTH) continue;
-      this.#write(joined);
-      joined = '';
-    }
-    this.#write(joined);
-  }
-
-  get #left(): number {
-    return this.#bytes.length - this.#length;
-  }
-
-  take(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
-  }
-
-  #write(text: string): void {
-    this.#length += this.#bytes.write(text, this.#length);
+  const items: string[] = [];
+  for (let left = bytes + 1; ;) {
+    const text = item(items.length);
+    left -= Buffer.byteLength(text) + 1;
+    if (left < 0) return Buffer.from(items.join());
+    items.push(text);
   }
 }
 

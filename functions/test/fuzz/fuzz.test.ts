@@ -8,8 +8,9 @@ import { fuzz } from './fuzz';
 import { FUZZ_KEY } from './requests';
 
 /**
- * Hostile requests against the functions, each in a process of its own as in production. `FUZZ_REQUESTS` says how many,
- * `FUZZ_SEED` where to begin: with the seed of a fault and one request, that fault alone is repeated.
+ * Hostile requests against the functions, each in a process of its own as in production.
+ * `FUZZ_REQUESTS` says how many, `FUZZ_SEED` where to begin: with the seed of a fault and one
+ * request, that fault alone is repeated.
  */
 
 const count = Number(process.env['FUZZ_REQUESTS'] ?? 2_000);
@@ -73,7 +74,8 @@ test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, no
   const table = [...responses].sort(([, a], [, b]) => b - a).map(([response, times]) => `${response}: ${times}`);
   process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
   expect(violations).toEqual([]);
-  // Most requests must have reached the service, and each of its error responses must have occurred; not so in a repeat of one.
+  // Most requests must have reached the service, and each of its error responses must have
+  // occurred; not so in a repeat of one.
   for (const response of count === 1 ? [] : ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
     expect(responses.get(response)).toBeGreaterThan(0);
 

@@ -8,8 +8,9 @@ import { readDeclaredIndexes } from '../support/declared-indexes';
 import { mutateRecipe, randomRecipe, writeBody, type BodyRecipe } from './expensive-bodies';
 
 /**
- * Searches for the request body of at most 32 MiB that takes the most memory: the most expensive ones that are known, then
- * random ones and changes of the worst one so far. `FUZZ_BODIES` says how many, `FUZZ_SEED` where to begin.
+ * Searches for the request body of at most 32 MiB that takes the most memory: the most expensive
+ * ones that are known, then random ones and changes of the worst one so far. `FUZZ_BODIES` says how
+ * many, `FUZZ_SEED` where to begin.
  */
 
 const count = Number(process.env['FUZZ_BODIES'] ?? 1);

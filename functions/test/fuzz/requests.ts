@@ -1,6 +1,5 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import type { Random } from '../../../local/sample/random';
-import { gzipRepeated } from '../support/gzip';
 import { operationNames, operations, type OperationName } from '../support/operations';
 
 /** One hostile request: the bytes, in the pieces and at the pace in which they are sent. */
@@ -63,11 +62,9 @@ function goodRequest(operation: OperationName): Draft {
 }
 
 const mutations = {
-  'another value': ({ body }, random) => replaceBody(body, random, edgeCaseValue(random)),
-  'another number': ({ body }, random) => replaceBody(body, random, random.int(-9, 9)),
   'body of anything': (draft, random) => {
     draft.body = random.pick([
-      () => Buffer.from(JSON.stringify(edgeCaseValue(random))),
+      () => Buffer.from(random.pick(['null', '[]', '{}', '-1', '""', '{"__proto__":{}}'])),
       () => randomBytes(random, random.int(0, 2_000)),
       () => Buffer.from('['.repeat(random.int(1, 50_000))),
       () => Buffer.from(`{"a":${'[{"a":'.repeat(random.int(1, 10_000))}`),
@@ -75,14 +72,9 @@ const mutations = {
     ])();
   },
   'content type': ({ headers }, random) => {
-    const types = [
-      'text/plain',
-      'application/json; charset=utf-16',
-      'application/cloudevents+json',
-      'multipart/form-data',
-    ];
-    const more = ['application/x-www-form-urlencoded', 'application/json;;;', '/', ''] as const;
-    set(headers, 'Content-Type', random.pick([...more, ...types]));
+    const types = ['text/plain', 'multipart/form-data', '/', ''] as const;
+    const type = random.pick([...types, 'application/cloudevents+json']);
+    set(headers, 'Content-Type', type);
   },
   'content encoding': (draft, random) => {
     const encoding = random.pick(['gzip', 'deflate', 'br', 'x-gzip', 'gzip, gzip', 'identity', '\u0001']);
@@ -90,97 +82,35 @@ const mutations = {
     const packed = random.pick([gzipSync, deflateSync, (bytes: Buffer) => bytes])(draft.body);
     draft.body = random.next() < 0.3 ? packed.subarray(0, random.int(0, packed.length)) : packed;
   },
-  key: ({ headers }, random) =>
-    set(
-      headers,
-      'x-api-key',
-      random.pick(['', ' ', 'wrong', `${FUZZ_KEY} `, FUZZ_KEY.slice(1), 'é', '\u0000', 'k'.repeat(9_000)]),
-    ),
+  key: ({ headers }, random) => {
+    const keys = ['', ' ', 'wrong', `${FUZZ_KEY} `, FUZZ_KEY.slice(1), 'é', '\u0000'] as const;
+    set(headers, 'x-api-key', random.pick([...keys, 'k'.repeat(9_000)]));
+  },
   'key twice': ({ headers }) => void headers.push(['X-API-KEY', FUZZ_KEY]),
   header: ({ headers }, random) => {
-    const name = random.pick([
-      'Accept-Encoding',
-      'Expect',
-      'Origin',
-      'Range',
-      'X-Request-Id',
-      'Upgrade',
-      'Cookie',
-      'x y',
-      '__proto__',
-      'TE',
-    ]);
-    const value = random.pick([
-      '*',
-      'br;q=2',
-      '100-continue',
-      'null',
-      'h2c',
-      'a'.repeat(random.int(1, 30_000)),
-      '\t',
-      '"',
-      '0, 0',
-      'é😀',
-    ]);
-    set(headers, name, value);
+    const names = ['Accept-Encoding', 'Expect', 'Origin', 'Upgrade', 'x y', '__proto__'] as const;
+    const values = ['*', 'br;q=2', '100-continue', 'null', 'h2c', '\t', '"', 'é😀'] as const;
+    const value = random.pick([...values, 'a'.repeat(random.int(1, 30_000))]);
+    set(headers, random.pick([...names, 'X-Request-Id']), value);
   },
   'many headers': ({ headers }, random) => {
     for (let i = random.int(1, 3_000); i > 0; i -= 1) headers.push([`x-${i}`, '']);
   },
   method: (draft, random) => {
-    draft.method = random.pick([
-      'GET',
-      'HEAD',
-      'POST',
-      'PUT',
-      'OPTIONS',
-      'DELETE',
-      'TRACE',
-      'CONNECT',
-      'PROPFIND',
-      'get',
-      'G@T',
-      '',
-    ]);
+    draft.method = random.pick(['HEAD', 'PUT', 'OPTIONS', 'TRACE', 'CONNECT', 'get', 'G@T', '']);
   },
   path: (draft, random) => {
-    draft.path = random.pick([
-      '/%',
-      '/%ff%fe',
-      '//',
-      '/..;/',
-      '*',
-      'http://x/%zz',
-      '/?%',
-      '/favicon.ico',
-      '/robots.txt',
-      `/${'a'.repeat(9_000)}`,
-      '',
-      ' ',
-      '/\u0000',
-      '/%00',
-      '/é',
-      '/_ah/health',
-    ]);
+    const paths = ['', '*', '//', '/%', '/%ff%fe', '/?%', '/\u0000', '/é', 'http://x/%zz'] as const;
+    draft.path = random.pick([...paths, '/favicon.ico', `/${'a'.repeat(9_000)}`]);
   },
   framing: ({ headers, body }, random) => {
-    const length = String(body.length);
-    const wrong = random.pick([
-      `${body.length + random.int(1, 100)}`,
-      '0',
-      '-1',
-      '1e9',
-      `${length}, ${length}`,
-      '99999999999999999999',
-      'x',
-    ]);
+    const { length } = body;
+    const lengths = ['0', '-1', '1e9', '99999999999999999999', 'x'] as const;
+    const encodings = ['chunked', 'chunked, chunked', 'gzip, chunked', 'xchunked'] as const;
+    const more = length + random.int(1, 100);
+    const wrong = random.pick([...lengths, String(more), `${length}, ${length}`]);
     if (random.next() < 0.5) set(headers, 'Content-Length', wrong);
-    else
-      set(
-        headers,
-        'Transfer-Encoding',
-        random.pick(['chunked', 'chunked, chunked', 'gzip, chunked', 'xchunked', ' chunked']),
-      );
+    else set(headers, 'Transfer-Encoding', random.pick(encodings));
   },
   'a large body': (draft, random) => {
     const large = random.next() < 0.02 ? MAX_BODY_BYTES + random.int(-2, 2) : random.int(10_000, 300_000);
@@ -192,14 +122,15 @@ const mutations = {
   },
   'a bomb': (draft, random) => {
     set(draft.headers, 'Content-Encoding', 'gzip');
-    draft.body = random.next() < 0.1 ? BOMB : gzipRepeated(' ', random.int(1, 1_000_000));
+    const spaces = SPACES.subarray(0, random.int(1, 1_000_000));
+    draft.body = random.next() < 0.1 ? BOMB : gzipSync(spaces, { level: 1 });
   },
 } satisfies Record<string, Mutation>;
 
-/** 40 KB of gzip that inflate to 40 MB. */
-const BOMB = gzipRepeated(' ', 40 * 1024 * 1024);
-
 const SPACES = Buffer.alloc(MAX_BODY_BYTES + 2, ' ');
+
+/** 140 KB of gzip that inflate to a little over the limit. */
+const BOMB = gzipSync(SPACES, { level: 1 });
 
 const mutationNames = Object.keys(mutations) as [keyof typeof mutations, ...(keyof typeof mutations)[]];
 
@@ -208,39 +139,6 @@ function set(headers: Headers, name: string, value: string): void {
   if (at === -1) headers.push([name, value]);
   else headers[at] = [name, value];
 }
-
-/** Writes a value over one that the body has. */
-function replaceBody(body: Buffer, random: Random, value: unknown): void {
-  // In place: a body keeps its length, so that what is cut off or left over is part of the mutation.
-  const text = body.toString();
-  const fields = [...text.matchAll(/:(?:"[^"]*"|[\d.]+|null)/g)];
-  const field = fields[random.int(0, Math.max(0, fields.length - 1))];
-  if (field === undefined) return;
-  body.write(`:${JSON.stringify(value)}`, field.index);
-}
-
-const edgeCaseValue = (random: Random): unknown =>
-  random.pick<() => unknown>([
-    () => null,
-    () => true,
-    () => -1,
-    () => 0,
-    () => 1e308,
-    () => '',
-    () => 'ALL',
-    () => ' ',
-    () => '\ud800',
-    () => '__proto__',
-    () => '2024-02-30',
-    () => '13/2026',
-    () => '😀'.repeat(random.int(1, 3_000)),
-    () => [],
-    () => ({}),
-    () => [[[]]],
-    () => ({ __proto__: null, constructor: 1 }),
-    () => ({ toString: 1, length: -1 }),
-    () => Object.fromEntries(Array.from({ length: random.int(1, 300) }, (_, i) => [`p${i}`, i])),
-  ])();
 
 /** The request as bytes, with a true length of its body unless something else is said of it. */
 function serializeRequest({ method, path, headers, body }: Draft): Buffer {

@@ -1,4 +1,4 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { decodeBody } from '../support/http';
 
 /** The responses that were received over one connection. */
 export interface ConnectionResult {
@@ -39,7 +39,8 @@ export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult
     rest = rest.subarray(end + 4);
     if (status === 100) continue;
     const bodyless = toHead || status === 204;
-    // Only Node's own empty responses are chunked; the service chunks longer ones than any requested here.
+    // Only Node's own empty responses are chunked; the service chunks longer ones than any
+    // requested here.
     const chunked = headers.get('transfer-encoding') === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
     const body = rest.subarray(0, bodyless || chunked ? 0 : Number(headers.get('content-length') ?? 0));
     rest = rest.subarray(chunked ? 5 : body.length);
@@ -63,17 +64,13 @@ function faultOf(status: number, headers: Map<string, string>, body: Buffer, bod
   if (bodyless) return undefined;
   if (body.length !== Number(headers.get('content-length'))) return 'a body that is not whole';
   try {
-    const value = JSON.parse(decoded(body, headers.get('content-encoding')).toString()) as Record<string, unknown>;
+    const text = decodeBody(body, headers.get('content-encoding')).toString();
+    const value = JSON.parse(text) as Record<string, unknown>;
     if (status === 200) return undefined;
     return typeof value['error'] === 'string' || Array.isArray(value['errors']) ? undefined : 'no error in an error';
   } catch {
     return 'a body that is not JSON';
   }
-}
-
-function decoded(body: Buffer, encoding: string | undefined): Buffer {
-  if (encoding === 'gzip') return gunzipSync(body);
-  return encoding === 'br' ? brotliDecompressSync(body) : body;
 }
 
 const excerpt = (bytes: Buffer) => JSON.stringify(bytes.subarray(0, 200).toString('latin1'));

@@ -22,8 +22,8 @@ export type CallName = (typeof CREATION_CALLS)[number];
 export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
 
 /**
- * Entries that a commit holds in these tests, in place of {@link commitSizes.MAX_ENTRIES_PER_COMMIT}: what is tested is
- * the order of the calls, and what they leave. That a batch has 500 entries is a test of the operation.
+ * Entries that a commit holds in these tests: what is tested is the order of the calls, and what
+ * they leave. That a batch has 500 entries is a test of the operation.
  */
 export const TEST_BATCH = 5;
 

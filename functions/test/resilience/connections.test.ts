@@ -93,7 +93,7 @@ test('an outage ends in 200 for calls that began in it, and connections are trie
   const before = attempts;
   const statuses = callBoth();
   while (attempts < before + 12) await delay(50);
-  // By gRPC's own backoff, which reaches 120 s, the twelfth attempt of two channels comes after 15 s.
+  // By gRPC's own backoff, the twelfth attempt of two channels comes after 15 s.
   expect(performance.now() - start).toBeLessThan(10_000);
   isOutOfReach = false;
   expect(await statuses).toEqual([200, 200]);

@@ -22,10 +22,12 @@ import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 
 /**
- * The fault matrix: every call of a creation meets every fault, before it takes effect and after. The creation must come
- * out as if nothing had happened, and so must its repetition. Beside them faults that no retry passes.
+ * The fault matrix: every call of a creation meets every fault, before it takes effect and after.
+ * The creation must come out as if nothing had happened, and so must its repetition. Beside them
+ * faults that no retry passes.
  *
- * A second of the service takes a tenth of one here, so that a silence that outlasts a lease takes five.
+ * A second of the service takes a tenth of one here, so that a silence that outlasts a lease takes
+ * five.
  */
 
 const SPEED = 10;
@@ -42,7 +44,8 @@ const codes: Code[] = [
 
 /** What happens to a call: once, or for a time however often it is made. */
 const faults: Record<string, { action: FaultAction; forMs?: number }> = {
-  // First, so that the hanging reads, which the SDK gives up after ten seconds of this machine's, end before the suite.
+  // First, so that the hanging reads, which the SDK gives up after ten seconds of this machine's,
+  // end before the suite.
   'silence for 51 s, or once before there is a claim': { action: { kind: 'hang' }, forMs: 51_000 },
   ...Object.fromEntries(codes.map((code) => [code, { action: { kind: 'error', code } }])),
   'dropped connection': { action: { kind: 'drop' } },
@@ -141,7 +144,8 @@ describe.each(Object.entries(hopeless))('%s', (fault, createFaults) => {
 
   beforeAll(() => {
     const options: { timeoutSeconds: number } = writeOptions;
-    jest.replaceProperty(options, 'timeoutSeconds', (ATTEMPT_MS + FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS) / 1_000);
+    const timeoutMs = ATTEMPT_MS + FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS;
+    jest.replaceProperty(options, 'timeoutSeconds', timeoutMs / 1_000);
   });
 
   test('at any call returns an error, and leaves a key that can be resolved', async () => {
@@ -152,9 +156,11 @@ describe.each(Object.entries(hopeless))('%s', (fault, createFaults) => {
       const startedAt = systemClock.now();
       const first = await send();
       for (const fault of injected) fault.remove();
-      // In the outage the failure of the attempt could not be stored either: its lease has to lapse.
-      const lapsesAt = fault === 'PERMISSION_DENIED once' ? 0 : startedAt + ATTEMPT_MS + LEASE_DURATION_MS;
-      await systemClock.sleep(Math.max(0, lapsesAt - systemClock.now()), AbortSignal.timeout(60_000));
+      // An outage lets no failure be stored either: the lease of the attempt has to lapse.
+      const isOutage = fault !== 'PERMISSION_DENIED once';
+      const lapsesAt = isOutage ? startedAt + ATTEMPT_MS + LEASE_DURATION_MS : 0;
+      const restMs = Math.max(0, lapsesAt - systemClock.now());
+      await systemClock.sleep(restMs, AbortSignal.timeout(60_000));
       const again = await send();
       expect([name, first.status]).toEqual([name, 500]);
       expect([name, again.status]).toEqual([name, UNCLAIMED.includes(`${name} before`) ? 200 : 409]);

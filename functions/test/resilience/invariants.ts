@@ -20,8 +20,8 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { readAllDocuments } from '../support/firestore';
 
 /**
- * What must hold of the database at any moment, after any fault (docs/reliability.md): the invariants of the audit, and that
- * only what was submitted is stored. Read through the real SDK.
+ * What must hold of the database at any moment, after any fault (docs/reliability.md): the
+ * invariants of the audit, and that only what was submitted is stored. Read through the real SDK.
  */
 
 const LISTS = {
@@ -30,8 +30,8 @@ const LISTS = {
 } as const;
 
 /**
- * Checks every record of add price lists, given all submissions that were ever sent. Throws an AssertionError that
- * says what is broken.
+ * Checks every record of add price lists, given all submissions that were ever sent. Throws an
+ * AssertionError that says what is broken.
  *
  * @returns the records of the keys, by key
  */

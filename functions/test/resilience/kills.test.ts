@@ -18,9 +18,10 @@ import { monitorKeys } from './monitor';
 import { RESOLVED_AFTER_MS, resolveAfterLease } from './resolving';
 
 /**
- * The kill matrix: a process of the function is killed with SIGKILL in the middle of creations, each of which has come to
- * another call, before it takes effect or after. The next process must respond as the state of each key demands, and from
- * every state a way must lead to lists that are ready.
+ * The kill matrix: a process of the function is killed with SIGKILL in the middle of creations,
+ * each of which has come to another call, before it takes effect or after. The next process must
+ * respond as the state of each key demands, and from every state a way must lead to lists that are
+ * ready.
  */
 
 const KEY = 'test-key';

@@ -6,8 +6,8 @@ import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audi
 import { isTransientCause } from '../../src/price-lists/key-state-machine';
 
 /**
- * Checks every commit that an embedded Firestore carries out, of whichever process: how key records and lists change. The
- * schedules and the matrices run under it.
+ * Checks every commit that an embedded Firestore carries out, of whichever process: how key records
+ * and lists change. The schedules and the matrices run under it.
  */
 
 /** A key record between two commits. */

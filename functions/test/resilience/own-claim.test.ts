@@ -37,12 +37,13 @@ function injectSilence(ms: number) {
   return { silence, end };
 }
 
-test('a claim whose reply is lost is its request’s own after 51 s in which the key cannot be read', async () => {
+test('a claim whose reply is lost is its request’s own after 51 s without a read', async () => {
   // So small that the claim does not hold the whole payload.
   replaceSizes({ MAX_CHUNK_BYTES: 100, MAX_CLAIM_CHUNKS: 1 });
   const { silence, end } = injectSilence(51_000);
   const startedAt = systemClock.now();
-  const { status, headers } = await service.call('addPriceLists', { json: body }).finally(() => end(undefined));
+  const response = service.call('addPriceLists', { json: body });
+  const { status, headers } = await response.finally(() => end(undefined));
   expect([status, headers['idempotent-replayed']]).toEqual([200, undefined]);
   expect(silence.count).toBeGreaterThan(1);
   expect(systemClock.now() - startedAt).toBeGreaterThan(LEASE_DURATION_MS);

@@ -1,33 +1,17 @@
-import { readKeyRecord } from '../../audit/stored-records';
 import type { Firestore } from 'firebase-admin/firestore';
-import { systemClock, type Clock } from '../../src/lib/clock';
-import { createDatabase, type Database } from '../../src/lib/firestore/database';
-import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
+import { systemClock } from '../../src/lib/clock';
+import { createDatabase } from '../../src/lib/firestore/database';
+import { createRequestContext } from '../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
-import { release } from '../../src/price-lists/resume';
-import { resume } from '../../src/price-lists/resume';
-import { sweep, type SweepSummary } from '../../src/price-lists/sweep';
-
-const quiet = { onResult: () => undefined, onUnreadable: () => undefined };
-
-const SWEEP_OPTIONS = { dryRun: false, concurrency: 1, all: false } as const;
-
-/** Sweeps until nothing is due, or the signal of the context aborts. */
-export const runSweep = (db: Database, context: RequestContext): Promise<SweepSummary> =>
-  sweep(db, context, SWEEP_OPTIONS, quiet);
-
-/** A run of an operator's, at a time `afterMs` from now. */
-function createOperatorContext(db: Firestore, afterMs = 0): { db: Database; context: RequestContext } {
-  const { signal } = new AbortController();
-  let tokens = 0;
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + afterMs };
-  const newToken = () => `operator-${process.pid}-${(tokens += 1)}-${Math.random()}`;
-  const context = { ...createRequestContext(signal), clock, newToken };
-  return { db: createDatabase(db, context), context };
-}
+import { readKeyRecord } from '../../audit/stored-records';
+import { release, resume } from '../../src/price-lists/resume';
+import { sweep } from '../../src/price-lists/sweep';
 
 /** By how much the clock of {@link resolveAfterLease} is ahead. */
 export const RESOLVED_AFTER_MS = LEASE_DURATION_MS + 60_000;
+
+const SWEEP_OPTIONS = { dryRun: false, concurrency: 1, all: false };
+const quiet = { onResult: () => undefined, onUnreadable: () => undefined };
 
 const decision = { by: 'an operator', reason: 'a test' };
 
@@ -37,10 +21,12 @@ export async function resolveAfterLease(
   how: 'resume' | 'release' | 'sweep',
   key: string,
 ): Promise<void> {
-  const { db, context } = createOperatorContext(firestore, RESOLVED_AFTER_MS);
+  const clock = { ...systemClock, now: () => systemClock.now() + RESOLVED_AFTER_MS };
+  const context = { ...createRequestContext(new AbortController().signal), clock };
+  const db = createDatabase(firestore, context);
   const record = await readKeyRecord(db, key);
   if (record === undefined) throw new Error(`there is no key ${key}`);
   if (how === 'resume') await resume(record, decision, db, context);
   else if (how === 'release') await release(record, decision, db, context);
-  else await runSweep(db, context);
+  else await sweep(db, context, SWEEP_OPTIONS, quiet);
 }

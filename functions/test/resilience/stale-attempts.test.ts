@@ -11,8 +11,9 @@ import { checkInvariants } from './invariants';
 import { resolveAfterLease } from './resolving';
 
 /**
- * Stale attempts: an attempt is frozen at one of its calls until its lease expired and its key was resolved; then it
- * continues. It must change nothing, and its client must get a response that matches the state of the key.
+ * Stale attempts: an attempt is frozen at one of its calls until its lease expired and its key was
+ * resolved; then it continues. It must change nothing, and its client must get a response that
+ * matches the state of the key.
  */
 
 const KEY = 'stale';
@@ -110,7 +111,7 @@ describe.each([entriesBatch, 'price entries, batch 2', 'read the key', 'complete
         AFTER_NEXT_SWEEP,
       ]);
       const after = await everything();
-      // The batch that was under way is the one thing that lands; it is of a list that stays failed.
+      // The batch that was under way is all that lands; it is of a list that stays failed.
       const landed = [...after].filter(([path, time]) => before.get(path) !== time).map(([path]) => path);
       expect(landed.every((path) => /^price_lists\/\w+\/products\/stale\./.test(path))).toBe(true);
       expect(landed).toHaveLength(name === entriesBatch ? TEST_BATCH : name === 'price entries, batch 2' ? 1 : 0);

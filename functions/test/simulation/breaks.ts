@@ -7,8 +7,9 @@ import { expireLease } from '../../src/price-lists/key-state-machine';
 import type { BrokenParts } from './world';
 
 /**
- * Services that are broken on purpose, by what they run with: database, clock, signal or tokens. They break what surrounds
- * `transition()`; its own conditions are held by the suites in ../modules/price-lists.
+ * Services that are broken on purpose, by what they run with: database, clock, signal or tokens.
+ * They break what surrounds `transition()`; its own conditions are held by the suites in
+ * ../modules/price-lists.
  */
 
 export interface Break extends BrokenParts {
@@ -115,7 +116,8 @@ export const BREAKS: Record<string, Break> = {
       };
       return { ...db, getAll: getAll as Database['getAll'] };
     },
-    // By whichever comes first: its commits fail for ever, or what fails in the end is not what the retries are for.
+    // By whichever comes first: its commits fail for ever, or what fails in the end is not what the
+    // retries are for.
     caught: /a precondition fails only where another event was applied|retries overcome what they can/,
   },
   'a lease that is asked about before its owner': {

@@ -75,7 +75,8 @@ export class ResponseModel {
         return;
       case 'unexpected': {
         assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
-        // The record is read before a claim is given up; that fails only after as many faults again.
+        // The record is read before a claim is given up; that fails only after as many faults
+        // again.
         const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.lostMs < 30 * SECOND;
         const claimed = states.some((state) => state?.owner === process.name);
         assert(!claimed || !wasRead || process.permanent || process.stopped, 'no request is rejected by its own claim');
@@ -147,7 +148,8 @@ export class ResponseModel {
         if (states.at(-1)?.status === 'requires_review') this.#assertSweepPromise(error, states, fingerprint);
         assert(own !== undefined, 'only a claimed attempt fails');
         assert(!isUndisturbed(process), 'retries overcome what they can');
-        // After a freeze alone, an attempt reads what became of its key, unless that outlasts the time reserved for it.
+        // After a freeze alone, an attempt reads what became of its key, unless that outlasts the
+        // time reserved for it.
         assert(
           !isStale || process.faultCount > 0 || process.conflicts > 0 || process.isReserveUsed,
           'a stale attempt does not fail its request',

@@ -25,7 +25,8 @@ export async function runSimulation(
   const program = join(folder, 'simulation.cjs');
   try {
     await bundleProgram('functions/test/simulation/simulate.ts', program, COMMIT_SIZES);
-    const child = startProgram(process.execPath, [...NODE_OPTIONS, program, ...args], { env: getBundleVariables() });
+    const env = getBundleVariables();
+    const child = startProgram(process.execPath, [...NODE_OPTIONS, program, ...args], { env });
     child.stderr.pipe(process.stderr);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     const lines: string[] = [];

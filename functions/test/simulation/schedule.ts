@@ -25,8 +25,9 @@ import { SeededRandom } from './random';
 import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates, type Process } from './world';
 
 /**
- * One schedule: clients that send requests again and again, operators who resume and release, sweeps, and faults of all
- * of them; then the faults end, and every key must come to a good end. The database is checked after every commit.
+ * One schedule: clients that send requests again and again, operators who resume and release,
+ * sweeps, and faults of all of them; then the faults end, and every key must come to a good end.
+ * The database is checked after every commit.
  */
 
 /** What a schedule came to. */
@@ -291,8 +292,8 @@ class Schedule {
   }
 
   /**
-   * The end: no faults any more, and every lease expired. A sweep makes everything ready that failed for a cause that
-   * passes, an operator resolves the rest, and every key comes to 200.
+   * The end: no faults any more, and every lease expired. A sweep makes everything ready that
+   * failed for a cause that passes, an operator resolves the rest, and every key comes to 200.
    */
   async #end(): Promise<void> {
     this.world.now += HOUR;

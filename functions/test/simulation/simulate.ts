@@ -7,12 +7,13 @@ import { BREAKS } from './breaks';
 import { InvariantViolation, runSchedule } from './schedule';
 
 /**
- * The program that run-simulation.ts starts: runs schedules one after another, each against an empty embedded Firestore, and
- * prints with progress what they came to, or the first violation and how to repeat it.
+ * The program that run-simulation.ts starts: runs schedules one after another, each against an
+ * empty embedded Firestore, and prints with progress what they came to, or the first violation and
+ * how to repeat it.
  */
 
 const PROJECT = 'simulation';
-/** Unix milliseconds: the first version of a document. Errors name the versions, which are times. */
+/** Unix milliseconds: the version of each document. Errors name the versions. */
 const STARTED_AT = Date.UTC(2026, 0, 1);
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
@@ -21,7 +22,8 @@ const { values } = parseArgs({
   options: {
     schedules: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-    // What of the service is broken, by its names in breaks.ts: the schedules are run with one after another.
+    // What of the service is broken, by its names in breaks.ts: the schedules are run with one
+    // after another.
     break: { type: 'string', multiple: true },
   },
 });
@@ -37,7 +39,9 @@ async function main(): Promise<void> {
   /** @throws InvariantViolation at the first in which something that must hold did not */
   async function runSchedules(breakName?: string): Promise<string> {
     const broken = breakName === undefined ? undefined : BREAKS[breakName];
-    if (breakName !== undefined && broken === undefined) throw new Error(`There is no break ${breakName}.`);
+    if (breakName !== undefined && broken === undefined) {
+      throw new Error(`There is no break ${breakName}.`);
+    }
     const startedAt = performance.now();
     const getSeconds = () => Math.round((performance.now() - startedAt) / 1000);
     let printedAt = 0;
@@ -54,7 +58,9 @@ async function main(): Promise<void> {
       const { calls, results, trace } = await runSchedule(first + done, db, embedded, broken);
       total += calls;
       for (const line of trace) hash.update(line);
-      for (const [result, times] of results) counted.set(result, (counted.get(result) ?? 0) + times);
+      for (const [result, times] of results) {
+        counted.set(result, (counted.get(result) ?? 0) + times);
+      }
     }
     const results = [...counted].map(([result, times]) => `${result} ${times}`).sort();
     const digest = hash.digest('hex').slice(0, 16);

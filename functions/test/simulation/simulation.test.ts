@@ -23,13 +23,14 @@ const RESULTS = [
 ];
 
 /**
- * Always the same schedules, so that a change that breaks one is the change that broke it; `run-simulation.ts` runs
- * others. A failure prints its schedule, and the seed that repeats it call by call.
+ * Always the same schedules, so that a change that breaks one is the change that broke it;
+ * `run-simulation.ts` runs others. A failure prints its schedule, and the seed that repeats it call
+ * by call.
  */
 test(`${SCHEDULES} schedules of clients, operators, sweeps, faults, freezes, stops and crashes`, async () => {
   // Two processes, for two processors.
   const half = SCHEDULES / 2;
-  const run = (seed: number) => runSimulation(['--seed', String(seed), '--schedules', String(half)]);
+  const run = (seed: number) => runSimulation(['--seed', `${seed}`, '--schedules', `${half}`]);
   const both = await Promise.all([run(1), run(1 + half)]);
   for (const { code, text } of both) if (code !== 0) throw new Error(text);
   const told = both.flatMap(({ text }) => [...(/results: (.*);/.exec(text)?.[1] ?? '').matchAll(/([a-z_ ]+) \d+/g)]);

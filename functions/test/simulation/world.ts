@@ -9,11 +9,12 @@ import type { SeededRandom } from './random';
 /**
  * A world in which processes run one step at a time, in an order that a seed decides.
  *
- * Every call of a process to Firestore stops at a gate, and every sleep and timeout waits for a virtual clock. Once all
- * processes stand still, one of them is let on: its call is carried out, by the real client against the embedded Firestore,
- * alone; or it fails before or after it was carried out, or gets no reply until its own timeout, or its process dies of it.
- * So a schedule is one order of calls out of all that could be, with what can go wrong at each, and the same seed makes the
- * same one again.
+ * Every call of a process to Firestore stops at a gate, and every sleep and timeout waits for a
+ * virtual clock. Once all processes stand still, one of them is let on: its call is carried out, by
+ * the real client against the embedded Firestore, alone; or it fails before or after it was carried
+ * out, or gets no reply until its own timeout, or its process dies of it. So a schedule is one
+ * order of calls out of all that could be, with what can go wrong at each, and the same seed makes
+ * the same one again.
  */
 
 /** The probability of each fault at every call. */

@@ -1,8 +1,8 @@
 import type { Requests, Rpc } from '../../../packages/firestore-local/src';
 
 /**
- * Documents that a call reads and writes, as Firestore bills them. The suites of the operations hold the service to these
- * figures, and bench/costs multiplies them by prices.
+ * Documents that a call reads and writes, as Firestore bills them. The suites of the operations
+ * hold the service to these figures, and bench/costs multiplies them by prices.
  */
 
 export interface BilledDocuments {
@@ -14,8 +14,8 @@ export interface BilledDocuments {
 export const billRead = (records: number): BilledDocuments => ({ reads: Math.max(1, records), writes: 0 });
 
 /**
- * Key and market, and the key again. Written are, by the claim, the key, the request, both lists and the payload; both
- * entries of each product; and by the completion the key and both lists.
+ * Key and market, and the key again. Written are, by the claim, the key, the request, both lists
+ * and the payload; both entries of each product; and by the completion the key and both lists.
  */
 export const billCreation = (products: number, payloadChunks = 1): BilledDocuments => ({
   reads: 3,

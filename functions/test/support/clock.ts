@@ -31,8 +31,8 @@ export class ManualClock implements Clock {
 }
 
 /**
- * Has time pass so many times faster for the service in this process: leases, pauses, timeouts and reserves alike shrink by
- * this one factor.
+ * Has time pass so many times faster for the service in this process: leases, pauses, timeouts and
+ * reserves alike shrink by this one factor.
  */
 export function speedUpTime(factor: number): void {
   const { now, sleep, createTimeout } = systemClock;

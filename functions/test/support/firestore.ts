@@ -36,8 +36,8 @@ export function createCallRecorder({ observe }: Pick<FirestoreFront, 'observe'>)
 export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` : 'demo-price-lists';
 
 /**
- * Starts an embedded Firestore, or what injects faults in front of the one that TEST_FIRESTORE names, without the documents that
- * an earlier suite left in the project.
+ * Starts an embedded Firestore, or what injects faults in front of the one that TEST_FIRESTORE
+ * names, without the documents that an earlier suite left in the project.
  */
 export async function startTestFirestore(indexes: IndexDefinitions, project = TEST_PROJECT): Promise<FirestoreFront> {
   if (!TEST_FIRESTORE) return startFirestore({ indexes });
@@ -55,11 +55,12 @@ export function requireEmbedded(firestore: FirestoreFront): EmbeddedFirestore {
 export function useFirestoreEmulator(address: string, project: string): void {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   process.env['GCLOUD_PROJECT'] = project;
-  // As with Firebase's emulator: the Firestore SDK does not look for credentials that are not needed.
+  // As with Firebase's emulator: the Firestore SDK does not look for credentials that are not
+  // needed.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 
-/** Takes the pauses away that the SDK makes before each of its own tries of a read. The hook is the SDK's own, for tests. */
+/** Takes the pauses away that the SDK makes before its own tries of a read, by its hook for tests. */
 export function skipSdkPauses(): void {
   setTimeoutHandler((run) => setImmediate(run));
 }

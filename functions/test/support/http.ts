@@ -13,8 +13,9 @@ export interface RequestSpec {
 }
 
 /**
- * Opens a request on a connection of its own and sends nothing but its head, so that a test decides what becomes of the
- * body. `response` resolves to the complete response, or rejects when the connection breaks before that.
+ * Opens a request on a connection of its own and sends nothing but its head, so that a test decides
+ * what becomes of the body. `response` resolves to the complete response, or rejects when the
+ * connection breaks before that.
  */
 export function openRequest(
   port: number,
@@ -57,7 +58,8 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
   return { status, headers, bytes, text, json: parseJson(text) };
 }
 
-function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
+/** @throws Error for bytes that are not in the encoding */
+export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
   switch (encoding) {
     case undefined:
       return bytes;

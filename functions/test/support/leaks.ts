@@ -2,8 +2,9 @@ import type { ReceivedResponse } from './received-response';
 import type { OperationName } from './operations';
 
 /**
- * Watches that nothing confidential is logged: every text, price and API key of a request or of a read's response is searched for,
- * at the end of each suite, in everything that was written meanwhile.
+ * Watches that nothing confidential is logged: every text, price and API key of a request or of a
+ * read's response is searched for, at the end of each suite, in everything that was written
+ * meanwhile.
  */
 export interface LogLeakDetector {
   /** Something was logged, or written to the console. */
@@ -31,7 +32,8 @@ export function createLogLeakDetector(): LogLeakDetector {
       keep(typeof body === 'string' ? parsed(body) : undefined);
     },
     received: (operation, { status, json }) => {
-      // Besides the texts of the request, add price lists returns only ids of records, which the log may contain.
+      // Besides the texts of the request, add price lists returns only ids of records, which the
+      // log may contain.
       if (status === 200 && operation !== 'addPriceLists') keep(json);
     },
     check: () => {

@@ -1,8 +1,8 @@
 import document from '../../../docs/openapi.json';
 
 /**
- * The operations as a client knows them, from docs/openapi.json, which another test compares with the functions.
- * Their request bodies are the examples there, unless a test needs its own below.
+ * The operations as a client knows them, from docs/openapi.json, which another test compares with
+ * the functions. Their request bodies are the examples there, unless a test needs its own below.
  */
 
 type Paths = typeof document.paths;
@@ -63,5 +63,3 @@ export const operationNames = Object.keys(operations) as OperationName[];
 export const postOperationNames = operationNames.filter(
   (name): name is PostOperationName => operations[name].method === 'POST',
 );
-
-export const getOperationNames = operationNames.filter((name) => operations[name].method === 'GET');

@@ -46,16 +46,10 @@ export async function readStoredPayload(db: Firestore, document_id: string): Pro
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();
 }
 
-/** The one record of an idempotency key that there is. */
-export async function readSingleKeyRecord(db: Firestore): Promise<{ path: string; data: DocumentData }> {
-  const { docs } = await db.collection('price_list_idempotency').get();
-  expect(docs).toHaveLength(1);
-  return { path: docs[0]?.ref.path ?? '', data: docs[0]?.data() ?? {} };
-}
-
 /**
- * A `Retry-After` that leads to the next sweep after a failure, or after the lease of an attempt that could not store it. A
- * matcher of its own, since Jest's `expect` is not there for the commands that import this file.
+ * A `Retry-After` that leads to the next sweep after a failure, or after the lease of an attempt
+ * that could not store it. A matcher of its own, since Jest's `expect` is not there for the
+ * commands that import this file.
  */
 export const AFTER_NEXT_SWEEP = {
   asymmetricMatch: (value: unknown) => /^([5-9]|\d\d|1[01]\d)$/.test(String(value)),
@@ -76,7 +70,8 @@ export async function writeMarket(db: Firestore): Promise<void> {
 }
 
 /**
- * Submits a price list that fails with a permanent error after some commits of entries, so that its key requires an operator.
+ * Submits a price list that fails with a permanent error after some commits of entries, so that its
+ * key requires an operator.
  *
  * @param body of more products than these commits take
  */

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /*
- * What the Firestore SDK has inside for its own tests, and for deleting a database. Its package exports none of it, so it is
- * loaded by path, and a new release may move it.
+ * What the Firestore SDK has inside for its own tests, and for deleting a database. Its package
+ * exports none of it, so it is loaded by path, and a new release may move it.
  */
 
 const requireHere = createRequire(__filename);

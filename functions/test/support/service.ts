@@ -7,8 +7,8 @@ import type { HttpsFunction } from 'firebase-functions/v2/https';
 import type { EndedCall, IndexDefinitions, Requests } from '../../../packages/firestore-local/src';
 import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
 import { takeConsoleLines } from '../../../test/support/console';
+import { assertConforms } from '../contract/conformance';
 import { readDeclaredIndexes } from './declared-indexes';
-import { assertResponse } from './responses';
 import type { ReceivedResponse } from './received-response';
 import { TEST_PROJECT, createCallRecorder, skipSdkPauses, startTestFirestore, useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
@@ -63,8 +63,8 @@ export interface TestService {
 export type LogLine = Record<string, unknown>;
 
 /**
- * Serves functions to the tests of a file, which has one service: it starts before the first of them, and closes after the last.
- * The file fails if anything confidential was logged meanwhile.
+ * Serves functions to the tests of a file, which has one service: it starts before the first of
+ * them, and closes after the last. The file fails if anything confidential was logged meanwhile.
  *
  * @returns the service, which is there from the file's next `beforeAll` on
  */
@@ -110,7 +110,7 @@ async function startTestService(functions: ServedFunctions, indexes: IndexDefini
       leaks.sent(operation, sent.headers, sent.body);
       const response = await sendRequest(port(operation), sent);
       leaks.received(operation, response);
-      assertResponse({ operation, method: sent.method }, response);
+      assertConforms({ operation, method: sent.method }, response);
       return response;
     },
     open: (operation, request = {}) => {
@@ -119,7 +119,7 @@ async function startTestService(functions: ServedFunctions, indexes: IndexDefini
       const opened = openRequest(port(operation), sent);
       const checked = async () => {
         const response = await opened.response;
-        assertResponse({ operation, method: sent.method }, response);
+        assertConforms({ operation, method: sent.method }, response);
         return response;
       };
       return { request: opened.request, response: checked() };

@@ -22,10 +22,6 @@ export const edgeCaseIds = [
   'x'.repeat(1500),
 ];
 
-/** Records under ids that tell them apart. */
-export const withSequentialIds = <T>(records: readonly T[]): Record<string, T> =>
-  Object.fromEntries(records.map((record, i) => [`id-${i}`, record]));
-
 /** Stores records under ids, each as it is. */
 export async function writeRecords(db: Firestore, collection: string, records: Record<string, object>): Promise<void> {
   const entries = Object.entries(records);

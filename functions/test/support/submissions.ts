@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { parseText } from '../../src/lib/json/body-parser';
 import type { PriceListInfo, ProductPrices } from '../../src/lib/schemas/add-price-lists';
 import {
@@ -44,15 +43,4 @@ export function createPriceListBody(count: number, info: Partial<PriceListBody['
     info: { market_id: 'market-1', boq_list_id: 'boq-1', currency_iso: 'usd', date: '06/2026', name: 'June', ...info },
     products,
   };
-}
-
-/** A body whose payload is more than one commit takes: random ids of 1,400 bytes compress to 1,050 each, at least 9 MiB. */
-export function createLargePriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {
-  const products = Object.fromEntries(
-    Array.from({ length: count }, (_, i) => [
-      randomBytes(1_050).toString('base64url'),
-      { price_list_price: i, expected_forward_cost_price: 0.5 },
-    ]),
-  );
-  return { ...createPriceListBody(0, info), products };
 }

@@ -643,8 +643,9 @@ describe('a recovery that meets the next trouble, which has broken a service lik
 
   test('takes longer in an outage, and completes the attempt (dbos-transact-py #716)', async () => {
     const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+    // Once more than the SDK tries a query by itself.
     for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
-      database.firestore.faults.inject({ rpc, times: 3, action });
+      database.firestore.faults.inject({ rpc, times: 6, action });
     expect((await runSweep()).summary).toEqual({ ...OPTIONS_NONE, resumed: 1 });
     await expectReplayed();
   });
