@@ -170,12 +170,7 @@ class KeySweeper {
   /** Gives a record that is not due, as one of another release may be, the time at which it is. */
   async #correct(key: FoundKey, dueAt: number | null): Promise<void> {
     if (this.options.dryRun || key.sweepDueAt === dueAt) return;
-    try {
-      await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
-    } catch (error) {
-      // Whoever has changed it meanwhile has given it the right time.
-      if (!isConflict(error)) throw error;
-    }
+    await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
   }
 
   #leaveUnusable(key: FoundKey, { document_id }: KeyRecord, reason: string, now: number): Promise<void> {
