@@ -5,17 +5,17 @@ import puppeteer, { type Browser } from 'puppeteer-core';
 import { createProgramEnvironment, runProgram } from '../support/programs';
 
 /**
- * A headless Chromium from an npm package, so that a bare Linux machine needs neither a download nor a system package:
- * the browser, its fonts, and the four libraries that such a machine lacks. `CHROMIUM_PATH` names another browser.
+ * A headless Chromium from an npm package, for a bare Linux machine: the browser, its fonts, and
+ * the four libraries that such a machine lacks. `CHROMIUM_PATH` names another browser.
  */
 
-/** Where the package is unpacked once; a name with its version, so that another version is another folder. */
+/** Where this version of the package is unpacked once. */
 const UNPACKED = resolve('node_modules/.cache', 'chromium-147.0.0');
 
 /** Unpacks the package the way it does on Amazon Linux, where it brings those libraries too. */
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";
 
-/** The package looks for its fonts where Amazon has them; without any, Chromium dies of the first input field. */
+/** The package looks for fonts where Amazon has them. Without any, an input field ends Chromium. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -24,18 +24,9 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** No sandbox, since containers seldom let root have one, and nothing of a browser that would look beyond this machine. */
+/** No sandbox, since containers seldom let root have one. */
 const FLAGS = [
   '--no-sandbox',
-  '--disable-gpu',
-  '--disable-dev-shm-usage',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-domain-reliability',
-  '--disable-sync',
-  '--no-default-browser-check',
-  '--no-first-run',
-  '--no-pings',
   '--no-zygote',
   '--no-proxy-server',
   // Every name but this machine's own is unknown.
@@ -79,7 +70,7 @@ async function locateChromium(): Promise<Chromium> {
   };
 }
 
-/** Unpacks beside the place and moves there at once, so that no second test ever finds half a browser. */
+/** Unpacks beside the place and moves there at once, so that no other test finds half a browser. */
 async function unpack(): Promise<void> {
   await mkdir(resolve(UNPACKED, '..'), { recursive: true });
   const place = await mkdtemp(`${UNPACKED}-`);
@@ -99,10 +90,10 @@ async function unpack(): Promise<void> {
 async function assertLibraries(executablePath: string, env: Record<string, string>): Promise<void> {
   const listed = await runProgram('ldd', [executablePath], { env }).catch(() => undefined);
   const missing = listed?.stdout.split('\n').filter((line) => line.includes('not found')) ?? [];
-  if (missing.length > 0) {
-    throw new Error(
-      `${executablePath} cannot start here: the machine lacks${missing.map((line) => ` ${line.trim().split(' ')[0]}`).join(',')}. ` +
-        'On Debian: apt-get install chromium, and CHROMIUM_PATH=/usr/bin/chromium.',
-    );
-  }
+  if (missing.length === 0) return;
+  const names = missing.map((line) => line.trim().split(' ')[0]).join(', ');
+  throw new Error(
+    `${executablePath} cannot start here: the machine lacks ${names}. ` +
+      'On Debian: apt-get install chromium, and CHROMIUM_PATH=/usr/bin/chromium.',
+  );
 }
