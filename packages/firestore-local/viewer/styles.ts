@@ -8,10 +8,6 @@ export const STYLES = `
   --ground: light-dark(#ffffff, #0d1117);
   --raised: light-dark(#f6f8fa, #161b22);
   --link: light-dark(#0858b8, #6cb2ff);
-  --good: light-dark(#1a7f37, #3fb950);
-  --busy: light-dark(#9a6700, #d29922);
-  --bad: light-dark(#cf222e, #f85149);
-  --shadow: light-dark(#1f232844, #e6edf355);
 }
 
 * {
@@ -22,11 +18,7 @@ body {
   margin: 0;
   background: var(--ground);
   color: var(--text);
-  font:
-    14px/1.5 system-ui,
-    -apple-system,
-    'Segoe UI',
-    sans-serif;
+  font: 14px/1.5 system-ui, sans-serif;
 }
 
 a {
@@ -69,11 +61,6 @@ h2 {
   margin: 32px 0 8px;
   font-size: 17px;
 }
-h2 .quiet {
-  margin-left: 8px;
-  font-size: 14px;
-  font-weight: 400;
-}
 .trail {
   overflow-wrap: anywhere;
   color: var(--quiet);
@@ -82,8 +69,7 @@ h2 .quiet {
   margin: 0 6px;
 }
 
-.quiet,
-.absent {
+.quiet {
   color: var(--quiet);
 }
 .bar {
@@ -108,28 +94,18 @@ button {
 }
 button {
   background: var(--raised);
-  cursor: pointer;
 }
 
-/* A shadow at an edge that hides columns: the ground over it scrolls with them, and covers it at the end. */
 .scroll {
   overflow-x: auto;
   border: 1px solid var(--line);
   border-radius: 8px;
-  background:
-    linear-gradient(to right, var(--ground) 12px, transparent) left / 36px 100% no-repeat local,
-    linear-gradient(to left, var(--ground) 12px, transparent) right / 36px 100% no-repeat local,
-    linear-gradient(to right, var(--shadow), transparent) left / 16px 100% no-repeat,
-    linear-gradient(to left, var(--shadow), transparent) right / 16px 100% no-repeat;
 }
 table {
   border-collapse: collapse;
 }
 .documents {
   width: 100%;
-}
-main > .documents {
-  border: 1px solid var(--line);
 }
 .documents th,
 .documents td {
@@ -138,18 +114,12 @@ main > .documents {
   text-align: left;
   white-space: nowrap;
 }
-.documents tbody tr:last-child > td {
-  border-bottom: 0;
-}
 .documents th {
   font-size: 12px;
   font-weight: 600;
 }
 .documents th a {
   color: inherit;
-}
-.documents tbody tr:hover {
-  background: var(--raised);
 }
 .documents .right {
   text-align: right;
@@ -169,7 +139,7 @@ main > .documents {
   .documents td {
     padding-inline: 8px;
   }
-  main > .documents .quiet {
+  .documents .quiet {
     white-space: normal;
   }
   /* The column after it, such as a status, is on the screen. */
@@ -180,8 +150,7 @@ main > .documents {
 .id,
 .time,
 .number {
-  font-family: ui-monospace, 'SF Mono', Menlo, Consolas, 'Liberation Mono', monospace;
-  font-size: 13px;
+  font: 13px/1.5 ui-monospace, monospace;
 }
 
 .fields {
@@ -220,23 +189,6 @@ main > .documents {
   font-size: 12px;
   font-weight: 600;
 }
-[data-status='ready'],
-[data-status='completed'],
-[data-status='DELIVERED'] {
-  color: var(--good);
-}
-[data-status='processing'],
-[data-status='WAITING'],
-[data-status='LINKING'],
-[data-status='DELIVERING'] {
-  color: var(--busy);
-}
-[data-status='failed'],
-[data-status='requires_review'],
-[data-status='CANCELLED'] {
-  color: var(--bad);
-}
-
 .pages {
   display: flex;
   gap: 24px;
@@ -245,13 +197,7 @@ main > .documents {
 
 pre {
   margin: 0;
-  font:
-    12px/1.5 ui-monospace,
-    'SF Mono',
-    Menlo,
-    Consolas,
-    'Liberation Mono',
-    monospace;
+  font: 12px/1.5 ui-monospace, monospace;
   white-space: pre-wrap;
 }
 `;

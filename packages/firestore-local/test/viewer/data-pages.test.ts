@@ -127,7 +127,7 @@ test('a document shows its fields, links to other documents, and the beginning o
     '&quot;success&quot;: true',
   ])
     expect(text).toContain(shown);
-  expect(text).toContain('data-status="ready"');
+  expect(getLink(text, 'ready')).toContain('value=%22ready%22');
   expect(text).toContain('1,203 documents');
   expect(getIds(text)).toHaveLength(10);
   const entries = (await get(getLink(text, 'All 1,203 →') ?? '')).text;
@@ -240,14 +240,3 @@ test('the pages are read-only, load no script, and are not served under another 
   });
   expect(status).toBe(403);
 });
-
-test('a page of a list of 20,000 entries holds one page of them, and is there within two seconds', async () => {
-  await write('price_lists/big/products', 20_000, (i) => ({ price_list_price: i }));
-  const startedAt = performance.now();
-  const { text } = await get('/data/price_lists/big/products?from=010000');
-  const [first] = getIds(text);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
-  expect(first).toBe('010000');
-  expect(text).toContain('20,000 documents');
-  expect(text.length).toBeLessThan(40_000);
-}, 300_000);
