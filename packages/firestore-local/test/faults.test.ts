@@ -44,12 +44,6 @@ describe('a fault', () => {
     expect((await db.doc('a/1').get()).exists).toBe(true);
   });
 
-  it('that loses the response to create leads to ALREADY_EXISTS, because WriteBatch.commit retries UNAVAILABLE', async () => {
-    const db = bench.client();
-    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'UNAVAILABLE' } });
-    expect(await rejection(db.doc('a/1').create({}))).toMatchObject({ code: 6 });
-  });
-
   it('closes the connection, and the SDK opens another', async () => {
     const db = bench.client();
     const before = bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'drop' } });
@@ -69,25 +63,6 @@ describe('a fault', () => {
       .set({ n: 3 })
       .catch(() => undefined);
     expect((await db.doc('a/2').get()).get('n')).toBe(3);
-  });
-
-  it('fails a query after some messages, and the SDK resumes it', async () => {
-    const db = bench.client();
-    for (let i = 0; i < 6; i++) await db.doc(`a/${i}`).set({ i });
-    const cut = bench.server.faults.inject({
-      rpc: 'RunQuery',
-      when: { messages: 3 },
-      action: { kind: 'error', code: 'UNAVAILABLE' },
-    });
-    expect((await db.collection('a').orderBy('i').get()).docs.map(({ id }) => id)).toEqual([
-      '0',
-      '1',
-      '2',
-      '3',
-      '4',
-      '5',
-    ]);
-    expect(cut.count).toBe(1);
   });
 
   it('delays a call, or holds it until the test releases it', async () => {

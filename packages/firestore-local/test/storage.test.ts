@@ -4,7 +4,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Firestore } from '@google-cloud/firestore';
-import { startFirestore } from '../src';
+import { startFirestore, type FirestoreOptions } from '../src';
 import { SqliteStorage } from '../src/storage/sqlite-storage';
 import { rawClient, rejection, startFirestoreTestServer } from './support';
 
@@ -217,11 +217,16 @@ describe('the stand-alone server', () => {
     await first.close();
   });
 
+  it('names what cannot be used', async () => {
+    const start = async (options: FirestoreOptions): Promise<string> =>
+      (await rejection(startFirestore(options))).message;
+    expect(await start({ dataDir: '' })).toContain('the data folder has no name');
+    expect(await start({ host: 'nowhere.invalid' })).toContain('nothing can listen at nowhere.invalid');
+  });
+
   it.each([
     [['--port', 'http'], '--port "http" is not a port: it is a number from 0 to 65535.'],
-    [['--data', ''], '--data ""): the data folder has no name'],
     [['--indexes', '[]'], '--indexes [] is not readable as JSON: ENOENT'],
-    [['--indexes', 'package.json', '--host', 'nowhere.invalid'], 'nothing can listen at nowhere.invalid'],
   ])('names what was typed: %j', async (options, text) => {
     const { child, output } = await spawnServer(['--port', '0', ...options]);
     expect(output).toContain(text);

@@ -4,7 +4,7 @@ import { credentials } from '@grpc/grpc-js';
 import type { FirestoreOptions } from '../src';
 import { startFirestore, type InternalFirestore } from '../src/internal';
 
-/** A server with clients. Each client has its own project, and so its own database, unless one is named. */
+/** A server with clients. Each has its own project, and so its own database, unless it names one. */
 export interface FirestoreTestServer {
   readonly server: InternalFirestore;
   client(projectId?: string): Firestore;

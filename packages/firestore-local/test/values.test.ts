@@ -1,14 +1,10 @@
 import fc from 'fast-check';
 import { createFieldReader, decodeFields, encodeFields } from '../src/protocol/codec';
-import { RPCS, decodeRequest } from '../src/protocol/decode-request';
-import { compareFieldPaths, formatFieldPath, parseFieldPath } from '../src/protocol/paths';
+import { formatFieldPath, parseFieldPath } from '../src/protocol/paths';
 import {
   GeoPoint,
   Reference,
   Timestamp,
-  compareIds,
-  compareNames,
-  compareStrings,
   compareValues,
   equalValues,
   toEqualityKey,
@@ -40,106 +36,19 @@ const scalar: fc.Arbitrary<Value> = fc.oneof(
   fc.tuple(fc.integer({ min: -90, max: 90 }), fc.integer({ min: -180, max: 180 })).map(([a, b]) => new GeoPoint(a, b)),
 );
 
-const { value, map } = fc.letrec<{ value: Value; map: MapValue }>((tie) => ({
+const { map } = fc.letrec<{ value: Value; map: MapValue }>((tie) => ({
   value: fc.oneof({ maxDepth: 3 }, scalar, fc.array(tie('value'), { maxLength: 3 }), tie('map')),
   map: fc.array(fc.tuple(text, tie('value')), { maxLength: 3 }).map((entries) => new Map(entries)),
 }));
 
-const sign = (order: number): number => Math.sign(order);
-
 describe('values', () => {
-  // https://firebase.google.com/docs/firestore/manage-data/data-types: "Value type ordering"
-  it('have the documented order of types', () => {
-    const ordered: Value[] = [
-      null,
-      false,
-      true,
-      NaN,
-      -Infinity,
-      -1n,
-      -0.5,
-      0n,
-      0.5,
-      1,
-      2n,
-      new Timestamp(1, 0),
-      '',
-      'a',
-      'á',
-      '\uffff',
-      '😀',
-      new Uint8Array([1]),
-      new Uint8Array([1, 0]),
-      new Reference('projects/p/databases/d/documents/a/b'),
-      new Reference('projects/p/databases/d/documents/a/b/c/d'),
-      new Reference('projects/p/databases/d/documents/a!/b'),
-      new GeoPoint(1, 2),
-      [],
-      [1],
-      [1, null],
-      [2],
-      new Map(),
-      new Map([['a', 1]]),
-      new Map([
-        ['b', 1],
-        ['a', 1],
-      ]),
-      new Map([['b', 0]]),
+  it('compare maps by their keys in order, whatever the order that they come in', () => {
+    const entries: [string, Value][] = [
+      ['a', 1],
+      ['b', 1],
     ];
-    expect([...ordered].reverse().sort(compareValues)).toEqual(ordered);
-  });
-
-  it('compare integers with doubles exactly', () => {
-    expect(equalValues(1n, 1)).toBe(true);
-    expect(equalValues(-0, 0n)).toBe(true);
-    expect(equalValues(NaN, NaN)).toBe(true);
-    expect(compareValues(2n ** 53n + 1n, 2 ** 53)).toBeGreaterThan(0);
-  });
-
-  it('have a total order', () => {
-    fc.assert(
-      fc.property(value, value, value, (a, b, c) => {
-        expect(compareValues(a, a)).toBe(0);
-        expect(sign(compareValues(a, b))).toBe(-sign(compareValues(b, a)) + 0);
-        if (compareValues(a, b) <= 0 && compareValues(b, c) <= 0) expect(compareValues(a, c)).toBeLessThanOrEqual(0);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('order strings by their UTF-8 bytes, and names id by id', () => {
-    fc.assert(
-      fc.property(text, text, (a, b) => {
-        expect(sign(compareStrings(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
-      }),
-    );
-    fc.assert(
-      fc.property(name, name, (a, b) => {
-        const left = a.split('/');
-        const right = b.split('/');
-        const model = left.map((id, i) => compareStrings(id, right[i] ?? '')).find((order) => order !== 0) ?? 0;
-        expect(sign(compareNames(a, b))).toBe(sign(model));
-      }),
-    );
-  });
-
-  it('order numeric ids by number, before all others', () => {
-    const ordered = [
-      '__id-12__',
-      '__id-2__',
-      '__id7__',
-      '__id10__',
-      '',
-      '10',
-      '9',
-      '__id07__',
-      '__id0__',
-      '__idx__',
-      'a',
-    ];
-    expect([...ordered].reverse().sort(compareIds)).toEqual(ordered);
-    const names = ordered.map((id) => `projects/p/databases/d/documents/a/${id}`);
-    expect([...names].reverse().sort(compareNames)).toEqual(names);
+    const [map, reversed] = [new Map(entries), new Map(entries.toReversed())];
+    expect([compareValues(map, reversed), compareValues(reversed, map)]).toEqual([0, 0]);
   });
 
   it('have the same equality key exactly if they are equal scalars', () => {
@@ -191,48 +100,6 @@ describe('stored fields', () => {
       { numRuns: 500 },
     );
   });
-
-  it('have the same bytes in every order of their keys', () => {
-    fc.assert(
-      fc.property(map, (original) => {
-        const reversed = new Map([...original].reverse());
-        expect(encodeFields(reversed).equals(encodeFields(original))).toBe(true);
-      }),
-    );
-  });
-
-  it('keep keys that JavaScript objects treat specially', () => {
-    const original: MapValue = new Map<string, Value>([
-      ['10', 1n],
-      ['9', new Map<string, Value>([['__proto__', 'x']])],
-      ['__proto__', new Map<string, Value>([['01', null]])],
-      ['constructor', true],
-      ['', ''],
-    ]);
-    expect(decodeFields(encodeFields(original))).toEqual(original);
-    expect(createFieldReader(['9', '__proto__'])(encodeFields(original))).toBe('x');
-    expect([...original.keys()].map((key) => createFieldReader([key])(encodeFields(original)))).toEqual([
-      ...original.values(),
-    ]);
-  });
-});
-
-describe('requests', () => {
-  it('that are not valid messages are rejected with INVALID_ARGUMENT', () => {
-    const rpcs = fc.constantFrom(...RPCS);
-    fc.assert(
-      fc.property(rpcs, fc.uint8Array({ maxLength: 20 }), (rpc, bytes) => {
-        try {
-          decodeRequest(rpc, Buffer.from(bytes));
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
-        }
-      }),
-      { numRuns: 500 },
-    );
-    // A write with a document whose length exceeds the message.
-    expect(() => decodeRequest('Commit', Buffer.from([0x12, 4, 0x0a, 9, 1, 1]))).toThrow('Malformed Commit request');
-  });
 });
 
 describe('field paths', () => {
@@ -244,12 +111,7 @@ describe('field paths', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 4 }), (path) => {
         expect(parseFieldPath(formatFieldPath(path))).toEqual(path);
-        expect(compareFieldPaths(path, path)).toBe(0);
       }),
     );
-  });
-
-  it.each(['', '.', 'a.', '.a', 'a..b', '1a', '`a', 'a`', '``', 'a-b'])('reject %j', (path) => {
-    expect(() => parseFieldPath(path)).toThrow('Invalid property path');
   });
 });

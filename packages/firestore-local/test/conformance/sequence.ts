@@ -58,11 +58,8 @@ export async function runSequence(
   return answers;
 }
 
-/** Looked up once: under Jest a look-up of a global takes longer than the work on a small value. */
-const { isArray } = Array;
-
 const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Every value under a key, at any depth. */
 function findAll(value: Json | undefined, key: string): Json[] {
@@ -80,7 +77,7 @@ const UNKNOWN_TIME = { seconds: '1000000000', nanos: 0 };
 
 function resolve(value: Json | undefined, database: string, received: readonly Received[]): Json | undefined {
   if (typeof value === 'string') return value.startsWith('$') ? resolveText(value, database, received) : value;
-  if (isArray(value)) return value.map((item: Json) => resolve(item, database, received) ?? null);
+  if (Array.isArray(value)) return value.map((item: Json) => resolve(item, database, received) ?? null);
   if (!isObject(value)) return value;
   const resolved: Record<string, Json | undefined> = {};
   for (const key in value) resolved[key] = resolve(value[key], database, received);
