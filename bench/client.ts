@@ -1,73 +1,69 @@
-import { Agent, request, type OutgoingHttpHeaders } from 'node:http';
+import { Agent, request, type IncomingHttpHeaders } from 'node:http';
 import { BENCH_API_KEY } from './stack';
 
-/** An HTTP client that reports bytes and times. */
+/** An HTTP client that keeps its connections. */
 
 export interface BenchRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT';
   body?: Buffer;
-  headers?: OutgoingHttpHeaders;
+  key?: string;
 }
 
 export interface BenchResponse {
+  /** 0: the connection was refused, or closed without a response. */
   status: number;
-  /** Whether the response has a Content-Length. */
-  hasLength: boolean;
-  bytes: number;
-  /** The last 100 bytes, where a list has its count. */
-  tail: string;
-  /** Time to the first and to the last byte of the body, in ms. */
-  firstByteMs: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  /** Time to the last byte, in ms. */
   ms: number;
+  /** Whether an earlier request used the connection, which the server may close when it is idle. */
+  isReusedConnection: boolean;
 }
 
-const agents = new Map<number, Agent>();
+const agent = new Agent({ keepAlive: true });
 
-function getAgent(port: number): Agent {
-  let agent = agents.get(port);
-  if (!agent) agents.set(port, (agent = new Agent({ keepAlive: true })));
-  return agent;
-}
-
-export function timeRequest(port: number, { method, body, headers }: BenchRequest): Promise<BenchResponse> {
-  const { promise, resolve, reject } = Promise.withResolvers<BenchResponse>();
+/** Sends a request once. Never rejects. */
+export function send(port: number, asked: BenchRequest): Promise<BenchResponse> {
+  const { method, body, key = BENCH_API_KEY } = asked;
+  const { promise, resolve } = Promise.withResolvers<BenchResponse>();
   const startedAt = performance.now();
   const sent = request({
     host: '127.0.0.1',
     port,
     method,
-    agent: getAgent(port),
+    agent,
     headers: {
-      'x-api-key': BENCH_API_KEY,
+      'x-api-key': key,
       ...(body && { 'content-type': 'application/json', 'content-length': body.length }),
-      ...headers,
     },
   });
-  sent.on('error', reject);
+  const end = (status: number, headers: IncomingHttpHeaders, content: Buffer) => {
+    const ms = performance.now() - startedAt;
+    resolve({ status, headers, body: content, ms, isReusedConnection: sent.reusedSocket });
+  };
+  const onError = ({ message }: Error) => end(0, {}, Buffer.from(message));
+  sent.on('error', onError);
   sent.on('response', (response) => {
-    let bytes = 0;
-    let firstByteMs = 0;
-    let last: Buffer = Buffer.alloc(0);
-    let beforeLast: Buffer = last;
-    response.on('data', (chunk: Buffer) => {
-      if (bytes === 0) firstByteMs = performance.now() - startedAt;
-      bytes += chunk.length;
-      [beforeLast, last] = [last, chunk];
-    });
-    response.on('error', reject);
-    response.on('end', () => {
-      const { statusCode: status = 0, headers } = response;
-      const tail = Buffer.concat([beforeLast, last]).subarray(-100).toString();
-      const hasLength = headers['content-length'] !== undefined;
-      resolve({ status, hasLength, bytes, tail, firstByteMs, ms: performance.now() - startedAt });
-    });
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('error', onError);
+    const { statusCode = 0 } = response;
+    response.on('end', () => end(statusCode, response.headers, Buffer.concat(chunks)));
   });
   sent.end(body);
   return promise;
 }
 
+/** @throws unless the response is a 200 */
+export async function sendOk(port: number, request: BenchRequest): Promise<BenchResponse> {
+  const response = await send(port, request);
+  if (response.status === 200) return response;
+  const text = response.body.toString('utf8', 0, 200);
+  throw new Error(`a request of the bench failed with ${response.status}: ${text}`);
+}
+
 /** Requests per second with `connections` concurrent clients in a closed loop. */
-export async function throughput(
+export async function measureThroughput(
   port: number,
   asked: BenchRequest,
   connections: number,
@@ -77,36 +73,10 @@ export async function throughput(
   let responses = 0;
   const connection = async () => {
     while (performance.now() - startedAt < forMs) {
-      const { status } = await timeRequest(port, asked);
-      if (status !== 200) throw new Error(`status ${status} under load`);
+      await sendOk(port, asked);
       responses += 1;
     }
   };
   await Promise.all(Array.from({ length: connections }, connection));
   return (responses * 1000) / (performance.now() - startedAt);
-}
-
-/** Sends headers that announce a body, and no body. @returns the status of the response */
-export function sendHeadersOnly(
-  port: number,
-  bytes: number,
-  headers: OutgoingHttpHeaders,
-): Promise<BenchResponse['status']> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const sent = request({
-    host: '127.0.0.1',
-    port,
-    method: 'POST',
-    agent: false,
-    headers: { 'content-type': 'application/json', 'content-length': bytes, ...headers },
-  });
-  const timeout = setTimeout(() => reject(new Error('no response before the body')), 5_000);
-  sent.on('error', () => undefined);
-  sent.on('response', ({ statusCode = 0 }) => {
-    clearTimeout(timeout);
-    resolve(statusCode);
-    sent.destroy();
-  });
-  sent.flushHeaders();
-  return promise;
 }

@@ -2,31 +2,34 @@ import type { PlainDocument } from '../packages/firestore-local/src/internal';
 
 /** The bench's data and request bodies. */
 
-export const PROJECT_ID = 'demo-price-lists';
-
 export const MARKETS = 50;
 
 /** The market of price lists. */
 const PRICE_LIST_MARKET = 'market-0';
 
-export const teamId = (orders: number): string => `team-with-${orders}`;
+const teamId = (orders: number): string => `team-with-${orders}`;
 
-/** Creates markets, teams, and one team with `size` orders per size. */
-export function createRecords(teams: number, orders: readonly number[]): PlainDocument[] {
+/** Creates markets, and one team with `size` orders per size. */
+export function createRecords(orders: readonly number[]): PlainDocument[] {
   return [
     { collection: 'markets', id: PRICE_LIST_MARKET, data: marketOf(0) },
     ...toRecords('markets', MARKETS, marketOf),
-    ...toRecords('teams', teams, teamOf),
-    ...orders.flatMap((size) => toRecords('orders', size, (i) => orderOf(i, teamId(size)), `${size}-`)),
+    ...orders.flatMap((size) => {
+      return toRecords('orders', size, (i) => orderOf(i, teamId(size)), `${size}-`);
+    }),
   ];
 }
 
 type Data = PlainDocument['data'];
 
-const toRecords = (collection: string, count: number, createData: (i: number) => Data, prefix = ''): PlainDocument[] =>
-  Array.from({ length: count }, (_, i) => {
-    return { collection, id: `${prefix}${collection}-${String(i).padStart(7, '0')}`, data: createData(i) };
+type CreateData = (i: number) => Data;
+
+function toRecords(collection: string, count: number, create: CreateData, prefix = '') {
+  return Array.from({ length: count }, (_, i): PlainDocument => {
+    const id = `${prefix}${collection}-${String(i).padStart(7, '0')}`;
+    return { collection, id, data: create(i) };
   });
+}
 
 /** The first order's time; each later one is a second younger. */
 const START = Date.UTC(2026, 0, 1);
@@ -37,13 +40,6 @@ const marketOf = (i: number): Data => ({
   country_iso: 'EGY',
   currency_iso: 'egp',
   regions: ['north', 'south'],
-});
-
-const teamOf = (i: number): Data => ({
-  name: `Team ${i}`,
-  country_iso: 'egy',
-  members: [`user-${i}`, `user-${i + 1}`],
-  created_at: START + i,
 });
 
 /** About 600 bytes, of which 200 are in a response. */
@@ -66,10 +62,12 @@ const orderOf = (i: number, team_id: string): Data => ({
 });
 
 export const createOrdersBody = (orders: number): Buffer =>
-  json({ team_id: teamId(orders), status: 'ALL', start_date: '2026-01-01', end_date: '2027-01-01' });
-
-export const createSupplyOrdersBody = (): Buffer =>
-  json({ team_id: 'team-1', status: null, start_date: '2026-01-01', end_date: '2027-01-01' });
+  json({
+    team_id: teamId(orders),
+    status: 'ALL',
+    start_date: '2026-01-01',
+    end_date: '2027-01-01',
+  });
 
 let lists = 0;
 

@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { timeRequest, type BenchResponse, type BenchRequest } from './client';
-import {
-  readProcessMemory,
-  resetPeakMemory,
-  startFunction,
-  type BenchDatabase,
-  type FunctionProcess,
-  type Baseline,
-  type Variant,
-} from './stack';
+import type { DeployedFunction } from '../functions/test/deployment/deployed';
+import { sendOk, type BenchRequest } from './client';
+import { PROBED, readProcessMemory, resetPeakMemory, startFunction } from './stack';
+import type { BenchDatabase, Variant } from './stack';
 
 /** Repeated, interleaved measurements and their statistics. */
 
@@ -29,110 +23,112 @@ export function computeStats(values: readonly number[]): Stats {
 export const computeRatioStats = (a: readonly number[], b: readonly number[]): Stats =>
   computeStats(a.map((value, round) => value / (b[round] ?? NaN)));
 
-export type FunctionsByVariant<V extends Variant | Baseline = Variant> = Record<V, FunctionProcess>;
+export const divideStats = ({ median, min, max }: Stats, by: number): Stats => ({
+  median: median / by,
+  min: min / by,
+  max: max / by,
+});
 
-/** Runs `work` with the same function of several variants, and always stops them. */
-export async function withFunctions<V extends Variant | Baseline, T>(
-  variants: readonly V[],
-  name: string,
-  { address }: BenchDatabase,
-  work: (side: FunctionsByVariant<V>) => Promise<T>,
+/** Runs `work` with a function, and always stops it. */
+export async function withFunction<T>(
+  starting: Promise<DeployedFunction>,
+  work: (running: DeployedFunction) => Promise<T>,
 ): Promise<T> {
-  const started = await Promise.all(variants.map((variant) => startFunction(variant, name, address)));
+  const running = await starting;
   try {
-    return await work(Object.fromEntries(variants.map((variant, i) => [variant, started[i]])) as FunctionsByVariant<V>);
+    return await work(running);
   } finally {
-    await Promise.all(started.map((running) => running.stop()));
+    await running.stop();
   }
 }
 
-/** Measures every variant in each round, starting with a different one each time, after one warm-up round. */
-export async function measureInterleaved<V extends Variant | Baseline, T>(
-  side: FunctionsByVariant<V>,
+/** Measures every variant in each round, a different one first, after one warm-up round. */
+export async function measureInterleaved<V extends Variant, T>(
+  variants: readonly V[],
   rounds: number,
-  measure: (running: FunctionProcess, variant: V) => Promise<T>,
+  measure: (variant: V) => Promise<T>,
 ): Promise<Record<V, T[]>> {
-  const variants = Object.keys(side) as V[];
-  const measured = Object.fromEntries(variants.map((variant) => [variant, []])) as unknown as Record<V, T[]>;
+  const empty = variants.map((variant): [V, T[]] => [variant, []]);
+  const measured = Object.fromEntries(empty) as Record<V, T[]>;
   for (let round = -1; round < rounds; round += 1) {
     const turn = (round + 1) % variants.length;
     for (const variant of [...variants.slice(turn), ...variants.slice(0, turn)]) {
-      const value = await measure(side[variant], variant);
+      const value = await measure(variant);
       if (round >= 0) measured[variant].push(value);
     }
   }
   return measured;
 }
 
-/** @throws unless the response is a 200 */
-export async function requestOk(port: number, request: BenchRequest): Promise<BenchResponse> {
-  const response = await timeRequest(port, request);
-  if (response.status !== 200)
-    throw new Error(`a request of the bench failed with ${response.status}: ${response.tail}`);
-  return response;
+/** The same, with one function of each variant, which run all the time. */
+export async function measureFunctions<V extends Variant, T>(
+  variants: readonly V[],
+  name: string,
+  database: BenchDatabase,
+  rounds: number,
+  measure: (running: DeployedFunction) => Promise<T>,
+): Promise<Record<V, T[]>> {
+  const started = await Promise.all(
+    variants.map(async (variant) => {
+      return [variant, await startFunction(variant, name, database)] as const;
+    }),
+  );
+  const running = Object.fromEntries(started) as Record<V, DeployedFunction>;
+  try {
+    return await measureInterleaved(variants, rounds, (variant) => measure(running[variant]));
+  } finally {
+    await Promise.all(started.map(([, { stop }]) => stop()));
+  }
 }
 
-export interface MemoryPeak {
-  /** MB above what the process used before the request. */
-  peakMb: Stats;
-  /** RPCs to Firestore. */
-  calls: number;
-  response: BenchResponse;
-}
-
-/** Peak memory of one request, in a process that has served one small request; `rounds` times, each in a new process. */
+/**
+ * Peak memory of one request above what its process had before, in bytes, and its calls to
+ * Firestore. Each round has a new process of the service, which has served one small request.
+ */
 export async function measurePeakMemory(
-  variant: Variant,
   name: string,
   database: BenchDatabase,
   small: BenchRequest,
   createRequest: () => BenchRequest,
   rounds: number,
-): Promise<MemoryPeak> {
-  const measure = () =>
-    withFunctions([variant], name, database, async (side) => {
-      const running = side[variant];
-      await timeRequest(running.port, small);
+): Promise<{ peak: Stats; calls: number }> {
+  const peaks: number[] = [];
+  let calls = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    await withFunction(startFunction('service', name, database), async ({ port, pid }) => {
+      await sendOk(port, small);
       await sleep(200);
       const request = createRequest();
-      resetPeakMemory(running.pid);
-      const idle = readProcessMemory(running.pid).now;
+      resetPeakMemory(pid);
+      const idle = readProcessMemory(pid).now;
       const before = await database.calls();
-      const response = await timeRequest(running.port, request);
-      const { peak } = readProcessMemory(running.pid);
-      return { peakMb: peak - idle, calls: (await database.calls()) - before, response };
+      await sendOk(port, request);
+      peaks.push(readProcessMemory(pid).peak - idle);
+      calls = (await database.calls()) - before;
     });
-  let last = await measure();
-  const peaks = [last.peakMb];
-  while (peaks.length < rounds) {
-    last = await measure();
-    peaks.push(last.peakMb);
   }
-  return { ...last, peakMb: computeStats(peaks) };
+  return { peak: computeStats(peaks), calls };
 }
 
-/** The most that one request retains after garbage collection, in MB, sampled while it runs. */
-export async function measureLiveMemory(
-  variant: Variant,
+/** The most that one request holds after garbage collection, in bytes, sampled while it runs. */
+export function measureLiveMemory(
   name: string,
-  { address }: BenchDatabase,
+  database: BenchDatabase,
   small: BenchRequest,
   request: BenchRequest,
 ): Promise<number> {
-  const running = await startFunction(variant, name, address, ['--expose-gc']);
-  try {
-    await requestOk(running.port, small);
-    const idle = await running.liveMb();
+  const starting = startFunction('service', name, database, PROBED);
+  return withFunction(starting, async ({ port, readHeapBytes }) => {
+    await sendOk(port, small);
+    const idle = await readHeapBytes();
     const progress = { isDone: false };
-    const pending = requestOk(running.port, request).finally(() => (progress.isDone = true));
+    const pending = sendOk(port, request).finally(() => (progress.isDone = true));
     let max = idle;
     while (!progress.isDone) {
-      max = Math.max(max, await running.liveMb());
+      max = Math.max(max, await readHeapBytes());
       await sleep(100);
     }
     await pending;
     return max - idle;
-  } finally {
-    await running.stop();
-  }
+  });
 }

@@ -16,10 +16,9 @@ test('a list takes its sequential commits and four small calls', () => {
 });
 
 test('a collection that takes fewer writes than are sent slows a list down to its limit', () => {
-  const profile = { ...IDEAL, collectionWritesPerSecond: 500, rampFactor: 1, databaseWritesPerSecond: 1e9 };
-  const { durations, retries } = simulateCreations({ products: 50_000, lists: 1, seed: 1 }, profile);
+  const profile = { ...IDEAL, collectionWritesPerSecond: 500, rampFactor: 1 };
+  const { durations } = simulateCreations({ products: 50_000, lists: 1, seed: 1 }, profile);
   expect(durations[0]).toBeGreaterThan(99_000);
-  expect(retries).toBeGreaterThan(10);
 });
 
 test('a list that takes longer than the timeout fails', () => {

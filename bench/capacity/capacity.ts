@@ -3,44 +3,35 @@ import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../functions/src/lib
 import { writeOptions } from '../../functions/src/lib/runtime-options';
 import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-sizes';
 import { SeededRandom } from '../../functions/test/simulation/random';
+import { renderTable } from '../tables';
 
 /**
- * A model of creations against a production Firestore: only delays, limits and the service's own pauses, in virtual time. It
- * shows how long a list takes and what many lists at once do to each other (docs/performance.md#scale).
+ * A model of creations against a production Firestore: only delays, limits and the service's own
+ * pauses, in virtual time. It shows how long a list takes and what many lists at once do to each
+ * other (docs/performance.md#scale).
  */
 
 /** Delays and limits of Cloud Firestore. */
-export interface ProductionProfile {
+export const PRODUCTION = {
   /** Median of a commit of 500 writes, and of a read or a small commit, in ms. */
-  commitMs: number;
-  smallCallMs: number;
-  /** Standard deviation of the logarithm of a delay; 0.4 makes the slowest of 100 calls 2.5 times the median. */
-  deviation: number;
-  /** Share of calls that take `tailFactor` times as long. */
-  tailShare: number;
-  tailFactor: number;
-  /** Writes per second that a new collection takes, and the factor by which it takes more after each period (500/50/5). */
-  collectionWritesPerSecond: number;
-  rampFactor: number;
-  rampPeriodMs: number;
-  /** Writes per second that the database takes in all; Firestore publishes none, so this is an assumption. */
-  databaseWritesPerSecond: number;
-}
-
-export const PRODUCTION: ProductionProfile = {
   commitMs: 770,
   smallCallMs: 30,
+  /** Standard deviation of the logarithm of a delay; 0.4: one in 100 takes 2.5 times the median. */
   deviation: 0.4,
+  /** Share of calls that take `tailFactor` times as long. */
   tailShare: 0.01,
   tailFactor: 5,
+  /** Writes per second that a new collection takes, and by how much more after each period. */
   collectionWritesPerSecond: 500,
   rampFactor: 1.5,
   rampPeriodMs: 300_000,
+  /** Writes per second that the database takes in all: an assumption, Firestore publishes none. */
   databaseWritesPerSecond: 10_000,
 };
 
-/** Time for the work of a creation: the function's timeout without the reserves for failing the attempt and for the response. */
-export const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
+/** Time for the work of a creation: the timeout without the time to fail it and to respond. */
+const RESERVE_MS = FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS;
+const CREATION_BUDGET_MS = writeOptions.timeoutSeconds * 1000 - RESERVE_MS;
 
 /** Calls before and after the batches: read key and market, claim, complete. */
 export const CALLS_IN_A_ROW = 3;
@@ -60,11 +51,11 @@ export interface CreationOutcome {
   durations: number[];
   /** Creations whose time was up. */
   timedOut: number;
-  /** Commits that were rejected and tried again. */
-  retries: number;
 }
 
 interface Writer {
+  /** When its next commit begins. */
+  at: number;
   list: number;
   /** Entries left to write. */
   pending: number;
@@ -96,7 +87,8 @@ class RateLimit {
 
   /** @returns whether `count` writes are within the limit at `now`, and if so, takes them */
   take(count: number, now: number): boolean {
-    const rate = this.initialRate * this.factor ** Math.floor((now - this.startedAt) / this.periodMs);
+    const periods = Math.floor((now - this.startedAt) / this.periodMs);
+    const rate = this.initialRate * this.factor ** periods;
     this.#available = Math.min(rate, this.#available + ((now - this.#at) / 1000) * rate);
     this.#at = now;
     if (this.#available < count) return false;
@@ -106,30 +98,36 @@ class RateLimit {
 }
 
 /** Runs creations until each has completed or failed. Equal arguments give equal results. */
-export function simulateCreations(load: CreationLoad, profile: ProductionProfile = PRODUCTION): CreationOutcome {
+export function simulateCreations(load: CreationLoad, profile = PRODUCTION): CreationOutcome {
   const random = new SeededRandom(load.seed);
   const delay = (median: number) => {
-    const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-    return median * Math.exp(profile.deviation * normal) * (random.chance(profile.tailShare) ? profile.tailFactor : 1);
+    const radius = Math.sqrt(-2 * Math.log(1 - random.next()));
+    const normal = radius * Math.cos(2 * Math.PI * random.next());
+    const tail = random.chance(profile.tailShare) ? profile.tailFactor : 1;
+    return median * Math.exp(profile.deviation * normal) * tail;
   };
-  const smallCalls = (count: number) =>
-    Array.from({ length: count }, () => delay(profile.smallCallMs)).reduce((sum, ms) => sum + ms, 0);
+  const smallCalls = (count: number) => {
+    const delays = Array.from({ length: count }, () => delay(profile.smallCallMs));
+    return delays.reduce((sum, ms) => sum + ms, 0);
+  };
   const database = new RateLimit(0, profile.databaseWritesPerSecond, 1, Infinity);
-  const outcome: CreationOutcome = { durations: [], timedOut: 0, retries: 0 };
-  const events = new EventQueue<Writer>();
+  const outcome: CreationOutcome = { durations: [], timedOut: 0 };
+  const writers: Writer[] = [];
   const creations = Array.from({ length: load.lists }, (_, list): Creation => {
     const startedAt = (list * 1000) / load.lists;
     const readyAt = startedAt + smallCalls(CALLS_IN_A_ROW - 1);
     for (let each = 0; each < 2; each += 1) {
-      const { collectionWritesPerSecond, rampFactor, rampPeriodMs } = profile;
-      const collection = new RateLimit(readyAt, collectionWritesPerSecond, rampFactor, rampPeriodMs);
-      events.add(readyAt, { list, pending: load.products, failures: 0, collection });
+      const { collectionWritesPerSecond: rate, rampFactor, rampPeriodMs } = profile;
+      const collection = new RateLimit(readyAt, rate, rampFactor, rampPeriodMs);
+      writers.push({ at: readyAt, list, pending: load.products, failures: 0, collection });
     }
     return { startedAt, writers: 2 };
   });
 
-  for (let event = events.next(); event !== undefined; event = events.next()) {
-    const { at, value: writer } = event;
+  for (;;) {
+    const writer = writers.sort((a, b) => a.at - b.at).shift();
+    if (writer === undefined) break;
+    const { at } = writer;
     const creation = creations[writer.list];
     if (creation === undefined || creation.writers < 0) continue;
     if (at - creation.startedAt > CREATION_BUDGET_MS) {
@@ -140,6 +138,7 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
       if (creation.writers === 0) outcome.durations.push(at + smallCalls(1) - creation.startedAt);
     } else {
       commit(writer, at);
+      writers.push(writer);
     }
   }
   outcome.durations.sort((a, b) => a - b);
@@ -150,29 +149,12 @@ export function simulateCreations(load: CreationLoad, profile: ProductionProfile
     if (writer.collection.take(count, at) && database.take(count, at)) {
       writer.pending -= count;
       writer.failures = 0;
-      events.add(at + (delay(profile.commitMs) * count) / MAX_ENTRIES_PER_COMMIT, writer);
+      writer.at += (delay(profile.commitMs) * count) / MAX_ENTRIES_PER_COMMIT;
       return;
     }
-    outcome.retries += 1;
     const backoffMs = getPauseMs(writer.failures, true, () => random.next());
     writer.failures += 1;
-    events.add(at + delay(profile.smallCallMs) + backoffMs, writer);
-  }
-}
-
-/** Events by their time. There are two for each list, so that the next one is looked for among all. */
-class EventQueue<T> {
-  readonly #events = new Set<{ at: number; value: T }>();
-
-  add(at: number, value: T): void {
-    this.#events.add({ at, value });
-  }
-
-  next(): { at: number; value: T } | undefined {
-    let first: { at: number; value: T } | undefined;
-    for (const event of this.#events) if (first === undefined || event.at < first.at) first = event;
-    if (first !== undefined) this.#events.delete(first);
-    return first;
+    writer.at += delay(profile.smallCallMs) + backoffMs;
   }
 }
 
@@ -193,13 +175,13 @@ const LOADS: readonly Omit<CreationLoad, 'seed'>[] = [
 
 /** The table of docs/performance.md#scale, as Markdown. */
 export function renderCapacityTable(seed = 1): string {
-  const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
-  const seconds = (ms: number | undefined) => (ms === undefined ? '–' : (ms / 1000).toFixed(ms < 10_000 ? 1 : 0));
+  const seconds = (ms: number | undefined) => {
+    return ms === undefined ? '–' : (ms / 1000).toFixed(ms < 10_000 ? 1 : 0);
+  };
   const rows = LOADS.map((load) => {
     const { durations, timedOut } = simulateCreations({ ...load, seed });
     const times = [durations[durations.length >> 1], durations.at(-1)].map(seconds);
-    return row([load.products.toLocaleString('en'), load.lists, ...times, timedOut]);
+    return [load.products.toLocaleString('en'), load.lists, ...times, timedOut];
   });
-  const head = ['Products', 'Lists', 'Median s', 'Slowest s', 'Timed out'];
-  return [row(head), row(head.map(() => '---:')), ...rows].join('\n');
+  return renderTable(['Products', 'Lists', 'Median s', 'Slowest s', 'Timed out'], rows, 0);
 }

@@ -2,12 +2,14 @@ import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib
 import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-sizes';
 import { billCreation, billRead, getAuditReads, REPLAY } from '../../functions/test/support/billed-documents';
 import { CALLS_IN_A_ROW, PRODUCTION } from '../capacity/capacity';
+import { renderTable } from '../tables';
 
 /** The tables of docs/performance.md#costs: the documents that tests count, times prices. */
 
 /**
- * In USD, of November 2026: cloud.google.com/firestore/pricing (multi-region nam5), cloud.google.com/run/pricing (tier 1,
- * request-based), internet egress of the premium tier, cloud.google.com/scheduler/pricing.
+ * In USD, of November 2026: cloud.google.com/firestore/pricing (multi-region nam5),
+ * cloud.google.com/run/pricing (tier 1, request-based), internet egress of the premium tier,
+ * cloud.google.com/scheduler/pricing.
  */
 const PRICES = {
   reads: { per: 100_000, price: 0.06 },
@@ -25,7 +27,7 @@ type Usage = Partial<Record<keyof typeof PRICES, number>>;
 export const getCost = (usage: Usage): number =>
   sum(Object.entries(PRICES).map(([name, { per, price }]) => (usage[name as keyof Usage] ?? 0) * (price / per)));
 
-/** Both entries of a product and its share of the payload, measured with the price lists of bench/data.ts. */
+/** Both entries of a product and its share of the payload, measured with those of bench/data.ts. */
 const STORED_BYTES_PER_PRODUCT = 293;
 const GIB = 2 ** 30;
 
@@ -45,16 +47,19 @@ function createCall(name: string, size: number, { memory }: Options, waitingMs: 
   return { name, size, usage: { ...usage, requests: 1, cpuSeconds, memoryGiBSeconds } };
 }
 
-/** @param recordBytes of a record in a response, measured with records like those of bench/data.ts */
+/** @param recordBytes of a record in a response, measured with those of bench/data.ts */
 function createRead(name: string, size: number, options: Options, recordBytes: number): Call {
   // A query delivers 10,000 documents per second: docs/performance.md#limits-and-what-moves-them.
   const waitingMs = PRODUCTION.smallCallMs + size / 10;
-  return createCall(name, size, options, waitingMs, { ...billRead(size), sentGiB: (size * recordBytes) / GIB });
+  const usage = { ...billRead(size), sentGiB: (size * recordBytes) / GIB };
+  return createCall(name, size, options, waitingMs, usage);
 }
 
 function createCreation(size: number, payloadChunks = 1): Call {
-  const waitingMs = CALLS_IN_A_ROW * PRODUCTION.smallCallMs + (size / MAX_ENTRIES_PER_COMMIT) * PRODUCTION.commitMs;
-  const usage = { ...billCreation(size, payloadChunks), storedGiB: (size * STORED_BYTES_PER_PRODUCT) / GIB };
+  const { smallCallMs, commitMs } = PRODUCTION;
+  const waitingMs = CALLS_IN_A_ROW * smallCallMs + (size / MAX_ENTRIES_PER_COMMIT) * commitMs;
+  const storedGiB = (size * STORED_BYTES_PER_PRODUCT) / GIB;
+  const usage = { ...billCreation(size, payloadChunks), storedGiB };
   return createCall('add price lists', size, writeOptions, waitingMs, usage);
 }
 
@@ -71,10 +76,11 @@ const calls = [
   createCreation(100_000, 2),
 ];
 
-/** A sweep whose query and whose count find nothing, every minute of a month: billed as 100 ms of an instance. */
+/** A sweep whose query and count find nothing, every minute of a month: billed as 100 ms each. */
 const sweeps = 30 * 24 * 60;
 const seconds = { cpuSeconds: sweeps * 0.1, memoryGiBSeconds: sweeps * 0.1 };
-const idleSweep: Usage = { reads: sweeps * 2 * billRead(0).reads, requests: sweeps, ...seconds, jobs: 1 };
+const reads = sweeps * 2 * billRead(0).reads;
+const idleSweep: Usage = { reads, requests: sweeps, ...seconds, jobs: 1 };
 const tasks: [string, Usage][] = [
   ['the sweep, a month in which nothing is due', idleSweep],
   ['a resume of 100,000 products, at most, beyond its creation', { reads: 200_000 }],
@@ -83,17 +89,21 @@ const tasks: [string, Usage][] = [
   ['the same with all entries', { reads: getAuditReads(1_000, 1_000) }],
 ];
 
+const COLUMNS = 'Call|Size|Reads|Writes|Instance s|USD per 1,000 calls|USD per month, stored'.split('|');
+
 /** The tables by the names of their sections. */
 export function renderCosts(): Record<string, string> {
   const each = calls.map(({ name, size, usage: { storedGiB = 0, ...once } }) => {
     const documents = [count(once.reads), count(once.writes), String(once.cpuSeconds)];
-    return [name, count(size), ...documents, usd(1000 * getCost(once)), usd(1000 * getCost({ storedGiB }))];
+    const costs = [once, { storedGiB }].map((usage) => usd(1000 * getCost(usage)));
+    return [name, count(size), ...documents, ...costs];
   });
   return {
-    calls: renderTable('Call|Size|Reads|Writes|Instance s|USD per 1,000 calls|USD per month, stored', each),
+    calls: renderTable(COLUMNS, each, 1),
     tasks: renderTable(
-      'Task|Reads|USD',
+      ['Task', 'Reads', 'USD'],
       tasks.map(([name, usage]) => [name, count(usage.reads), usd(getCost(usage))]),
+      1,
     ),
   };
 }
@@ -101,9 +111,3 @@ export function renderCosts(): Record<string, string> {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const count = (value = 0) => value.toLocaleString('en');
 const usd = (value: number) => value.toFixed(value < 1 ? 3 : 2);
-
-function renderTable(head: string, rows: readonly (readonly string[])[]): string {
-  const titles = head.split('|');
-  const lines = [titles, titles.map((_, i) => (i === 0 ? '---' : '---:')), ...rows];
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}

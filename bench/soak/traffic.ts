@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { type Agent, type IncomingHttpHeaders, request as openRequest } from 'node:http';
 import { getDelayMs, judgeResponse } from '../../docs/examples/client/src/retry';
 import type { Random } from '../../local/sample/random';
 import type { OperationName } from '../../functions/test/support/operations';
 import { createPriceListBody } from '../../functions/test/support/submissions';
+import type { BenchRequest, BenchResponse } from '../client';
 
 /** The requests of the soak, and what their responses may be. */
 
-export const SOAK_API_KEY = 'soak-key';
-
 /** What a request is for. */
-export type RequestKind = 'read' | 'create' | 'replay' | 'conflict' | 'rejected';
+export const REQUEST_KINDS = ['read', 'create', 'replay', 'conflict', 'rejected'] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
 
-export interface SoakList {
+interface SoakList {
   boq_list_id: string;
   products: number;
 }
@@ -22,145 +21,118 @@ export interface CreatedList extends SoakList {
   text: string;
 }
 
-export interface SoakRequest {
+export interface SoakRequest extends BenchRequest {
   kind: RequestKind;
   operation: OperationName;
-  method: 'GET' | 'POST' | 'PUT';
-  key: string;
-  body: string;
   /** The list that is created or replayed; `text` is the response that a replay must get. */
-  list: SoakList & { text?: string };
-  /** Statuses that are right at any time. */
-  expectedStatuses: readonly number[];
-}
-
-export interface HttpResponse {
-  /** 0: the connection was rejected or closed without a response. */
-  status: number;
-  text: string;
-  headers: IncomingHttpHeaders;
-  /** Whether an earlier request used the connection: the server may close such a one when it was idle. */
-  isReusedConnection: boolean;
+  list?: SoakList & { text?: string };
+  /** The status that is right at any time. */
+  expectedStatus: number;
 }
 
 /** A disturbance of Firestore or of the service, in milliseconds since the start. */
-export interface SoakDisturbance {
-  kind: 'firestore_hangs' | 'firestore_dead' | 'service_stopped';
+export interface Disturbance {
+  kind: 'Firestore hangs' | 'Firestore is dead' | 'Add price lists is stopped and started';
   from: number;
   to: number;
 }
 
-/** A response may be late by a whole disturbance and by this much: a call is retried for a minute. */
+/** A response may be late by a disturbance and this much: a call is retried for a minute. */
 const GRACE_MS = 60_000;
-/** How long after a disturbance a request may still fail: connections are made again after a delay. */
+/** How long after a disturbance a request may still fail: connections are made again late. */
 const RECOVERY_MS = 20_000;
 
-const NO_LIST: SoakList = { boq_list_id: '', products: 0 };
-
-export const createRead = (operation: OperationName): SoakRequest => ({
+const createRead = (operation: OperationName): SoakRequest => ({
   kind: 'read',
   operation,
   method: 'GET',
-  key: SOAK_API_KEY,
-  body: '',
-  list: NO_LIST,
-  expectedStatuses: [200],
+  expectedStatus: 200,
 });
 
 const createPost = (operation: OperationName, body: object): SoakRequest => ({
   ...createRead(operation),
   method: 'POST',
-  body: JSON.stringify(body),
+  body: Buffer.from(JSON.stringify(body)),
 });
 
-const createSubmission = (list: SoakRequest['list'], products = list.products): SoakRequest =>
-  createPost('addPriceLists', createPriceListBody(products, { boq_list_id: list.boq_list_id, market_id: 'market-1' }));
+function createSubmission(kind: RequestKind, list: SoakList, more = 0): SoakRequest {
+  const { boq_list_id, products } = list;
+  const body = createPriceListBody(products + more, { boq_list_id });
+  return { ...createPost('addPriceLists', body), kind, list };
+}
 
-export const createCreation = (list: SoakList): SoakRequest => ({ ...createSubmission(list), kind: 'create', list });
+const REJECTED: readonly [SoakRequest, ...SoakRequest[]] = [
+  { ...createRead('getTeams'), kind: 'rejected', key: 'wrong', expectedStatus: 401 },
+  { ...createRead('getMarkets'), kind: 'rejected', method: 'PUT', expectedStatus: 405 },
+  { ...createPost('getOrdersByTeam', { status: 'NONE' }), kind: 'rejected', expectedStatus: 400 },
+  { ...createPost('addPriceLists', { products: {} }), kind: 'rejected', expectedStatus: 400 },
+];
 
-/** The next request of a client: mostly reads and creations, with replays, conflicts and rejected requests among them. */
+/** The next request of a client: mostly reads and creations, and some of every other kind. */
 export function nextRequest(random: Random, created: readonly CreatedList[]): SoakRequest {
-  const range = { team_id: `team-${random.int(0, 49)}`, start_date: '2026-01-01', end_date: '2026-02-01' };
+  const team_id = `team-${random.int(0, 49)}`;
+  const range = { team_id, start_date: '2026-01-01', end_date: '2026-02-01' };
   const known = created[random.int(0, created.length - 1)];
   const chance = random.next();
   if (chance < 0.35) return createRead(random.pick(['getTeams', 'getMarkets', 'getWarehouses']));
-  if (chance < 0.5) return createPost('getOrdersByTeam', { ...range, status: random.pick(['ALL', 'WAITING']) });
-  if (chance < 0.6) return createPost('supplyOrdersInvoices', { ...range, status: random.pick([0, 1, null]) });
-  if (chance < 0.7 && known !== undefined) return { ...createSubmission(known), kind: 'replay', list: known };
-  if (chance < 0.75 && known !== undefined)
-    return { ...createSubmission(known, known.products + 1), kind: 'conflict', expectedStatuses: [409] };
-  if (chance < 0.85) {
-    return random.pick<SoakRequest>([
-      { ...createRead('getTeams'), kind: 'rejected', key: 'wrong', expectedStatuses: [401] },
-      { ...createRead('getMarkets'), kind: 'rejected', method: 'PUT', expectedStatuses: [405] },
-      { ...createPost('getOrdersByTeam', { status: 'NONE' }), kind: 'rejected', expectedStatuses: [400] },
-      { ...createPost('addPriceLists', { products: {} }), kind: 'rejected', expectedStatuses: [400] },
-    ]);
+  if (chance < 0.5) {
+    return createPost('getOrdersByTeam', { ...range, status: random.pick(['ALL', 'WAITING']) });
   }
-  return createCreation({ boq_list_id: randomUUID(), products: random.pick([1, 10, 100, 600]) });
+  if (chance < 0.6) {
+    return createPost('supplyOrdersInvoices', { ...range, status: random.pick([0, 1, null]) });
+  }
+  if (chance < 0.7 && known !== undefined) return createSubmission('replay', known);
+  if (chance < 0.75 && known !== undefined) {
+    return { ...createSubmission('conflict', known, 1), expectedStatus: 409 };
+  }
+  if (chance < 0.85) return random.pick(REJECTED);
+  const products = random.pick([1, 10, 100, 600, 5_000]);
+  return createSubmission('create', { boq_list_id: randomUUID(), products });
 }
 
-/** Sends a request once. Never rejects. */
-export function sendOnce(agent: Agent, port: number, { method, key, body }: SoakRequest): Promise<HttpResponse> {
-  return new Promise((resolve) => {
-    const onError = ({ message }: Error) =>
-      resolve({ status: 0, text: message, headers: {}, isReusedConnection: sent.reusedSocket });
-    const headers = { 'x-api-key': key, ...(body !== '' && { 'content-type': 'application/json' }) };
-    const sent = openRequest({ host: '127.0.0.1', port, method, headers, agent }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', onError);
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          text: Buffer.concat(chunks).toString(),
-          headers: response.headers,
-          isReusedConnection: sent.reusedSocket,
-        }),
-      );
-    });
-    sent.on('error', onError);
-    sent.end(body);
-  });
-}
-
-/** @returns the pause before a client sends the request again, by the rule of the typed client; undefined if it does not */
-export function findRetryDelayMs(response: HttpResponse, tries: number): number | undefined {
-  if (response.status === 0) return getDelayMs(tries);
-  const judgement = judgeResponse(response);
+/** @returns when a client sends a request again, by the typed client; undefined if it does not */
+export function findRetryDelayMs(response: BenchResponse, tries: number): number | undefined {
+  const { status, headers, body } = response;
+  if (status === 0) return getDelayMs(tries);
+  const judgement = judgeResponse({ status, headers, text: body.toString() });
   return judgement.kind === 'retry' ? (judgement.afterMs ?? getDelayMs(tries)) : undefined;
 }
 
-/** One try of a request: when it was sent and ended, in milliseconds since the start. */
-export interface SoakTry {
+/** A request that was sent, and ended, in milliseconds since the start. */
+interface SentRequest {
   request: SoakRequest;
-  response: HttpResponse;
+  response: BenchResponse;
   /** Tries of this request before. */
   earlierTries: number;
   from: number;
   to: number;
 }
 
-/** @returns what is wrong with a response; a disturbance excuses a 500, and a stopped service also a lost connection */
+/**
+ * @returns what is wrong with a response; a disturbance excuses a 500, and a stopped service also a
+ * lost connection
+ */
 export function findResponseFault(
-  { request, response, earlierTries, from, to }: SoakTry,
-  disturbances: readonly SoakDisturbance[],
+  { request, response, earlierTries, from, to }: SentRequest,
+  disturbances: readonly Disturbance[],
 ): string | undefined {
-  const { kind, operation, expectedStatuses, list } = request;
-  const { status, text } = response;
-  const stoppable = operation === 'addPriceLists';
-  const felt = disturbances.filter(
-    (each) => (each.kind !== 'service_stopped' || stoppable) && from < each.to + RECOVERY_MS && to > each.from,
-  );
+  const { kind, operation, expectedStatus, list } = request;
+  const { status } = response;
+  const text = response.body.toString();
+  const isStop = (each: Disturbance) => each.kind.startsWith('Add price lists');
+  const isConcerned = (each: Disturbance) => !isStop(each) || operation === 'addPriceLists';
+  const isNear = (each: Disturbance) => from < each.to + RECOVERY_MS && to > each.from;
+  const felt = disturbances.filter((each) => isConcerned(each) && isNear(each));
   const longestMs = GRACE_MS + Math.max(0, ...felt.map((each) => each.to - each.from));
   if (to - from > longestMs) return `${kind} took ${Math.round(to - from)} ms`;
-  if (kind === 'replay' && status === 200 && text !== list.text)
-    return `${list.boq_list_id} was replayed with another response`;
-  if (expectedStatuses.includes(status)) return undefined;
+  if (kind === 'replay' && status === 200 && text !== list?.text) {
+    return `${list?.boq_list_id} was replayed with another response`;
+  }
+  if (status === expectedStatus) return undefined;
   if (status === 500 && felt.length > 0) return undefined;
-  if (status === 0 && (response.isReusedConnection || felt.some((each) => each.kind === 'service_stopped')))
-    return undefined;
+  if (status === 0 && (response.isReusedConnection || felt.some(isStop))) return undefined;
   // The sweep or an earlier try is at work on the key.
-  if (kind === 'create' && status === 409 && (earlierTries > 0 || felt.length > 0)) return undefined;
+  const isBusy = kind === 'create' && status === 409;
+  if (isBusy && (earlierTries > 0 || felt.length > 0)) return undefined;
   return `${kind} at ${Math.round(from)} ms got ${status}: ${text.slice(0, 200)}`;
 }
