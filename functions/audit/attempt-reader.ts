@@ -1,15 +1,14 @@
-import type { RequestContext } from '../src/lib/request-context';
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
-import type { EntryColumns, ListKind } from '../src/lib/repositories/price-lists';
-import { countEntries, readAttemptDocuments, readEntries, type Fields } from './stored-records';
-import { streamStoredEntries } from '../src/lib/repositories/price-lists';
+import { streamStoredEntries, type EntryColumns, type ListKind } from '../src/lib/repositories/price-lists';
+import type { RequestContext } from '../src/lib/request-context';
 import type { Attempt, ClaimedLists } from '../src/lib/schemas/key-record';
 import { toEntries } from '../src/price-lists/entries';
 import { compareEntries } from './entry-differences';
 import type { StoredAttempt, StoredList } from './invariants';
 import { readStoredPayload } from '../src/price-lists/payload';
 import type { ProductColumns } from '../src/price-lists/submission-parser';
+import { countEntries, readAttemptDocuments, readEntries, type Fields } from './stored-records';
 
 /** Entries that one document read pays for when they are counted. */
 const COUNTED_PER_READ = 1_000;
@@ -58,23 +57,23 @@ export class StoredAttemptReader {
     this.documentReads += Math.max(1, Math.ceil(entryCount / COUNTED_PER_READ));
     if (wanted === null || this.sampleSize === 0) return { document, entryCount, entries: null };
     const columns = wanted[kind];
-    const entries =
-      this.sampleSize === Infinity
-        ? await this.read(() => compareEntries(columns, streamStoredEntries(this.db, kind, creation)), entryCount)
-        : await this.read(
-            () => compareEntries(columns, readEntries(this.db, kind, creation, columns.ids)),
-            columns.ids.length,
-          );
+    const isComplete = this.sampleSize === Infinity;
+    const readStored = () =>
+      isComplete ? streamStoredEntries(this.db, kind, creation) : readEntries(this.db, kind, creation, columns.ids);
+    const entries = await this.read(
+      () => compareEntries(columns, readStored()),
+      isComplete ? entryCount : columns.ids.length,
+    );
     return { document, entryCount, entries };
   }
 
   /** Selects the entries that are compared: all, or some at random. */
   #selectEntries(products: ProductColumns): Record<ListKind, EntryColumns> {
     const { ids } = products;
-    if (this.sampleSize >= ids.length) return toEntries(products);
+    const { expected_forward_cost, price_list } = toEntries(products);
+    if (this.sampleSize >= ids.length) return { expected_forward_cost, price_list };
     const chosen = new Set<number>();
     while (chosen.size < this.sampleSize) chosen.add(Math.floor(this.context.random() * ids.length));
-    const { expected_forward_cost, price_list } = toEntries(products);
     const select = (columns: EntryColumns): EntryColumns => ({
       ids: columns.ids.filter((_, i) => chosen.has(i)),
       prices: columns.prices.filter((_, i) => chosen.has(i)),

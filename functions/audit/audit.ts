@@ -1,10 +1,10 @@
-import type { RequestContext } from '../src/lib/request-context';
 import { forEachConcurrently } from '../src/lib/concurrency';
 import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
-import { findBoqListIds, readKeyFields, readPage, ATTEMPT_COLLECTIONS, type Fields } from './stored-records';
+import type { RequestContext } from '../src/lib/request-context';
 import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
+import { StoredAttemptReader } from './attempt-reader';
 import {
   checkAttempt,
   checkKeyRecord,
@@ -13,77 +13,76 @@ import {
   getRecordedAttempts,
   type Violation,
 } from './invariants';
-import { StoredAttemptReader } from './attempt-reader';
+import { ATTEMPT_COLLECTIONS, findBoqListIds, readKeyFields, readPage, type Fields } from './stored-records';
 
 /**
- * The audit: reads every record of add price lists, and reports where an invariant (invariants.ts) does not hold. Writes nothing.
+ * The audit: reads every record of add price lists, and reports where an invariant (invariants.ts)
+ * does not hold. Writes nothing.
  *
  * It may run beside creations, resumes and sweeps, and reports only what was true at one moment:
  *
- * - A key record is read before the records of its attempts, and again before a violation is reported. Everything that an
- *   invariant asks for is either written in one commit with the key record, or fixed and complete before that commit. So
- *   if both reads show the same state, no other state lay between them, and the violation was true then. Otherwise the
- *   key is checked again in its present state.
- * - A request record or a list is read before its key record is looked up. The claim writes all three in one commit, and
- *   no key record ever drops an attempt. So a key record without it is a violation whenever it is read.
+ * - A key record is read before the records of its attempts, and again before a violation is
+ *   reported. Everything that an invariant asks for is either written in one commit with the key
+ *   record, or fixed and complete before that commit. So if both reads show the same state, no other
+ *   state lay between them, and the violation was true then. Otherwise the key is checked again.
+ * - A request record or a list is read before its key record is looked up. The claim writes all
+ *   three in one commit, and no key record ever drops an attempt. So a key record without it is a
+ *   violation whenever it is read.
  */
-
-export interface AuditOptions {
-  /** Entries of each list that are compared with the payload; Infinity: all. */
-  sampleSize: number;
-  /** Keys that are checked at once. Each holds a payload in memory. */
-  concurrency: number;
-}
 
 export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
-  /** Keys that changed at every check. */
-  unsettled: number;
   /** Documents that were read, as Firestore bills them; retries are left out. */
   document_reads: number;
 }
 
 export interface AuditReporter {
   onViolation: (violation: Violation) => void;
-  /** A key changed at every check, and is left out. */
-  onUnsettled: (record: KeyRecord) => void;
   /** @param keys checked so far */
   onProgress: (keys: number) => void;
 }
 
 const PAGE_SIZE = 300;
 
-const MAX_CHECKS = 5;
+/** Keys that are checked at once. Each holds a payload in memory. */
+const CONCURRENT_KEYS = 4;
+
 const RECHECK_PAUSE_MS = 500;
 
-/** Runs one audit. */
+/** Runs one audit. @param sampleSize entries of each list that are compared with the payload; Infinity: all */
 export async function audit(
   db: Database,
   context: RequestContext,
-  options: AuditOptions,
+  sampleSize: number,
   reporter: AuditReporter,
 ): Promise<AuditReport> {
-  const auditor = new Auditor(db, context, options, reporter);
+  const auditor = new Auditor(db, context, sampleSize, reporter);
   await auditor.checkKeys();
   for (const collection of ATTEMPT_COLLECTIONS) await auditor.checkReferences(collection);
   return auditor.getReport();
+}
+
+/** A key record, and when the sweep is to look at it. */
+interface StoredKey {
+  record: KeyRecord;
+  sweepDueAt: unknown;
 }
 
 class Auditor {
   readonly #reader: StoredAttemptReader;
   /** Ids of the request records and lists of every attempt that was checked. */
   readonly #referred = new Set<string>();
-  readonly #counts = { keys: 0, attempts: 0, violations: 0, unsettled: 0 };
+  readonly #counts = { keys: 0, attempts: 0, violations: 0 };
 
   constructor(
     private readonly db: Database,
     private readonly context: RequestContext,
-    private readonly options: AuditOptions,
+    sampleSize: number,
     private readonly reporter: AuditReporter,
   ) {
-    this.#reader = new StoredAttemptReader(db, context, options.sampleSize);
+    this.#reader = new StoredAttemptReader(db, context, sampleSize);
   }
 
   getReport(): AuditReport {
@@ -92,9 +91,9 @@ class Auditor {
 
   async checkKeys(): Promise<void> {
     await this.#forEachDocument(collections.priceListIdempotency, 'all', async (id, stored) => {
-      const parsed = keyRecordSchema.safeParse(stored);
-      if (parsed.success) await this.#checkKey(id, { record: parsed.data, sweepDueAt: stored['sweep_due_at'] });
-      else this.#reportUnreadable(id, stored);
+      const key = parseKey(stored);
+      if (key === undefined) this.#reportUnreadable(id, stored);
+      else await this.#checkKey(id, key);
       this.#counts.keys += 1;
       this.reporter.onProgress(this.#counts.keys);
     });
@@ -105,38 +104,34 @@ class Auditor {
     await this.#forEachDocument(collection, ['status'], async (id, { status }) => {
       // Of an attempt that was claimed after its key was due, or of none.
       if (this.#referred.has(id) || (await this.#isReferredNow(id))) return;
-      const what =
-        status === 'ready' ? 'is ready, but belongs to no attempt of a key' : 'belongs to no attempt of a key';
-      this.#report({ rule: 'reference', boq_list_id: null, path: `${collection}/${id}`, message: what });
+      const ready = status === 'ready' ? 'is ready, but ' : '';
+      const message = `${ready}belongs to no attempt of a key`;
+      this.#report({ rule: 'reference', boq_list_id: null, path: `${collection}/${id}`, message });
     });
   }
 
   async #isReferredNow(id: string): Promise<boolean> {
-    const keys = await this.#reader.read(() => findBoqListIds(this.db, id), 4);
-    for (const key of keys) {
-      const stored = await this.#reader.read(() => readKeyFields(this.db, keyDocumentId(key)), 1);
-      const parsed = keyRecordSchema.safeParse(stored);
+    const boqListIds = await this.#reader.read(() => findBoqListIds(this.db, id), 4);
+    for (const boqListId of boqListIds) {
+      const stored = await this.#readKeyFields(keyDocumentId(boqListId));
+      const key = parseKey(stored);
       // One that cannot be read is reported as such.
-      if (stored !== undefined && (!parsed.success || getReferredIds(parsed.data).includes(id))) return true;
+      const isReferred = key === undefined ? stored !== undefined : getReferredIds(key.record).includes(id);
+      if (isReferred) return true;
     }
     return false;
   }
 
+  /** Checks a key until no other state of it shows in between. */
   async #checkKey(id: string, given: StoredKey): Promise<void> {
     let key = given;
-    for (let checks = 1; ; checks += 1) {
-      const violations = await this.#findViolations(id, key);
-      if (violations.length === 0) break;
-      const stored = await this.#reader.read(() => readKeyFields(this.db, id), 1);
-      const parsed = keyRecordSchema.safeParse(stored);
-      const present = parsed.success ? { record: parsed.data, sweepDueAt: stored?.['sweep_due_at'] } : key;
+    for (;;) {
+      const found = await this.#findViolations(key.record);
+      if (found.length === 0 && this.#checkRecord(id, key).length === 0) break;
+      const present = parseKey(await this.#readKeyFields(id)) ?? key;
       if (isSameState(key.record, present.record)) {
-        for (const violation of violations) if (this.#isConfirmed(violation, present)) this.#report(violation);
-        break;
-      }
-      if (checks === MAX_CHECKS) {
-        this.#counts.unsettled += 1;
-        this.reporter.onUnsettled(key.record);
+        // A renewal, and a sweep that corrects when it is due, make no other state of the key.
+        for (const violation of [...this.#checkRecord(id, present), ...found]) this.#report(violation);
         break;
       }
       key = present;
@@ -146,29 +141,32 @@ class Auditor {
     for (const referred of getReferredIds(key.record)) this.#referred.add(referred);
   }
 
-  async #findViolations(id: string, { record, sweepDueAt }: StoredKey): Promise<Violation[]> {
-    const violations = [
+  #checkRecord(id: string, { record, sweepDueAt }: StoredKey): Violation[] {
+    return [
       ...checkKeyRecord(record, id),
       ...checkSweepDueAt(record, sweepDueAt),
       ...checkLease(record, this.context.clock.now()),
     ];
+  }
+
+  async #findViolations(record: KeyRecord): Promise<Violation[]> {
+    const violations: Violation[] = [];
     for (const recorded of getRecordedAttempts(record)) {
       violations.push(...checkAttempt(recorded, await this.#reader.readAttempt(recorded.attempt)));
     }
     return violations;
   }
 
-  /** A renewal, and a sweep that corrects when it is due, make no other state of the key. */
-  #isConfirmed({ rule }: Violation, { record, sweepDueAt }: StoredKey): boolean {
-    if (rule === 'lease') return checkLease(record, this.context.clock.now()).length > 0;
-    return rule !== 'sweep_due_at' || checkSweepDueAt(record, sweepDueAt).length > 0;
+  #readKeyFields(id: string): Promise<Fields | undefined> {
+    return this.#reader.read(() => readKeyFields(this.db, id), 1);
   }
 
   #reportUnreadable(id: string, { boq_list_id, schema_version }: Fields): void {
     const path = `${collections.priceListIdempotency}/${id}`;
     const version = typeof schema_version === 'number' ? ` of schema version ${schema_version}` : '';
     const key = typeof boq_list_id === 'string' ? boq_list_id : null;
-    this.#report({ rule: 'key_readable', boq_list_id: key, path, message: `is no key record${version} that is known` });
+    const message = `is no key record${version} that is known`;
+    this.#report({ rule: 'key_readable', boq_list_id: key, path, message });
   }
 
   #report(violation: Violation): void {
@@ -182,23 +180,25 @@ class Auditor {
     fields: readonly string[] | 'all',
     fn: (id: string, stored: Fields) => Promise<void>,
   ): Promise<void> {
-    const readNext = (after: string | null): Promise<[id: string, stored: Fields][]> =>
-      this.#reader.read(() => readPage(this.db, collection, fields, after, PAGE_SIZE), 0);
-    let page = await readNext(null);
-    for (;;) {
+    for (let after: string | null = null; ;) {
+      const start = after;
+      const page: [id: string, stored: Fields][] = await this.#reader.read(
+        () => readPage(this.db, collection, fields, start, PAGE_SIZE),
+        0,
+      );
       this.#reader.documentReads += Math.max(1, page.length);
-      await forEachConcurrently(page, this.options.concurrency, ([id, stored]) => fn(id, stored));
+      await forEachConcurrently(page, CONCURRENT_KEYS, ([id, stored]) => fn(id, stored));
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE_SIZE) return;
-      page = await readNext(last[0]);
+      after = last[0];
     }
   }
 }
 
-/** A key record, and when the sweep is to look at it. */
-interface StoredKey {
-  record: KeyRecord;
-  sweepDueAt: unknown;
+/** @returns undefined for what is no key record */
+function parseKey(stored: Fields | undefined): StoredKey | undefined {
+  const { data: record } = keyRecordSchema.safeParse(stored);
+  return record && { record, sweepDueAt: stored?.['sweep_due_at'] };
 }
 
 const getReferredIds = (record: KeyRecord): string[] =>

@@ -7,8 +7,7 @@ import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-re
 import type { DifferingEntries, EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
 import { getSweepDueAt } from '../src/price-lists/key-state-machine';
-import { createListDocuments } from '../src/price-lists/responses';
-import { createSuccessResponse } from '../src/price-lists/responses';
+import { createListDocuments, createSuccessResponse } from '../src/price-lists/responses';
 import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
@@ -89,21 +88,21 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
 export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violation[] {
   const dueAt = getSweepDueAt(record);
   if ((sweepDueAt ?? null) === dueAt) return [];
-  const { boq_list_id } = record;
-  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
   const stored = typeof sweepDueAt === 'number' ? sweepDueAt : 'none';
-  return [report('sweep_due_at', `has the sweep_due_at ${stored} in place of ${dueAt ?? 'none'}`)];
+  const message = `has the sweep_due_at ${stored} in place of ${dueAt ?? 'none'}`;
+  return [createKeyReporter(record)('sweep_due_at', message)];
 }
 
 /** How long an expired lease may be unnoticed: several sweeps, and clocks that differ. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** Checks that an attempt in progress is not forgotten. */
-export function checkLease({ boq_list_id, status, lease_expires_at }: KeyRecord, now: number): Violation[] {
+export function checkLease(record: KeyRecord, now: number): Violation[] {
+  const { status, lease_expires_at } = record;
   if (status !== 'processing' || now < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
-  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
   const minutes = Math.floor((now - lease_expires_at) / 60_000);
-  return [report('lease', `is processing, but its lease expired ${minutes} min ago: no sweep resumes it`)];
+  const message = `is processing, but its lease expired ${minutes} min ago: no sweep resumes it`;
+  return [createKeyReporter(record)('lease', message)];
 }
 
 /** Checks an attempt, its payload and its lists. */
@@ -159,9 +158,9 @@ function checkPayload({ record, attempt, status }: RecordedAttempt, payload: Sto
 
 /** A response of an earlier version may have another message. */
 function checkResponse({ record, attempt, status }: RecordedAttempt, info: PriceListInfo): Violation[] {
-  const { boq_list_id, response, updated_at } = record;
+  const { response, updated_at } = record;
   if (status !== 'completed' || response === null) return [];
-  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
+  const report = createKeyReporter(record);
   const expected = JSON.parse(createSuccessResponse(attempt, info, updated_at)) as Fields;
   const shown = parseObject(response);
   if (shown === undefined) return [report('response', 'has a response that is not JSON')];
@@ -238,12 +237,13 @@ function checkListDocument(
   const expected: Fields = createListDocuments(attempt, creation, info, 'ready', record.updated_at)[kind];
   // Other rules, or none, are of these while the attempt is not completed.
   const ignored = status === 'completed' ? ['status'] : ['status', 'updated_at'];
-  const names = Object.keys({ ...expected, ...document }).filter((name) => !isSame(document[name], expected[name]));
+  const names = Object.keys(expected).filter((name) => !isSame(document[name], expected[name]));
   const differing = names.filter((name) => !ignored.includes(name));
-  const unknown = differing.filter((name) => !(name in expected)).length;
-  const texts = [...differing.filter((name) => name in expected), ...(unknown > 0 ? [`${unknown} other fields`] : [])];
+  const others = Object.keys(document).filter((name) => !(name in expected)).length;
+  if (others > 0) differing.push(`${others} other fields`);
+  if (differing.length === 0) return [];
   const report = createReporter(record.boq_list_id, getListPath(kind, creation));
-  return texts.length === 0 ? [] : [report('list_document', `differs from its attempt: ${texts.join(', ')}`)];
+  return [report('list_document', `differs from its attempt: ${differing.join(', ')}`)];
 }
 
 const getListPath = (kind: ListKind, creation: ClaimedLists): string =>
@@ -254,6 +254,9 @@ const getListPath = (kind: ListKind, creation: ClaimedLists): string =>
 const createReporter =
   (boq_list_id: string | null, path: string) =>
   (rule: Violation['rule'], message: string): Violation => ({ rule, boq_list_id, path, message });
+
+const createKeyReporter = ({ boq_list_id }: KeyRecord) =>
+  createReporter(boq_list_id, `${collections.priceListIdempotency}/${keyDocumentId(boq_list_id)}`);
 
 function parseObject(json: string): Fields | undefined {
   try {

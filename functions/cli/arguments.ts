@@ -1,74 +1,43 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
-import { formatNumber } from './text';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { keyRecordSchema } from '../src/lib/schemas/key-record';
+import { auditRecords, type AuditCommandOptions } from './commands/audit';
+import type { CommandContext } from './commands/context';
+import { list, type ListOptions } from './commands/list';
+import { releaseKey, type ReleaseOptions } from './commands/release';
+import { resumeKeys, type ResumeOptions } from './commands/resume';
+import { show, type ShowOptions } from './commands/show';
+import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
+import type { Terminal } from './terminal';
+import { formatNumber, quoteForShell } from './text';
 
 /** The commands of `npm run price-lists`, their arguments and their help. */
 
-interface OutputOptions {
-  json?: true;
+/** Runs a command. @returns exit code */
+type Run = (context: CommandContext) => Promise<number>;
+
+export interface ParsedCommand {
+  kind: 'command';
+  run: Run;
+  /** The project that the arguments name. */
+  project: string | undefined;
 }
 
-export interface ListOptions extends OutputOptions {
-  status?: KeyRecord['status'][];
-  /** ms */
-  olderThan?: number;
-}
-
-export interface ShowOptions extends OutputOptions {
-  payload?: string;
-}
-
-export interface ResumeOptions extends OutputOptions {
-  reason?: string;
-  by?: string;
-  yes?: true;
-}
-
-export interface ReleaseOptions extends ResumeOptions {
-  reason: string;
-}
-
-export interface SweepOptions extends OutputOptions {
-  dryRun?: true;
-  all?: true;
-}
-
-export interface AuditOptions extends OutputOptions {
-  sample: number;
-  full?: true;
-}
-
-export type ParsedCommand =
-  | { name: 'list'; options: ListOptions }
-  | { name: 'show'; id: string; options: ShowOptions }
-  | { name: 'resume'; ids: string[]; options: ResumeOptions }
-  | { name: 'release'; id: string; options: ReleaseOptions }
-  | { name: 'sweep'; options: SweepOptions }
-  | { name: 'audit'; options: AuditOptions };
-
-/** Where help and usage errors are printed. */
-export interface HelpOutput {
-  print: (text: string) => void;
-  printError: (text: string) => void;
-}
-
-export type ParsedArguments =
-  { kind: 'command'; command: ParsedCommand; project: string | undefined } | { kind: 'ended'; exitCode: 0 | 2 };
+export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
 
 /**
- * Parses the arguments of `npm run price-lists`. Prints help that is asked for, and a usage error with the help of its
- * command. Options that stood before `--` are an error: npm has taken them for itself, and the rest would do more than asked.
+ * Parses the arguments of `npm run price-lists`. Prints help that is asked for, and a usage error. Options that stood
+ * before `--` are an error: npm has taken them for itself, and the rest would do more than asked.
  */
 export function parseArguments(
   args: readonly string[],
-  output: HelpOutput,
+  terminal: Pick<Terminal, 'print' | 'printError'>,
   environment: NodeJS.ProcessEnv,
 ): ParsedArguments {
-  let command: ParsedCommand | undefined;
-  const program = createProgram(output, (parsed) => (command = parsed));
+  let run: Run | undefined;
+  const program = createProgram(terminal, (parsed) => (run = parsed));
   const taken = findOptionsTakenByNpm(program, args, environment);
   if (taken.length > 0) {
-    output.printError(describeOptionsTakenByNpm(taken, args));
+    terminal.printError(describeOptionsTakenByNpm(taken, args));
     return { kind: 'ended', exitCode: 2 };
   }
   try {
@@ -78,8 +47,8 @@ export function parseArguments(
     return { kind: 'ended', exitCode: error.exitCode === 0 ? 0 : 2 };
   }
   // The parser ends without a command only by an error.
-  if (command === undefined) return { kind: 'ended', exitCode: 2 };
-  return { kind: 'command', command, project: program.opts<{ project?: string }>().project };
+  if (run === undefined) return { kind: 'ended', exitCode: 2 };
+  return { kind: 'command', run, project: program.opts<{ project?: string }>().project };
 }
 
 /** npm passes an option that stands before `--` to the program as `npm_config_…` only. @returns those that are ours */
@@ -92,31 +61,31 @@ function findOptionsTakenByNpm(program: Command, args: readonly string[], enviro
     if (isGiven || value === '' || value === 'false') return [];
     // Without an equals sign npm leaves the value among the arguments.
     if (value === 'true') return [required ? flags : name];
-    return [`${name}=${quote(value)}`];
+    return [`${name}=${quoteForShell(value)}`];
   });
   return [...new Set(taken)];
 }
 
 const describeOptionsTakenByNpm = (taken: readonly string[], args: readonly string[]): string =>
   `npm has taken ${taken.join(' and ')} for itself, so nothing was done. Options follow \`--\`:\n\n` +
-  `    npm run price-lists -- ${[...args.map(quote), ...taken].join(' ')}\n`;
+  `    npm run price-lists -- ${[...args.map(quoteForShell), ...taken].join(' ')}\n`;
 
-const quote = (text: string): string => (/^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
-
-function createProgram(output: HelpOutput, onCommand: (command: ParsedCommand) => void): Command {
+function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onCommand: (run: Run) => void): Command {
   const program = new Command('npm run price-lists --')
     .description('Looks after the keys of add price lists: see docs/runbook.md.')
     .option('--project <id>', 'the project; by default that of the environment, or of .firebaserc')
     .addHelpText('after', PROJECT_HELP)
-    .configureOutput({ writeOut: output.print, writeErr: output.printError })
+    .configureOutput({
+      writeOut: (text) => terminal.print(text),
+      writeErr: (text) => terminal.printError(text),
+    })
     .configureHelp({ showGlobalOptions: true })
     // The whole help would push the error off a small terminal.
     .showHelpAfterError('(add --help to see how it is used)')
     .exitOverride();
   addReadingCommands(program, onCommand);
   addResolvingCommands(program, onCommand);
-  addSweep(program, onCommand);
-  addAudit(program, onCommand);
+  addCommandsOfAllKeys(program, onCommand);
   return program;
 }
 
@@ -130,7 +99,7 @@ The options of a command: npm run price-lists -- list --help`;
 
 const ID_HELP = 'a boq_list_id, or any id of a response or a log line';
 
-function addReadingCommands(program: Command, onCommand: (command: ParsedCommand) => void): void {
+function addReadingCommands(program: Command, onCommand: (run: Run) => void): void {
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
@@ -141,55 +110,49 @@ function addReadingCommands(program: Command, onCommand: (command: ParsedCommand
     )
     .option('--older-than <time>', 'leave out what is younger, such as 30m', parseDuration)
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('0  the keys are listed, or there are none', '1  they could not be read'))
-    .action((options: ListOptions) => onCommand({ name: 'list', options }));
+    .addHelpText('after', exitCodes('the keys are listed, or there are none', 'they could not be read'))
+    .action((options: ListOptions) => onCommand((context) => list(options, context)));
 
   program
     .command('show')
     .description('Show one key: its state, what is written, its payload and its history.')
-    .addArgument(new Argument('<id>', ID_HELP).argParser(parseId))
+    .argument('<id>', ID_HELP)
     .addOption(
       new Option('--payload <file>', 'write the accepted payload to a new file; - for standard output').conflicts(
         'json',
       ),
     )
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('0  the key is shown', '1  there is none, or it could not be read'))
-    .action((id: string, options: ShowOptions) => onCommand({ name: 'show', id, options }));
+    .addHelpText('after', exitCodes('the key is shown', 'there is none, or it could not be read'))
+    .action((id: string, options: ShowOptions) => onCommand((context) => show(id, options, context)));
 }
 
-function addResolvingCommands(program: Command, onCommand: (command: ParsedCommand) => void): void {
+function addResolvingCommands(program: Command, onCommand: (run: Run) => void): void {
   program
     .command('resume')
     .description('Complete the lists of keys from their stored payloads. May be stopped and repeated.')
-    .addArgument(new Argument('<id...>', `of one key or several, each ${ID_HELP}`).argParser(collectIds))
+    .argument('<id...>', `of one key or several, each ${ID_HELP}`)
     .addOption(reasonOption())
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('0  all lists are ready', '1  at least one key was not resumed'))
-    .action((ids: string[], options: ResumeOptions) => onCommand({ name: 'resume', ids, options }));
+    .addHelpText('after', exitCodes('all lists are ready', 'at least one key was not resumed'))
+    .action((ids: string[], options: ResumeOptions) => onCommand((context) => resumeKeys(ids, options, context)));
 
   program
     .command('release')
     .description('Give up the attempt of a key, and free the key. Cannot be undone.')
-    .addArgument(new Argument('<id>', ID_HELP).argParser(parseId))
+    .argument('<id>', ID_HELP)
     .addOption(reasonOption().makeOptionMandatory())
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('0  the key is free', '1  it was not released'))
-    .action((id: string, options: ReleaseOptions) => onCommand({ name: 'release', id, options }));
+    .addHelpText('after', exitCodes('the key is free', 'it was not released'))
+    .action((id: string, options: ReleaseOptions) => onCommand((context) => releaseKey(id, options, context)));
 }
 
-const FORMER_SWEEP_OPTIONS = {
-  '--watch': 'the function sweepPriceLists runs every minute; in its place, run this command by a line of cron.',
-  '--left': '`list` prints the keys that require review, each with its reason.',
-  '--max-attempts': '`resume` resumes a key as often as a person decides.',
-};
-
-function addSweep(program: Command, onCommand: (command: ParsedCommand) => void): void {
-  const sweep = program
+function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): void {
+  program
     .command('sweep')
     .description('Resume what crashed, or failed for a transient cause. May run beside other sweeps and operators.')
     .option('--dry-run', 'only print what would be done')
@@ -198,27 +161,17 @@ function addSweep(program: Command, onCommand: (command: ParsedCommand) => void)
       'look at every unresolved key, once after an upgrade: those of an older version are not found as due',
     )
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      exitCodes('0  the sweep is over, whatever became of each key', '1  the keys could not be read'),
-    )
-    .action((options: SweepOptions) => onCommand({ name: 'sweep', options }));
-  // Options of earlier versions: a reader of an old note is told what takes their place.
-  for (const [name, instead] of Object.entries(FORMER_SWEEP_OPTIONS)) {
-    const refuse = () => sweep.error(`error: ${name} is gone: ${instead}`);
-    sweep.addOption(new Option(`${name} [value]`).hideHelp()).on(`option:${name.slice(2)}`, refuse);
-  }
-}
+    .addHelpText('after', exitCodes('the sweep is over, whatever became of each key', 'the keys could not be read'))
+    .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
 
-function addAudit(program: Command, onCommand: (command: ParsedCommand) => void): void {
   program
     .command('audit')
     .description('Check that everything stored is as it should be. Writes nothing, and may run at any time.')
     .option('--sample <number>', 'compare so many entries of each list with its payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('0  nothing is wrong', '1  there are violations, or the records could not be read'))
-    .action((options: AuditOptions) => onCommand({ name: 'audit', options }));
+    .addHelpText('after', exitCodes('nothing is wrong', 'there are violations, or the records could not be read'))
+    .action((options: AuditCommandOptions) => onCommand((context) => auditRecords(options, context)));
 }
 
 const jsonOption = () => new Option('--json', 'print JSON, for programs');
@@ -227,16 +180,8 @@ const byOption = () =>
   new Option('--by <name>', 'who decides, if not the user of this machine').argParser(parseRemark(100));
 const reasonOption = () => new Option('--reason <text>', 'kept with the key').argParser(parseRemark(1_000));
 
-const exitCodes = (...lines: string[]) =>
-  `\nExit codes:\n${[...lines, '2  the command is not used as described here'].map((line) => `  ${line}\n`).join('')}`;
-
-function parseId(id: string): string {
-  if (id === '') throw new InvalidArgumentError('An id is not empty.');
-  return id;
-}
-
-/** @param previous undefined for the first */
-const collectIds = (id: string, previous: string[] | undefined): string[] => [...(previous ?? []), parseId(id)];
+const exitCodes = (success: string, failure: string): string =>
+  `\nExit codes:\n  0  ${success}\n  1  ${failure}\n  2  the command is not used as described here\n`;
 
 /** Parses what an operator says of a decision, which the key record keeps. */
 const parseRemark =

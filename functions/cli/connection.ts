@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { status } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
 import type { RequestContext } from '../src/lib/request-context';
 import { abortable } from '../src/lib/clock';
@@ -49,15 +50,16 @@ async function assertCredentials(): Promise<void> {
 
 /** @throws CommandError */
 export async function assertReadable(target: Target, db: Database, context: RequestContext): Promise<void> {
-  const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
-  const limited = { ...context, signal: AbortSignal.any([context.signal, timeout]) };
+  const createReason = () => Object.assign(new Error('no response'), { code: status.UNAVAILABLE });
+  const timeout = context.clock.createTimeout(READ_TIMEOUT_MS, createReason, context.signal);
+  const limited = { ...context, signal: timeout.signal };
   try {
     await retry(() => readKey(db, 'a key that no one reads'), limited, 'standalone');
   } catch (error) {
     context.signal.throwIfAborted();
-    if (target.address !== undefined)
-      throw new CommandError(`What listens at ${target.address} does not answer as Firestore does.`);
-    const unavailable = Object.assign(new Error('no response'), { code: 14 });
-    throw new CommandError(describeError(timeout.aborted ? unavailable : error));
+    if (target.address === undefined) throw new CommandError(describeError(error));
+    throw new CommandError(`What listens at ${target.address} does not answer as Firestore does.`);
+  } finally {
+    timeout.cancel();
   }
 }

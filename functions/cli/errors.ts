@@ -7,17 +7,12 @@ import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/re
 export class CommandError extends Error {}
 
 export function describeError(error: unknown): string {
+  if (error instanceof CommandError) return error.message;
   if (error instanceof ResolutionError) return describeResolutionError(error);
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return `Failed: ${String(error)}`;
   const code = 'code' in error && typeof error.code === 'number' ? status[error.code] : undefined;
-  return code === undefined ? error.message : describeFirestoreError(code, error.message);
+  return code === undefined ? `Failed: ${error.message}` : describeFirestoreError(code, error.message);
 }
-
-/** Whether the message of {@link describeError} is a sentence that needs no introduction. */
-export const isDescribed = (error: unknown): boolean =>
-  error instanceof CommandError || error instanceof ResolutionError || describeError(error) !== getMessage(error);
-
-const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Tells an operator why a key was not resolved, and what to do about it. */
 function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {

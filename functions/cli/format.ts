@@ -7,7 +7,16 @@ import { getSweepDueAt } from '../src/price-lists/key-state-machine';
 import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
 import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 import type { SweepResult } from '../src/price-lists/sweep';
-import { count, escapeControls, escapeJsonControls, formatNumber, isTypeable, quote, quoteId } from './text';
+import {
+  count,
+  escapeControls,
+  escapeJsonControls,
+  formatNumber,
+  isTypeable,
+  quote,
+  quoteForShell,
+  quoteId,
+} from './text';
 
 /** What an operator sees of a key: its facts for programs, and as text. */
 
@@ -185,6 +194,3 @@ export function formatCommand(verb: string, id: string, project: string | undefi
 
 /** An id as it is typed at a shell: that of the key's record, if its own cannot be typed. */
 export const formatId = (id: string): string => quoteForShell(isTypeable(id) ? id : keyDocumentId(id));
-
-const quoteForShell = (word: string): string =>
-  /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRequestContext } from '../src/lib/request-context';
-import { createDatabase } from '../src/lib/firestore/database';
+import { initializeApp } from 'firebase-admin/app';
+import { getFirestore } from 'firebase-admin/firestore';
+import { configureClient, createDatabase } from '../src/lib/firestore/database';
 import { findNodeProblem } from '../src/lib/node-version';
+import { createRequestContext } from '../src/lib/request-context';
+import type { CallTimeouts } from '../src/lib/time-limits';
 import { parseArguments, type ParsedCommand } from './arguments';
-import { CLI_TIMEOUTS_MS, createClient } from './client';
-import { runCommand } from './commands';
 import { assertReachable } from './connection';
-import { CommandError, describeError, isDescribed } from './errors';
+import { CommandError, describeError } from './errors';
 import { describeTarget, resolveTarget, useTarget } from './target';
 import { Terminal, type Streams } from './terminal';
+
+/** An operator may be far from the database, and a payload is up to 30 MB. A commit ends well before its lease. */
+const TIMEOUTS_MS: CallTimeouts = { read: 20_000, commit: 20_000, query: 600_000 };
 
 /**
  * Runs one command of an operator.
@@ -24,37 +28,29 @@ export async function runPriceLists(
   environment: NodeJS.ProcessEnv = {},
 ): Promise<number> {
   const terminal = new Terminal(streams);
-  const output = {
-    print: (text: string) => terminal.print(text),
-    printError: (text: string) => terminal.printError(text),
-  };
-  const parsed = parseArguments(args, output, environment);
+  const parsed = parseArguments(args, terminal, environment);
   if (parsed.kind === 'ended') return parsed.exitCode;
   try {
-    return await runInProject(parsed.command, parsed.project, terminal, getSignal());
+    return await runInProject(parsed, terminal, getSignal());
   } catch (error) {
-    terminal.printError(`${isDescribed(error) ? '' : 'Failed: '}${describeError(error)}\n`);
+    terminal.printError(`${describeError(error)}\n`);
     return 1;
   }
 }
 
-async function runInProject(
-  command: ParsedCommand,
-  project: string | undefined,
-  terminal: Terminal,
-  signal: AbortSignal,
-): Promise<number> {
+async function runInProject({ run, project }: ParsedCommand, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const problem = findNodeProblem();
   if (problem !== undefined) throw new CommandError(problem);
   const target = resolveTarget(project);
   useTarget(target);
   terminal.printError(`${describeTarget(target)}\n\n`);
-  const firestore = createClient(target.project);
+  const app = initializeApp({ projectId: target.project }, crypto.randomUUID());
+  const firestore = configureClient(getFirestore(app), TIMEOUTS_MS);
   const requestContext = createRequestContext(signal);
-  const db = createDatabase(firestore, requestContext, CLI_TIMEOUTS_MS);
+  const db = createDatabase(firestore, requestContext, TIMEOUTS_MS);
   try {
     await assertReachable(target, db, requestContext);
-    return await runCommand(command, { terminal, db, requestContext, project });
+    return await run({ terminal, db, requestContext, project });
   } finally {
     // Calls that were given up would keep the client open until their timeouts.
     await Promise.race([firestore.terminate(), delay(1_000)]);

@@ -22,6 +22,10 @@ export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quo
 /** Whether a person can copy an id from a terminal to a shell. */
 export const isTypeable = (id: string): boolean => isShort(id) && escapeControls(id) === id;
 
+/** A word as it is typed at a shell. */
+export const quoteForShell = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
 const isShort = (id: string): boolean => id.length <= MAX_ID_LENGTH;
 
 const toEscape = (control: string): string =>

@@ -2,32 +2,30 @@ import { retry } from '../../src/lib/firestore/retry';
 import { countKeyRecords } from '../../audit/stored-records';
 import { audit, type AuditReport } from '../../audit/audit';
 import type { Violation } from '../../audit/invariants';
-import type { AuditOptions } from '../arguments';
 import { formatCommand } from '../format';
 import { count, formatNumber, quote, quoteId } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
-/** Each holds a payload in memory. */
-const CONCURRENT_KEYS = 4;
+export interface AuditCommandOptions {
+  sample: number;
+  full?: true;
+  json?: true;
+}
 
 /** @returns 1 if there is a violation */
-export async function auditRecords({ sample, full, json }: AuditOptions, context: CommandContext): Promise<number> {
+export async function auditRecords(
+  { sample, full, json }: AuditCommandOptions,
+  context: CommandContext,
+): Promise<number> {
   const { terminal, db, requestContext, project } = context;
   const startedAt = requestContext.clock.now();
   const total = await retry(() => countKeyRecords(db), requestContext, 'standalone');
   const sampleSize = full === true ? Infinity : sample;
-  const report = await audit(
-    db,
-    requestContext,
-    { sampleSize, concurrency: CONCURRENT_KEYS },
-    {
-      onViolation: (violation) =>
-        terminal.print(json === true ? toViolationLine(violation, project) : formatViolation(violation, project)),
-      onUnsettled: ({ boq_list_id }) =>
-        terminal.printError(`${quoteId(boq_list_id)} is unsettled: it changed at every look, and is left out.\n`),
-      onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
-    },
-  );
+  const format = json === true ? toViolationLine : formatViolation;
+  const report = await audit(db, requestContext, sampleSize, {
+    onViolation: (violation) => terminal.print(format(violation, project)),
+    onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
+  });
   const duration_ms = requestContext.clock.now() - startedAt;
   if (json === true) terminal.print(toJsonLine(createSummary(report, duration_ms)));
   else terminal.print(formatReport(report, sampleSize));
@@ -61,14 +59,10 @@ function getCommand({ boq_list_id, path, rule }: Violation, project: string | un
   return formatCommand('show', boq_list_id === null || rule === 'key_readable' ? (id ?? '') : boq_list_id, project);
 }
 
-function formatReport({ keys, attempts, violations, unsettled, document_reads }: AuditReport, sampleSize: number) {
-  const entries =
-    sampleSize === Infinity
-      ? 'all entries compared'
-      : sampleSize === 0
-        ? 'entries counted'
-        : `entries counted, ${formatNumber(sampleSize)} of each list compared`;
-  const read = `${count(keys, 'key')} with ${count(attempts, 'attempt')}, ${entries}: ${count(document_reads, 'document read')}.`;
-  const leftOut = unsettled === 0 ? '' : ` ${count(unsettled, 'unsettled key')} left out.`;
-  return `${read}${leftOut} ${violations === 0 ? 'Nothing is wrong.' : `${count(violations, 'violation')}.`}\n`;
+function formatReport({ keys, attempts, violations, document_reads }: AuditReport, sampleSize: number): string {
+  const sample = sampleSize === 0 ? '' : `, ${formatNumber(sampleSize)} of each list compared`;
+  const entries = sampleSize === Infinity ? 'all entries compared' : `entries counted${sample}`;
+  const checked = `${count(keys, 'key')} with ${count(attempts, 'attempt')}, ${entries}`;
+  const result = violations === 0 ? 'Nothing is wrong' : count(violations, 'violation');
+  return `${checked}: ${count(document_reads, 'document read')}. ${result}.\n`;
 }

@@ -2,7 +2,6 @@ import { forEachConcurrently } from '../../src/lib/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
 import { readKeyRecords, readListStatuses } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import type { ListOptions } from '../arguments';
 import { describeUnreadable } from '../errors';
 import {
   formatCommand,
@@ -14,6 +13,13 @@ import {
   type KeySummary,
 } from '../format';
 import { toJson, type CommandContext } from './context';
+
+export interface ListOptions {
+  status?: KeyRecord['status'][];
+  /** ms */
+  olderThan?: number;
+  json?: true;
+}
 
 export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;

@@ -1,8 +1,11 @@
-import { release } from '../../src/price-lists/resume';
-import { ResolutionError } from '../../src/price-lists/resume';
-import type { ReleaseOptions } from '../arguments';
+import { release, ResolutionError } from '../../src/price-lists/resume';
 import { quoteId } from '../text';
 import { assertActionAllowed, findKey, getOperatorName, toJson, type CommandContext } from './context';
+import type { ResumeOptions } from './resume';
+
+export interface ReleaseOptions extends ResumeOptions {
+  reason: string;
+}
 
 export async function releaseKey(id: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;

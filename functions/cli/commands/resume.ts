@@ -1,12 +1,17 @@
 import { retry } from '../../src/lib/firestore/retry';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
-import { ResolutionError } from '../../src/price-lists/resume';
-import { resume } from '../../src/price-lists/resume';
+import { ResolutionError, resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/payload';
-import type { ResumeOptions } from '../arguments';
 import { describeError } from '../errors';
 import { count, escapeJsonControls, quoteId } from '../text';
 import { assertActionAllowed, findKey, getOperatorName, toJsonLine, type CommandContext } from './context';
+
+export interface ResumeOptions {
+  reason?: string;
+  by?: string;
+  yes?: true;
+  json?: true;
+}
 
 /** What became of one id of the arguments. */
 interface ResumeResult {

@@ -2,11 +2,15 @@ import { writeFileSync } from 'node:fs';
 import { retry } from '../../src/lib/firestore/retry';
 import { ResolutionError } from '../../src/price-lists/resume';
 import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
-import type { ShowOptions } from '../arguments';
 import { CommandError } from '../errors';
 import { formatCommand, formatKeyDetails, getKeyDetails, isInProgress, toPayloadText } from '../format';
 import { count, escapeJsonControls, quote } from '../text';
 import { findKey, toJson, type CommandContext } from './context';
+
+export interface ShowOptions {
+  payload?: string;
+  json?: true;
+}
 
 export async function show(id: string, { payload: file, json }: ShowOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;

@@ -1,14 +1,20 @@
 import { sweep, type SweepResult } from '../../src/price-lists/sweep';
-import type { SweepOptions } from '../arguments';
 import { describeUnreadable } from '../errors';
 import { formatSweepResult } from '../format';
 import { toJsonLine, type CommandContext } from './context';
 
 const CONCURRENT_RESUMES = 4;
 
-export async function sweepKeys(options: SweepOptions, context: CommandContext): Promise<number> {
-  const { terminal, db, requestContext } = context;
-  const { dryRun = false, all = false, json } = options;
+export interface SweepCommandOptions {
+  dryRun?: boolean;
+  all?: boolean;
+  json?: true;
+}
+
+export async function sweepKeys(
+  { dryRun = false, all = false, json }: SweepCommandOptions,
+  { terminal, db, requestContext }: CommandContext,
+): Promise<number> {
   let printed = 0;
   const print = (line: { time: number } & SweepResult) => {
     printed += 1;

@@ -27,8 +27,6 @@ export interface RunningCommand {
 export interface CommandProgram {
   /** Starts a process. */
   start: (...args: string[]) => RunningCommand;
-  /** Starts a process in an environment that is changed. */
-  startIn: (env: Readonly<NodeJS.ProcessEnv>, ...args: string[]) => RunningCommand;
   remove: () => Promise<void>;
 }
 
@@ -52,14 +50,14 @@ async function runWithInput(stdin: PassThrough, args: string[]): Promise<Command
   return { code, out, err };
 }
 
-/** Bundles the command, so that it starts fast. @param sizes none: the command as operators have it */
-export async function buildCommand(sizes?: CommitSizes): Promise<CommandProgram> {
+/** Bundles the command, so that it starts fast. */
+export async function buildCommand(sizes: CommitSizes): Promise<CommandProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'command-'));
   const program = join(folder, 'price-lists.cjs');
   await bundleProgram('functions/cli/price-lists.ts', program, sizes);
   const env = { ...getBundleVariables(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
-  const startIn = (changed: Readonly<NodeJS.ProcessEnv>, ...args: string[]): RunningCommand => {
-    const child = startProgram(process.execPath, [program, ...args], { env: { ...env, ...changed } });
+  const start = (...args: string[]): RunningCommand => {
+    const child = startProgram(process.execPath, [program, ...args], { env });
     let out = '';
     let err = '';
     child.stdout.on('data', (data: Buffer) => (out += data.toString()));
@@ -67,9 +65,5 @@ export async function buildCommand(sizes?: CommitSizes): Promise<CommandProgram>
     const output = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
     return { process: child, output };
   };
-  return {
-    start: (...args) => startIn({}, ...args),
-    startIn,
-    remove: () => rm(folder, { recursive: true }),
-  };
+  return { start, remove: () => rm(folder, { recursive: true }) };
 }

@@ -13,7 +13,7 @@ function parse(args: string[], environment: NodeJS.ProcessEnv) {
 }
 
 test.each([
-  ['--dry-run', { npm_config_dry_run: 'true' }, ['sweep'], 'sweep --dry-run'],
+  ['--dry-run', { npm_config_dry_run: 'true' }, ['sweep'], 'sweep --dry-run\n'],
   ['--project=shop', { npm_config_project: 'shop' }, ['list'], 'list --project=shop'],
   ["--reason='it'\\''s done'", { npm_config_reason: "it's done" }, ['release', 'a b'], "release 'a b' --reason="],
   ['--json and --older-than=1h', { npm_config_json: 'true', npm_config_older_than: '1h' }, ['list'], '--json'],

@@ -10,13 +10,7 @@ import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } f
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
-import {
-  buildCommand,
-  runCommand as run,
-  runCommandAtTerminal,
-  type CommandOutput,
-  type CommandProgram,
-} from './command';
+import { runCommand as run, runCommandAtTerminal, type CommandOutput } from './command';
 
 /** The commands of an operator, over records that the service left behind. */
 
@@ -34,34 +28,23 @@ const anyString = expect.any(String) as string;
 const anyNumber = expect.any(Number) as number;
 
 const service = useTestService({ addPriceLists });
-let command: CommandProgram;
-let folder: string;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'payloads-'));
-  useTestBatches();
-  command = await buildCommand({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
-});
+const folder = mkdtempSync(join(tmpdir(), 'payloads-'));
+beforeAll(useTestBatches);
 beforeEach(async () => {
   service.reset();
   await writeMarket(service.db);
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await command.remove();
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const submit = (json: object = BODY) => service.call('addPriceLists', { json });
 
-/** Runs a command in a process of its own. */
-const runProcess = (...args: string[]) => command.start(...args).output;
-
 const failAfter = (commits: number) => submitAndFail(service, BODY, { commits });
 
-const updateRecord = (update: object, key = KEY) =>
-  service.db.collection('price_list_idempotency').doc(keyDocumentId(key)).update(update);
+const getKey = (key = KEY) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
+const readRecord = async () => (await getKey().get()).data() ?? {};
 
 /** Expires the lease of the key, as time would. */
-const expireLease = () => updateRecord({ status: 'processing', lease_expires_at: 1 });
+const expireLease = () => getKey().update({ status: 'processing', lease_expires_at: 1 });
 
 const parseLines = (out: string): unknown[] =>
   out
@@ -109,11 +92,10 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect(resumed.code).toBe(0);
   const response = await expectReady();
   expect(JSON.parse(resumed.out)).toEqual({ boq_list_id: KEY, result: 'resumed', reason: null, response });
-  const record = await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get();
-  expect(record.get('actions')).toEqual([{ action: 'resume', at: anyNumber, by: 'ada', reason: 'checked' }]);
+  expect((await readRecord())['actions']).toEqual([{ action: 'resume', at: anyNumber, by: 'ada', reason: 'checked' }]);
 
-  // A second resume, in a process of its own, finds the lists ready, and does not ask.
-  const again = await runProcess('resume', KEY, '--json');
+  // A second resume finds the lists ready, and does not ask.
+  const again = await run('resume', KEY, '--json');
   expect([again.code, JSON.parse(again.out)]).toEqual([
     0,
     { boq_list_id: KEY, result: 'completed', reason: null, response },
@@ -123,7 +105,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
 
 test('two resumes at the same time make the lists ready once', async () => {
   await failAfter(1);
-  const both = await Promise.all([runProcess('resume', KEY, '--yes'), runProcess('resume', KEY, '--yes')]);
+  const both = await Promise.all([run('resume', KEY, '--yes'), run('resume', KEY, '--yes')]);
   expect(both.map(({ code }) => code)).toContain(0);
   await expectReady();
 });
@@ -133,12 +115,11 @@ test('an attempt is listed and resumed once its lease expired, and rejected befo
   await expireLease();
   expect((await run('list')).out).toMatch(/^1 key waits for the sweep, oldest first\.\n[^]* lease +expired at /);
   expect((await run('list', '--older-than', '1d')).out).toBe(NOTHING);
-  const record = service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY));
-  await record.update({ lease_expires_at: Date.now() + 60_000 });
+  await getKey().update({ lease_expires_at: Date.now() + 60_000 });
   expect((await run('list')).out).toMatch(
     /^No key needs an operator.\n1 attempt is in progress; its lease lasts until /,
   );
-  expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('is in progress') });
+  expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing('; its lease lasts until ') });
   expect(await run('release', KEY, '--reason', 'x', '--yes')).toMatchObject({ code: 1 });
   await expireLease();
   expect((await run('resume', KEY, '--yes')).code).toBe(0);
@@ -154,8 +135,7 @@ test('release leaves the lists failed, another payload claims the key, and the h
   expect((await run('release', KEY, '--reason', 'wrong prices', '--by', 'ada', '--yes')).code).toBe(0);
   const other = createPriceListBody(2, { boq_list_id: KEY, name: 'corrected' });
   expect((await submit(other)).status).toBe(200);
-  const record = (await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get()).data();
-  expect(record).toMatchObject({
+  expect(await readRecord()).toMatchObject({
     status: 'completed',
     history: [{ products_count: PRODUCTS }],
     actions: [{ action: 'release', by: 'ada', reason: 'wrong prices' }],
@@ -165,20 +145,12 @@ test('release leaves the lists failed, another payload claims the key, and the h
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 0 });
 });
 
-test('an attempt with an incomplete or damaged payload can only be released', async () => {
+test('an attempt without its whole payload can only be released', async () => {
   await failAfter(1);
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
-  const [chunk] = (await request?.ref.collection('payload').get())?.docs ?? [];
-  await chunk?.ref.update({ data: Buffer.from('damaged') });
-  expect(await run('resume', KEY, '--yes')).toMatchObject({
-    code: 1,
-    err: containing('only be released'),
-  });
-  await chunk?.ref.delete();
-  expect(await run('resume', KEY, '--yes')).toMatchObject({
-    code: 1,
-    err: containing('0 chunks are stored in place of 1'),
-  });
+  await request?.ref.collection('payload').doc('0000').delete();
+  const { code, err } = await run('resume', KEY, '--yes');
+  expect([code, err]).toEqual([1, containing('0 chunks are stored in place of 1. This attempt can only be released')]);
   expect((await run('show', KEY)).out).toContain('can only be released');
   expect((await run('release', KEY, '--reason', 'damaged', '--yes')).code).toBe(0);
   expect((await submit()).status).toBe(200);
@@ -218,7 +190,7 @@ test('that a key is completed or released is said before anything is asked', asy
   expect(await run('resume', KEY)).toMatchObject({ code: 0, out: containing(`: completed. The client gets: ${text}`) });
   const nothing = '\nThe key is completed: there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
-  await updateRecord({ status: 'released', response: null });
+  await getKey().update({ status: 'released', response: null });
   expect(await run('resume', KEY)).toMatchObject({ code: 1, err: containing(': The key was released: ') });
   const before = ' was released before. The client may send the request again.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
@@ -226,7 +198,7 @@ test('that a key is completed or released is said before anything is asked', asy
 
 test('a key without a market has no lists that stay failed, or that are written', async () => {
   await submit(createPriceListBody(1, { boq_list_id: KEY, market_id: 'none' }));
-  await updateRecord({ status: 'requires_review', response: null });
+  await getKey().update({ status: 'requires_review', response: null });
   for (const args of [
     ['resume', KEY],
     ['release', KEY, '--reason', 'x'],
@@ -240,7 +212,7 @@ test('a key without a market has no lists that stay failed, or that are written'
 test('a key whose record has no room for another action is neither resumed nor released', async () => {
   await failAfter(1);
   const action = { action: 'release', at: 0, by: 'ada', reason: 'x'.repeat(1_000) };
-  await updateRecord({ actions: Array.from({ length: 500 }, () => action) });
+  await getKey().update({ actions: Array.from({ length: 500 }, () => action) });
   const full = 'The key was resumed or released 500 times, and its record has no room for more.';
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 1, err: containing(full) });
   expect(await run('release', KEY, '--yes', '--reason', 'x')).toMatchObject({ code: 1, err: containing(full) });
@@ -253,8 +225,6 @@ test('an id that several keys have is refused with theirs, whatever was to be do
   }
   const file = join(folder, 'never-written.json');
   for (const args of [
-    ['show'],
-    ['show', '--json'],
     ['show', '--payload', file],
     ['resume', '--yes'],
     ['release', '--yes', '--reason', 'x'],
@@ -287,15 +257,13 @@ test('the payload is written to a new file only', async () => {
   expect(readFileSync(file, 'utf8')).toBe(content);
 });
 
-test('list and show name the next command to type, which a shell understands', async () => {
+test('the next command names the project if the last one did', async () => {
   await failAfter(1);
-  expect((await run('list')).out).toMatch(/\nNext: npm run price-lists -- show 'BOQ "7"'\n$/);
-  expect((await run('show', KEY)).out).toMatch(/\nNext: npm run price-lists -- resume 'BOQ "7"'\n$/);
   const { out } = await run('list', '--project', TEST_PROJECT);
   expect(out).toContain(`show --project ${TEST_PROJECT} 'BOQ "7"'`);
 });
 
-test.each(['-id', '--help', '--', '\u001b[2J', "it's $HOME", 'x'.repeat(9_000), '\u202e\n', ' '])(
+test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
   'the commands that list and show name work as they are typed for the key %j',
   async (boq_list_id) => {
     await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id }));
@@ -317,7 +285,7 @@ function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandO
 test('list counts the keys that need an operator apart from those that the sweep takes, and names one of the former', async () => {
   for (const boq_list_id of ['due', 'left'])
     await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id }));
-  await updateRecord({ failure_cause: 'timeout' }, 'due');
+  await getKey('due').update({ failure_cause: 'timeout' });
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
   expect(out).toMatch(/Next: npm run price-lists -- show left\n$/);
@@ -334,19 +302,19 @@ test('a completed key shows an earlier failure as history, and names no next com
   expect((await run('list', '--status', 'completed')).out).not.toMatch(/^ +failure /m);
 });
 
-test('a thousand keys are listed with two counts each, their list documents a hundred keys at a time', async () => {
+test('keys are listed with two counts each, their list documents a hundred keys at a time', async () => {
   await failAfter(1);
-  const record = (await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get()).data() ?? {};
-  const keys = Array.from({ length: 999 }, (_, i) => `many ${i}`);
+  const record = await readRecord();
+  const keys = Array.from({ length: 149 }, (_, i) => `many ${i}`);
   const records = keys.map((key) => [keyDocumentId(key), { ...record, boq_list_id: key }] as const);
   await writeRecords(service.db, 'price_list_idempotency', Object.fromEntries(records));
   const calls = service.recordCalls();
   const { out } = await run('list', '--json');
-  expect(JSON.parse(out)).toHaveLength(1_000);
+  expect(JSON.parse(out)).toHaveLength(150);
   const getCount = (rpc: string) => calls.filter((call) => call.rpc === rpc).length;
   // One read shows whether the database responds.
-  expect(getCount('BatchGetDocuments')).toBe(1 + 10);
-  expect(getCount('RunAggregationQuery')).toBe(2_000);
+  expect(getCount('BatchGetDocuments')).toBe(1 + 2);
+  expect(getCount('RunAggregationQuery')).toBe(300);
 });
 
 test('show says of a list that no key refers to that it exists', async () => {
@@ -359,9 +327,8 @@ test('control characters in stored text never reach the terminal', async () => {
   const key = `boq ${controls}`;
   const json = createPriceListBody(1, { boq_list_id: key, name: `name ${controls}` });
   expect((await submit(json)).status).toBe(200);
-  const record = service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
   const action = { action: 'resume', at: 0, by: `by ${controls}`, reason: `reason ${controls}` };
-  await record.update({ failure: `failure ${controls}`, actions: [action] });
+  await getKey(key).update({ failure: `failure ${controls}`, actions: [action] });
   const outputs = [
     await run('show', key),
     await run('show', key, '--json'),
@@ -381,49 +348,14 @@ test('control characters in stored text never reach the terminal', async () => {
   expect((JSON.parse(outputs[1]?.out ?? '') as { boq_list_id: string }).boq_list_id).toBe(key);
 });
 
-describe.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('a resume that gets %s', (signal) => {
-  test.each([
-    ['before its first entry', 'RunQuery', 'entries'],
-    ['while it writes entries', 'Commit', 'products'],
-  ] as const)('%s gives the key back and ends at once', async (_, rpc, what) => {
-    await failAfter(1);
-    const isEntries = (request: object) =>
-      JSON.stringify(request).includes('"products"') || JSON.stringify(request).includes('/products/');
-    const hung = service.firestore.faults.inject({
-      rpc,
-      match: ({ request }) => isEntries(request),
-      times: 100,
-      action: { kind: 'hang' },
-    });
-    const resume = command.start('resume', KEY, '--yes');
-    await hung.fired;
-    const signalledAt = performance.now();
-    resume.process.kill(signal);
-    const { code, err } = await resume.output;
-    expect([what, code, err]).toEqual([what, 1, containing(`stopped by ${signal}`)]);
-    expect(performance.now() - signalledAt).toBeLessThan(8_000);
-    service.firestore.faults.clear();
-    const record = await service.db.collection('price_list_idempotency').doc(keyDocumentId(KEY)).get();
-    expect(record.data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
-    expect((await run('resume', KEY, '--yes')).code).toBe(0);
-    await expectReady();
-  });
-});
-
 test.each<[args: string[], error: string]>([
   [['frob'], "unknown command 'frob'"],
   [['list', 'key'], "too many arguments for 'list'"],
   [['list', '--status', 'lost'], 'Allowed choices are processing, completed'],
   [['list', '--older-than', 'soon'], 'such as 30m'],
-  [['list', '--yes'], "unknown option '--yes'"],
-  [['show'], "missing required argument 'id'"],
-  [['show', ''], 'An id is not empty'],
-  [['show', 'a', 'b'], "too many arguments for 'show'"],
   [['resume'], "missing required argument 'id'"],
   [['release', 'a'], "required option '--reason <text>'"],
   [['show', 'a', '--json', '--payload', 'x'], 'cannot be used with'],
-  [['release', 'a', 'b', '--reason', 'x'], "too many arguments for 'release'"],
-  [['sweep', 'key'], "too many arguments for 'sweep'"],
   [['audit', '--sample', 'all'], 'from 0 to 999999'],
   [['audit', '--sample', '3', '--full'], 'cannot be used with'],
 ])('%j is no command: the error, and where to read on', async (args, error) => {
@@ -463,8 +395,4 @@ test('without arguments it prints all commands', async () => {
   expect([all.code, all.err]).toEqual([0, '']);
   for (const name of ['list', 'show', 'resume', 'release', 'sweep', 'audit'])
     expect(all.out).toMatch(new RegExp(`^  ${name} `, 'm'));
-});
-
-test('an unknown key is an error', async () => {
-  expect(await runProcess('show', 'unknown')).toMatchObject({ code: 1, err: containing('No request') });
 });

@@ -6,7 +6,7 @@ import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: functions/test/cli/sweep.test.ts. */
+/** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: modules/price-lists/recovery.test.ts. */
 
 jest.setTimeout(60_000);
 

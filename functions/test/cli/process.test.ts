@@ -1,0 +1,85 @@
+import { addPriceLists } from '../../src/add-price-lists';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import type { ClaimedLists } from '../../src/lib/schemas/key-record';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
+import { useTestService } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
+import { buildCommand, runCommand, type CommandProgram } from './command';
+
+/** The command in a process of its own, as an operator runs it: its exit code, and what ends it. */
+
+jest.setTimeout(60_000);
+
+const service = useTestService({ addPriceLists });
+let command: CommandProgram;
+beforeAll(async () => {
+  useTestBatches();
+  command = await buildCommand({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
+});
+beforeEach(async () => {
+  service.reset();
+  await writeMarket(service.db);
+});
+afterAll(() => command.remove());
+
+const failAttempt = (key: string) => submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: key }));
+
+const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
+const readRecord = async (key: string) => (await getKey(key).get()).data();
+
+/** What is left of an attempt that was given back. */
+const GIVEN_BACK = { status: 'requires_review', failure_cause: 'stopped' };
+
+/** Delays the commits of a key's entries. @param until never, if it is undefined */
+async function delayEntries(key: string, until?: Promise<unknown>) {
+  const { expected_forward_cost_id, price_list_id } = (await readRecord(key))?.['creation'] as ClaimedLists;
+  const isOfKey = (name: string) =>
+    [expected_forward_cost_id, price_list_id].some((id) => name.includes(`/${id}/products/`));
+  return service.firestore.faults.inject({
+    rpc: 'Commit',
+    match: ({ request }) => request.writes.some(({ name }) => isOfKey(name)),
+    times: 100,
+    action: until === undefined ? { kind: 'hang' } : { kind: 'call', run: () => until.then(() => undefined) },
+  });
+}
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s gives the key back and ends a resume at once',
+  async (signal) => {
+    await failAttempt('a');
+    const hung = await delayEntries('a');
+    const resume = command.start('resume', 'a', '--yes');
+    await hung.fired;
+    const signalledAt = performance.now();
+    resume.process.kill(signal);
+    const { code, err } = await resume.output;
+    expect([code, err]).toEqual([1, expect.stringContaining(`stopped by ${signal}`)]);
+    expect(performance.now() - signalledAt).toBeLessThan(8_000);
+    service.firestore.faults.clear();
+    expect(await readRecord('a')).toMatchObject(GIVEN_BACK);
+    expect((await runCommand('resume', 'a', '--yes')).code).toBe(0);
+  },
+);
+
+test('a closed output gives back what a sweep has under way, as Ctrl-C does', async () => {
+  for (const key of ['a', 'b']) {
+    await failAttempt(key);
+    await updateKey(getKey(key), { failure_cause: 'stopped' });
+  }
+  const hung = await delayEntries('b');
+  await delayEntries('a', hung.fired);
+  const sweep = command.start('sweep');
+  // Its first line is that of a, when b is under way.
+  sweep.process.stdout?.destroy();
+  const { code, err } = await sweep.output;
+  expect([code, err]).toEqual([0, expect.not.stringContaining('EPIPE')]);
+  service.firestore.faults.clear();
+  expect(await readRecord('a')).toMatchObject({ status: 'completed' });
+  expect(await readRecord('b')).toMatchObject({ ...GIVEN_BACK, automatic_resumes: 0 });
+});
+
+test('an unknown key is an error', async () => {
+  const { code, err } = await command.start('show', 'unknown').output;
+  expect([code, err]).toEqual([1, expect.stringContaining('No request was ever accepted')]);
+});
