@@ -1,11 +1,119 @@
 import * as functions from '../../src';
-import { operationNames } from '../support/operations';
-import { describeCommonErrors } from '../support/common-errors';
-import { useTestService } from '../support/service';
+import { operationNames, operations } from '../support/operations';
+import { TEST_API_KEY, useTestService, type TestRequest } from '../support/service';
+import { withLabels } from '../support/validation';
+
+/** Error responses that all operations share, and the order of their checks. */
+
+const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as const;
 
 const service = useTestService(functions);
 beforeEach(() => service.reset());
 
 describe.each(operationNames)('%s returns', (name) => {
-  describeCommonErrors(name, service);
+  const { method, cors } = operations[name];
+  const wrongMethods = METHODS.filter((each) => each !== method && !(cors && each === 'OPTIONS'));
+  const valid: TestRequest = 'body' in operations[name] ? { json: operations[name].body } : {};
+
+  const logged = () => service.log.filter(({ event }) => event === 'request');
+
+  /** Calls the operation, and asserts that the error response cost no call to the database and was logged once, without an API key. */
+  const expectRejected = async (request: TestRequest) => {
+    const before = service.firestore.counts();
+    const response = await service.call(name, request);
+    expect(service.firestore.counts()).toEqual(before);
+    expect(logged()).toMatchObject([{ operation: name, status: response.status }]);
+    expect(JSON.stringify(service.log)).not.toContain(TEST_API_KEY);
+    return response;
+  };
+
+  describe('405', () => {
+    test.each(wrongMethods)('for %s, with Allow', async (wrong) => {
+      const { status, headers, json } = await expectRejected({ method: wrong });
+      expect(status).toBe(405);
+      expect(headers.allow).toBe(method);
+      expect(json).toEqual(wrong === 'HEAD' ? undefined : { error: 'Method not allowed' });
+    });
+
+    test('before it checks the API key', async () => {
+      service.setConfig({ API_KEY: undefined });
+      const { status } = await expectRejected({ method: 'PUT', headers: { 'x-api-key': undefined }, body: 'not JSON' });
+      expect(status).toBe(405);
+    });
+  });
+
+  describe('401', () => {
+    test.each<[string, NonNullable<TestRequest['headers']>]>([
+      ['no key', { 'x-api-key': undefined }],
+      ['another key', { 'x-api-key': 'test-key-2' }],
+      ['a key sent twice, which is one joined value', { 'x-api-key': [TEST_API_KEY, TEST_API_KEY] }],
+      ['a key in another header', { 'x-api-key': undefined, authorization: `Bearer ${TEST_API_KEY}` }],
+    ])('for %s', async (_, headers) => {
+      const response = await expectRejected({ ...valid, headers });
+      expect([response.status, response.json]).toEqual([401, { error: 'Unauthorized' }]);
+      expect(response.headers['www-authenticate']).toBe('ApiKey header="x-api-key"');
+    });
+
+    test('for a key in the query of the address', async () => {
+      const response = await fetch(`http://127.0.0.1:${service.port(name)}/?x-api-key=${TEST_API_KEY}`, { method });
+      expect([response.status, await response.json()]).toEqual([401, { error: 'Unauthorized' }]);
+    });
+
+    test('before it validates the body', async () => {
+      const { status } = await expectRejected({ headers: { 'x-api-key': 'wrong' }, body: 'not JSON' });
+      expect(status).toBe(401);
+    });
+  });
+
+  describe('500 for an API key configuration that', () => {
+    test.each([
+      ['is not set', undefined],
+      ['is blank lines', ' \r\n\t\n  \n'],
+    ])('%s', async (_, API_KEY) => {
+      service.setConfig({ API_KEY });
+      for (const key of [undefined, '', TEST_API_KEY, 'undefined']) {
+        service.log.length = 0;
+        const { status, json } = await expectRejected({ ...valid, headers: { 'x-api-key': key } });
+        expect([status, json]).toEqual([500, { error: 'API key is not configured' }]);
+      }
+    });
+  });
+
+  test('200 for every configured API key, one per line, and 401 for any other', async () => {
+    const { setConfig, call } = service;
+    setConfig({ API_KEY: '\nnew-key\r\n  old-key\n\n' });
+    for (const key of ['new-key', 'old-key']) {
+      expect((await call(name, { ...valid, headers: { 'x-api-key': key } })).status).toBe(200);
+    }
+    for (const key of [TEST_API_KEY, '', 'new-key, old-key', 'new-key old-key']) {
+      expect((await call(name, { ...valid, headers: { 'x-api-key': key } })).status).toBe(401);
+    }
+  });
+
+  test('500 for an unexpected error, without internals', async () => {
+    const { firestore, call } = service;
+    const message = 'missing permission on projects/secret at /internal/path';
+    firestore.faults.inject({
+      rpc: name === 'addPriceLists' ? 'BatchGetDocuments' : 'RunQuery',
+      times: Infinity,
+      action: { kind: 'error', code: 'PERMISSION_DENIED', message },
+    });
+    const { status, text } = await call(name, valid);
+    expect([status, text]).toEqual([500, '{"error":"Internal error"}']);
+    expect(logged()).toMatchObject([{ severity: 'ERROR', status: 500, error_code: 'internal_error' }]);
+    expect(logged()[0]?.['reason']).toContain(message);
+  });
+
+  describe('X-Request-Id', () => {
+    test('is the client’s if it is valid', async () => {
+      const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': 'client-1.a_B' } });
+      expect(headers['x-request-id']).toBe('client-1.a_B');
+      expect(logged()).toMatchObject([{ request_id: 'client-1.a_B' }]);
+    });
+
+    test.each(withLabels(['', 'two words', 'a'.repeat(129)]))('is not %s', async (_, id) => {
+      const { headers } = await expectRejected({ headers: { 'x-api-key': 'wrong', 'x-request-id': id } });
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    });
+  });
 });

@@ -14,8 +14,12 @@ import {
   type StoredList,
   type Violation,
 } from '../../audit/invariants';
-import { computeFingerprint, streamCanonicalJson, streamStoredText } from '../../src/price-lists/payload';
-import { parseStoredPayload } from '../../src/price-lists/payload';
+import {
+  computeFingerprint,
+  parseStoredPayload,
+  streamCanonicalJson,
+  streamStoredText,
+} from '../../src/price-lists/payload';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import { readAllDocuments } from '../support/firestore';
 

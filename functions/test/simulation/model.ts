@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import { ApiError } from '../../src/lib/errors';
-import { MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
+import { isTransientCause, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import type { CreationResult } from '../../src/price-lists/responses';
-import { isTransientCause } from '../../src/price-lists/key-state-machine';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { checkInvariants } from '../resilience/invariants';
 import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';

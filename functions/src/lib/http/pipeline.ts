@@ -14,7 +14,7 @@ import { shutdown } from './shutdown';
 /**
  * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it.
  * docs/api.md, docs/architecture.md and scripts/openapi/document.ts tell it,
- * functions/test/support/common-errors.ts tests it.
+ * functions/test/endpoints/common-errors.test.ts tests it.
  *
  *     preflight     204, 403             only where browsers may call
  *     method        405
