@@ -1,4 +1,3 @@
-import { AFTER_NEXT_SWEEP, updateKey } from '../support/price-lists';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Firestore } from 'firebase-admin/firestore';
@@ -6,6 +5,7 @@ import { startFirestore, type EmbeddedFirestore } from '../../../packages/firest
 import { openRequest, sendRequest } from '../support/http';
 import { operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
+import { AFTER_NEXT_SWEEP, updateKey, writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
@@ -15,116 +15,111 @@ import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction }
 const API_KEY = 'test-key-1';
 const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
 
-/** A process over a Firestore of its own: the tests mostly wait, so they run side by side. */
-class Instance {
-  readonly db: Firestore;
-  #deployed: DeployedFunction | undefined;
-
-  constructor(readonly firestore: EmbeddedFirestore) {
-    this.db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
-  }
-
-  start = async (name: OperationName | 'sweepPriceLists'): Promise<void> => {
-    this.#deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, {
-      API_KEY,
-      CORS_ALLOWED_ORIGINS: '',
-      FIRESTORE_EMULATOR_HOST: this.firestore.address,
-      METADATA_SERVER_DETECTION: 'none',
-    });
-  };
-
-  getPort = () => this.#deployed?.port ?? 0;
-
-  stop = async () => this.#deployed?.stop();
-
-  send = (name: OperationName, body?: unknown) =>
-    sendRequest(this.getPort(), {
-      method: operations[name].method,
-      headers: HEADERS,
-      body: body === undefined ? '' : JSON.stringify(body),
-    });
-
-  logged = (event: string) =>
-    (this.#deployed?.output ?? [])
-      .filter((line) => line.includes(`"event":"${event}"`))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-
-  createMarket = () =>
-    this.db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'KEN', currency_iso: 'KES' });
-
-  readStatuses = async (collection: string) =>
-    (await this.db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
+interface World {
+  firestore: EmbeddedFirestore;
+  db: Firestore;
 }
 
-const testInstance = (title: string, run: (instance: Instance) => Promise<void>) =>
+/** The tests mostly wait, so they run side by side, each over a Firestore of its own. */
+const testInWorld = (title: string, run: (world: World) => Promise<void>) =>
   test.concurrent(
     title,
     async () => {
       const firestore = await startFirestore({ indexes: readDeclaredIndexes() });
-      const instance = new Instance(firestore);
-      await run(instance);
-      await instance.db.terminate();
+      const db = new Firestore({ projectId: PROJECT, host: firestore.address, ssl: false });
+      await run({ firestore, db });
+      await db.terminate();
       await firestore.close();
     },
     300_000,
   );
 
-testInstance(
-  'a read is finished, and the process exits with 0',
-  async ({ firestore, db, start, stop, send, logged }) => {
-    await start('getTeams');
-    await db.doc('teams/team-1').set({ name: 'Team', country_iso: 'KEN' });
-    const held = firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'delay', ms: 1_000 } });
-    const response = send('getTeams');
-    await held.fired;
-    const exitCode = stop();
-    expect(await response).toMatchObject({ status: 200, json: { count: 1 }, headers: { connection: 'close' } });
-    expect(await exitCode).toBe(0);
-    expect(logged('instance_stopping')).toMatchObject([{ severity: 'INFO', requests: 1 }]);
-    expect(logged('instance_stopped')).toMatchObject([{ severity: 'INFO', unanswered: 0 }]);
-    await expect(send('getTeams')).rejects.toThrow('ECONNREFUSED');
-  },
-);
+const start = ({ firestore }: World, name: OperationName | 'sweepPriceLists') =>
+  startDeployedFunction(DEPLOY_PACKAGE, name, {
+    API_KEY,
+    CORS_ALLOWED_ORIGINS: '',
+    FIRESTORE_EMULATOR_HOST: firestore.address,
+    METADATA_SERVER_DETECTION: 'none',
+  });
+
+const send = ({ port }: DeployedFunction, name: OperationName, body?: unknown) =>
+  sendRequest(port, {
+    method: operations[name].method,
+    headers: HEADERS,
+    body: body === undefined ? '' : JSON.stringify(body),
+  });
+
+const logged = ({ output }: DeployedFunction, event: string) =>
+  output
+    .filter((line) => line.includes(`"event":"${event}"`))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const readStatuses = async ({ db }: World, collection: string) =>
+  (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
+
+testInWorld('a read is finished, and the process exits with 0', async (world) => {
+  const deployed = await start(world, 'getTeams');
+  await world.db.doc('teams/team-1').set({ name: 'Team', country_iso: 'KEN' });
+  const held = world.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'delay', ms: 1_000 } });
+  const response = send(deployed, 'getTeams');
+  await held.fired;
+  const exitCode = deployed.stop();
+  expect(await response).toMatchObject({ status: 200, json: { count: 1 }, headers: { connection: 'close' } });
+  expect(await exitCode).toBe(0);
+  expect(logged(deployed, 'instance_stopping')).toMatchObject([{ severity: 'INFO', requests: 1 }]);
+  expect(logged(deployed, 'instance_stopped')).toMatchObject([{ severity: 'INFO', unanswered: 0 }]);
+  await expect(send(deployed, 'getTeams')).rejects.toThrow('ECONNREFUSED');
+});
 
 const isEntryCommit = ({ request }: { request: { writes: readonly { name: string }[] } }) =>
   request.writes.some(({ name }) => name.includes('/products/'));
 
-testInstance(
+testInWorld(
   'a creation under way is completed; one that comes after the signal is rejected, and claims nothing',
-  async ({ firestore, start, getPort, stop, send, logged, createMarket, readStatuses }) => {
-    await start('addPriceLists');
-    await createMarket();
-    const held = firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, action: { kind: 'delay', ms: 1_000 } });
-    const response = send('addPriceLists', createPriceListBody(2));
+  async (world) => {
+    const deployed = await start(world, 'addPriceLists');
+    await writeMarket(world.db);
+    const held = world.firestore.faults.inject({
+      rpc: 'Commit',
+      match: isEntryCommit,
+      action: { kind: 'delay', ms: 1_000 },
+    });
+    const response = send(deployed, 'addPriceLists', createPriceListBody(2));
     await held.fired;
     const late = JSON.stringify(createPriceListBody(2, { boq_list_id: 'late' }));
-    const socket = connect(getPort(), '127.0.0.1');
+    const socket = connect(deployed.port, '127.0.0.1');
     const head = Object.entries({ ...HEADERS, 'content-length': late.length }).map((header) => header.join(': '));
     await new Promise((resolve) =>
       socket.write(['POST / HTTP/1.1', 'host: service', ...head, ''].join('\r\n'), resolve),
     );
-    await send('addPriceLists', {});
-    const exitCode = stop();
-    await waitFor(() => logged('instance_stopping').length > 0);
+    await send(deployed, 'addPriceLists', {});
+    const exitCode = deployed.stop();
+    await waitFor(() => logged(deployed, 'instance_stopping').length > 0);
     socket.write(`\r\n${late}`);
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 500 .*\r\nConnection: close\r\n/s);
     expect(await response).toMatchObject({ status: 200, headers: { connection: 'close' } });
     expect(await exitCode).toBe(0);
-    expect(await readStatuses('price_list_idempotency')).toEqual(['completed']);
+    expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['completed']);
   },
 );
 
-testInstance(
+testInWorld(
   'a creation that is not over after 5 s fails: a response, failed lists, and a key that can be resumed',
-  async ({ firestore, start, stop, send, logged, createMarket, readStatuses }) => {
-    await start('addPriceLists');
-    await createMarket();
+  async (world) => {
+    const deployed = await start(world, 'addPriceLists');
+    await writeMarket(world.db);
     const action = { kind: 'hang' } as const;
-    const entries = firestore.faults.inject({ rpc: 'Commit', nth: 3, times: Infinity, match: isEntryCommit, action });
-    const response = send('addPriceLists', createPriceListBody(2_000));
+    const entries = world.firestore.faults.inject({
+      rpc: 'Commit',
+      nth: 3,
+      times: Infinity,
+      match: isEntryCommit,
+      action,
+    });
+    const response = send(deployed, 'addPriceLists', createPriceListBody(2_000));
     await entries.fired;
     const startedAt = performance.now();
-    const exitCode = stop();
+    const exitCode = deployed.stop();
 
     const { status, headers, json: body } = await response;
     const tookMs = performance.now() - startedAt;
@@ -134,121 +129,115 @@ testInstance(
     expect(tookMs).toBeGreaterThan(4_900);
     expect(tookMs).toBeLessThan(8_000);
     expect(await exitCode).toBe(0);
-    expect(logged('request')).toMatchObject([{ operation: 'addPriceLists', status: 500 }]);
-    expect(logged('price_list_failed')).toMatchObject([
+    expect(logged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', status: 500 }]);
+    expect(logged(deployed, 'price_list_failed')).toMatchObject([
       { reason: expect.stringContaining('instance is stopping') as string },
     ]);
-    expect(logged('instance_stopped')).toMatchObject([{ unanswered: 0 }]);
-    expect(await readStatuses('price_lists')).toEqual(['failed']);
-    expect(await readStatuses('expected_forward_costs')).toEqual(['failed']);
-    expect(await readStatuses('price_list_idempotency')).toEqual(['requires_review']);
+    expect(logged(deployed, 'instance_stopped')).toMatchObject([{ unanswered: 0 }]);
+    expect(await readStatuses(world, 'price_lists')).toEqual(['failed']);
+    expect(await readStatuses(world, 'expected_forward_costs')).toEqual(['failed']);
+    expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
   },
 );
 
-testInstance(
+testInWorld(
   'a creation whose failure cannot be stored gets its response within 8 s, and the log says why',
-  async ({ firestore, start, stop, send, logged, createMarket }) => {
-    await start('addPriceLists');
-    await createMarket();
+  async (world) => {
+    const deployed = await start(world, 'addPriceLists');
+    await writeMarket(world.db);
     const action = { kind: 'hang' } as const;
-    const entries = firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
-    const response = send('addPriceLists', createPriceListBody(2));
+    const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
+    const response = send(deployed, 'addPriceLists', createPriceListBody(2));
     await entries.fired;
-    firestore.faults.inject({ rpc: 'BatchGetDocuments', times: Infinity, action });
+    world.firestore.faults.inject({ rpc: 'BatchGetDocuments', times: Infinity, action });
     const startedAt = performance.now();
-    const exitCode = stop();
+    const exitCode = deployed.stop();
     expect(await response).toMatchObject({ status: 500, headers: { 'retry-after': expect.any(String) as string } });
     expect(performance.now() - startedAt).toBeLessThan(8_000);
     expect(await exitCode).toBe(0);
-    expect(logged('price_list_failed')).toMatchObject([
+    expect(logged(deployed, 'price_list_failed')).toMatchObject([
       { reason: expect.stringContaining('the failure could not be stored') as string },
     ]);
   },
 );
 
 /** Makes attempts that are due. */
-async function failCreations(instance: Instance, count: number): Promise<void> {
-  const { firestore, db, start, stop, send, createMarket } = instance;
-  await start('addPriceLists');
-  await createMarket();
+async function failCreations(world: World, count: number): Promise<void> {
+  const deployed = await start(world, 'addPriceLists');
+  await writeMarket(world.db);
   const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-  const rejected = firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
+  const rejected = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
   for (let i = 0; i < count; i += 1) {
     const body = createPriceListBody(2, { boq_list_id: `list-${i}` });
-    expect((await send('addPriceLists', body)).status).toBe(500);
+    expect((await send(deployed, 'addPriceLists', body)).status).toBe(500);
   }
-  await stop();
+  await deployed.stop();
   rejected.remove();
-  const keys = await db.collection('price_list_idempotency').get();
+  const keys = await world.db.collection('price_list_idempotency').get();
   for (const { ref } of keys.docs) await updateKey(ref, { failure_cause: 'stopped' });
 }
 
-testInstance('a sweep ends what it resumes, and begins with nothing more', async (instance) => {
-  const { firestore, start, getPort, stop, logged, readStatuses } = instance;
-  await failCreations(instance, 5);
-  await start('sweepPriceLists');
+testInWorld('a sweep ends what it resumes, and begins with nothing more', async (world) => {
+  await failCreations(world, 5);
+  const deployed = await start(world, 'sweepPriceLists');
   const action = { kind: 'delay', ms: 1_000 } as const;
-  const entries = firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, action });
-  const response = sendRequest(getPort(), { method: 'POST', headers: {}, body: '' });
+  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, action });
+  const response = sendRequest(deployed.port, { method: 'POST', headers: {}, body: '' });
   await entries.fired;
-  const exitCode = stop();
+  const exitCode = deployed.stop();
   expect((await response).status).toBe(200);
   expect(await exitCode).toBe(0);
-  expect(logged('sweep_ended')).toMatchObject([{ interrupted: true, resumed: 4, deferred: 0 }]);
-  expect((await readStatuses('price_list_idempotency')).sort()).toEqual([
+  expect(logged(deployed, 'sweep_ended')).toMatchObject([{ interrupted: true, resumed: 4, deferred: 0 }]);
+  expect((await readStatuses(world, 'price_list_idempotency')).sort()).toEqual([
     ...Array<string>(4).fill('completed'),
     'requires_review',
   ]);
 });
 
-testInstance('a sweep gives back what it has not resumed after 5 s, and ends', async (instance) => {
-  const { firestore, db, start, getPort, stop, logged } = instance;
-  await failCreations(instance, 1);
-  await start('sweepPriceLists');
+testInWorld('a sweep gives back what it has not resumed after 5 s, and ends', async (world) => {
+  await failCreations(world, 1);
+  const deployed = await start(world, 'sweepPriceLists');
   const action = { kind: 'hang' } as const;
-  const entries = firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
-  const response = sendRequest(getPort(), { method: 'POST', headers: {}, body: '' });
+  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
+  const response = sendRequest(deployed.port, { method: 'POST', headers: {}, body: '' });
   await entries.fired;
-  const exitCode = stop();
+  const exitCode = deployed.stop();
   expect((await response).status).toBe(200);
   expect(await exitCode).toBe(0);
-  expect(logged('sweep_ended')).toMatchObject([{ interrupted: true, deferred: 1, resumed: 0 }]);
-  const [key] = (await db.collection('price_list_idempotency').get()).docs;
+  expect(logged(deployed, 'sweep_ended')).toMatchObject([{ interrupted: true, deferred: 1, resumed: 0 }]);
+  const [key] = (await world.db.collection('price_list_idempotency').get()).docs;
   const given = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
   expect(key?.data()).toMatchObject(given);
 });
 
-testInstance(
-  'a creation whose body is arriving gets an error response, and claims nothing',
-  async ({ db, start, getPort, stop, send }) => {
-    await start('addPriceLists');
-    const headers = { ...HEADERS, 'content-length': '1000' };
-    const { request, response } = openRequest(getPort(), { method: 'POST', headers });
-    await new Promise((resolve) => request.write('{"info":', resolve));
-    await send('addPriceLists', {});
-    const exitCode = stop();
-    expect(await response).toMatchObject({ status: 500, json: { error: 'Internal error' } });
-    request.destroy();
-    expect(await exitCode).toBe(0);
-    expect((await db.collection('price_list_idempotency').get()).size).toBe(0);
-  },
-);
+testInWorld('a creation whose body is arriving gets an error response, and claims nothing', async (world) => {
+  const deployed = await start(world, 'addPriceLists');
+  const headers = { ...HEADERS, 'content-length': '1000' };
+  const { request, response } = openRequest(deployed.port, { method: 'POST', headers });
+  await new Promise((resolve) => request.write('{"info":', resolve));
+  await send(deployed, 'addPriceLists', {});
+  const exitCode = deployed.stop();
+  expect(await response).toMatchObject({ status: 500, json: { error: 'Internal error' } });
+  request.destroy();
+  expect(await exitCode).toBe(0);
+  expect((await world.db.collection('price_list_idempotency').get()).size).toBe(0);
+});
 
-testInstance(
+testInWorld(
   'a request whose head is complete only after the signal gets its response, and no other connection is accepted',
-  async ({ firestore, start, getPort, stop, send, logged }) => {
-    await start('getTeams');
-    const held = firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'delay', ms: 1_500 } });
-    const slow = send('getTeams');
+  async (world) => {
+    const deployed = await start(world, 'getTeams');
+    const held = world.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'delay', ms: 1_500 } });
+    const slow = send(deployed, 'getTeams');
     await held.fired;
-    const socket = connect(getPort(), '127.0.0.1');
+    const socket = connect(deployed.port, '127.0.0.1');
     await new Promise((resolve) =>
       socket.write(`GET / HTTP/1.1\r\nHost: service\r\nx-api-key: ${API_KEY}\r\n`, resolve),
     );
-    await send('getTeams');
-    const exitCode = stop();
-    await waitFor(() => logged('instance_stopping').length > 0);
-    await expect(send('getTeams')).rejects.toThrow('ECONNREFUSED');
+    await send(deployed, 'getTeams');
+    const exitCode = deployed.stop();
+    await waitFor(() => logged(deployed, 'instance_stopping').length > 0);
+    await expect(send(deployed, 'getTeams')).rejects.toThrow('ECONNREFUSED');
     socket.write('\r\n');
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)?Connection: close\r\n/s);
     expect(await slow).toMatchObject({ status: 200 });
