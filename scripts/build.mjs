@@ -12,7 +12,7 @@ import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
  *     index.cjs           loads the function that a process serves
  *     <function>.cjs      one file per function, with the code that it alone needs
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
- *     compile-cache.cjs   Node's compile cache: made by `gcp-build` in the cloud, turned on by index.cjs
+ *     compile-cache.cjs   Node's compile cache: made by `gcp-build`, turned on by index.cjs
  *     package.json        the packages that are not bundled, with exact versions
  *     package-lock.json   the repository's package-lock.json, pruned to those packages by npm
  *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
@@ -27,13 +27,13 @@ const COMPILE_CACHE = 'compile-cache.cjs';
 
 /** Packages that production installs. */
 const RUNTIME = ['@google-cloud/functions-framework'];
-/** Packages that Firebase's tools require in package.json when they deploy or emulate; production omits them. */
+/** Packages that Firebase's tools require in package.json; production omits them. */
 const TOOLING = ['firebase-admin', 'firebase-functions'];
 
-/** Files beside the bundle that Firebase's emulator needs; firebase.json excludes them from the upload. */
+/** Files for Firebase's emulator; firebase.json excludes them from the upload. */
 const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
-/** Packages that are loaded but not used, and the modules in their place (docs/decisions/0011-one-bundle.md#decision). */
+/** Packages that are loaded but not used, and the modules in their place (decision 0011). */
 const REPLACED = {
   'firebase-admin/app-check': './scripts/bundle/no-callable-functions.cjs',
   'firebase-admin/auth': './scripts/bundle/no-callable-functions.cjs',
@@ -89,14 +89,14 @@ async function createManifest() {
     license,
     main: INDEX,
     scripts: { 'gcp-build': `node ${COMPILE_CACHE}` },
-    // The major version, as functions run on no other; in functions/package.json npm would warn of it on an older Node.
+    // In functions/package.json npm would warn of it on an older Node.
     engines: { node: (await readFile('.nvmrc', 'utf8')).split('.')[0] },
     dependencies: pick(dependencies, RUNTIME),
     devDependencies: pick(dependencies, TOOLING),
   };
 }
 
-/** Bundles each function, and the index of them. Returns file names with contents, and what esbuild says of them. */
+/** Bundles each function. Returns file names with contents, and what esbuild says of them. */
 async function bundle(version) {
   const operations = (await readdir(`${SOURCE}/src`)).filter((file) => file.endsWith('.ts') && file !== 'index.ts');
   const entryPoints = operations.map((file) => `${SOURCE}/src/${file}`);
@@ -125,9 +125,9 @@ async function bundle(version) {
   return { bundled: [[INDEX, createIndex(functions)], ...(await Promise.all(files))], metafile };
 }
 
-/** Converts a file to CommonJS, because esbuild splits code into shared chunks only as ES modules. */
+/** Converts a file to CommonJS, because esbuild makes shared chunks only of ES modules. */
 async function toCommonJs(text) {
-  // As `require`, since Node gives an `import()` of CommonJS another default export than esbuild does.
+  // As `require`: Node gives an `import()` of CommonJS another default export than esbuild.
   const { code } = await transform(text, { ...TARGET, format: 'cjs', supported: { 'dynamic-import': false } });
   return code;
 }
@@ -140,7 +140,7 @@ function createIndex(functions) {
   return `'use strict';\nrequire('./${COMPILE_CACHE}').enable();\nmodule.exports = {\n${getters.join('')}};\n`;
 }
 
-/** Returns the commit that is built, with `-dirty` behind it if files differ from it; `unknown` outside of a repository. */
+/** Returns the commit that is built, `-dirty` if files differ; `unknown` without a repository. */
 function readCommit() {
   try {
     const options = ['--always', '--dirty', '--abbrev=40', '--exclude=*'];
@@ -153,7 +153,7 @@ function readCommit() {
   }
 }
 
-/** Has npm prune the repository's lock file to the packages of the manifest. It asks no registry. */
+/** Has npm prune the repository's lock file to the packages of the manifest, offline. */
 async function createLock(manifest, { packages, ...lock }) {
   // Without the workspaces, which older versions of npm would leave in it.
   const installed = Object.entries(packages).filter(([path, { link }]) => path.startsWith('node_modules/') && !link);

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * `npm run check`: the build first, then types, lint, format, layers and generated files, beside each other. Most keep what they
- * found in node_modules/.cache and look again at what has changed. ESLint looks at the files that changed, so a type that changes
- * may only break a rule in another file: CI, which has no cache, finds that.
+ * `npm run check`: the build first, then types, lint, format, layers and generated files, beside
+ * each other. Most keep what they found in node_modules/.cache and look again at what has changed.
+ * ESLint looks at the files that changed, so a type that changes may only break a rule in another
+ * file: CI, which has no cache, finds that.
  */
 const CACHE = 'node_modules/.cache';
 

@@ -7,8 +7,9 @@ const { cachedDataVersionTag } = require('node:v8');
 const { Script } = require('node:vm');
 
 /*
- * Node's compile cache of this package. Google's Node buildpack runs `node compile-cache.cjs` (`gcp-build` of package.json) once
- * the package is installed, with the Node that will serve it. Without a cache everything works, only slower.
+ * Node's compile cache of this package. Google's Node buildpack runs `node compile-cache.cjs`
+ * (`gcp-build` of package.json) once the package is installed, with the Node that will serve it.
+ * Without a cache everything works, only slower.
  */
 const FOLDER = join(__dirname, '.compile-cache');
 
@@ -22,13 +23,13 @@ function enable() {
   }
 }
 
-/** The name that Node gives the cache of this process: its version, its processor's features and its user. */
+/** The name that Node gives the cache of this process, by its version, processor and user. */
 function runtimeTag() {
   const tag = cachedDataVersionTag().toString(16).padStart(8, '0');
   return `${process.version}-${process.arch}-${tag}-${process.getuid()}`;
 }
 
-/** The build may have run on another processor, or as another user: what it made is valid, but has another name. */
+/** What was built on another processor, or by another user, is valid under another name. */
 function linked(made) {
   const folder = mkdtempSync(join(tmpdir(), 'compile-cache-'));
   symlinkSync(join(FOLDER, made), join(folder, runtimeTag()));
@@ -41,7 +42,7 @@ function make() {
   for (const file of readdirSync(__dirname)) if (file.endsWith('.cjs')) require(join(__dirname, file));
   flushCompileCache();
   const [made] = readdirSync(FOLDER);
-  // V8 takes this exactly if it takes the rest: functions/src/lib/http/instance.ts logs whether it did.
+  // V8 takes this exactly if it takes the rest: lib/http/instance.ts logs whether it did.
   writeFileSync(join(FOLDER, made, 'probe'), new Script('probe').createCachedData());
   for (const file of readdirSync(join(FOLDER, made))) chmodSync(join(FOLDER, made, file), 0o644);
 }

@@ -51,7 +51,7 @@ function readOrigins(projectId: string): string {
   return parameters['CORS_ALLOWED_ORIGINS'] ?? '';
 }
 
-/** Groups the findings: first what is missing, then what could not be checked, by its reason, then what is there. */
+/** What is missing, then what could not be checked, by its reason, then what is there. */
 function formatFindings(findings: Finding[]): string {
   const missing = findings.filter((finding) => finding.kind === 'missing');
   const unknown = findings.filter((finding) => finding.kind === 'unknown');

@@ -12,11 +12,11 @@ import { emulators } from '../firebase.json';
 import definitions from '../firestore.indexes.json';
 
 /**
- *     npm run emulators                  Google's Emulator Suite: functions and Firestore (a Java 21 program, downloaded
- *                                        on first use), with the sample data
- *     npm run emulators -- --embedded    the Functions emulator alone, over the embedded Firestore: no Java, no download
+ *     npm run emulators                  functions and Firestore (Java 21, downloaded on first use)
+ *     npm run emulators -- --embedded    functions alone, over the embedded Firestore: no Java
  *
- * firebase-tools is fetched by npx at the version of the workflows. Ports are those of firebase.json. Ctrl-C stops everything.
+ * Google's Emulator Suite with the sample data. firebase-tools is fetched by npx at the version of
+ * the workflows. Ports are those of firebase.json. Ctrl-C stops everything.
  */
 
 const FIREBASE_TOOLS = `firebase-tools@${dependencies['firebase-tools']}`;
@@ -45,7 +45,7 @@ async function main(embedded: boolean): Promise<void> {
   console.log(`${await seed(address)} sample records added to Firestore at ${address}`);
 }
 
-/** Fills an empty database with the sample data as soon as there is one: the suite may have to be fetched first. */
+/** Adds the sample data as soon as there is a database: the suite may have to be fetched. */
 async function seed(address: string): Promise<number> {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   for (;;) {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 /*
  * node scripts/generate.mjs [--check]
  *
- * `npm run generate` writes all that is generated. With --check nothing is written, and it fails if something is out of date.
+ * `npm run generate` writes all that is generated. With --check it fails if something is out of date.
  */
 
 /** What is generated from the code, and by what. */
@@ -18,7 +18,7 @@ const GENERATORS = {
   messages: ['scripts/messages.mjs'],
 };
 
-/** packages/firestore-local/conformance.md, which a test holds in place of --check: it replays 80,000 calls. */
+/** The page conformance.md, which a test holds in place of --check: it replays 80,000 calls. */
 const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];
 
 const isCheck = process.argv.includes('--check');

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module';
 import { cruise, format } from 'dependency-cruiser';
 
 /**
- * Draws who imports whom in docs/architecture.md, and fails on an import against .dependency-cruiser.cjs. With --check it
- * fails, too, if the picture is out of date, and writes nothing.
+ * Draws who imports whom in docs/architecture.md, and fails on an import against
+ * .dependency-cruiser.cjs. With --check it fails, too, if the picture is out of date, and writes
+ * nothing.
  */
 
 const FOLDERS = [

@@ -7,8 +7,9 @@ import pbjs from 'protobufjs-cli/pbjs.js';
 import pbts from 'protobufjs-cli/pbts.js';
 
 /**
- * Generates the code of messages.proto: encoders of what is sent, decoders of what is read, and their types. The halves that
- * nothing calls are left out, because a cold start loads them too. With --check it fails if the code is out of date.
+ * Generates the code of messages.proto: encoders of what is sent, decoders of what is read, and
+ * their types. The halves that nothing calls are left out, because a cold start loads them too.
+ * With --check it fails if the code is out of date.
  */
 
 const FIRESTORE = 'functions/src/lib/firestore';

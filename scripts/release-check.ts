@@ -9,9 +9,10 @@ import { runProgram } from '../test/support/programs';
 /*
  * npm run release:check [-- TAG] [--with REVISION]
  *
- * What a release must pass besides .ci/run, in this order: versions that agree, also with the tag if one is given; an API
- * description that breaks no client of the last release; and this code and the last release taking over each other's attempts,
- * which takes six minutes. The last release is the newest tag `v…` before, or the revision that is named.
+ * What a release must pass besides .ci/run, in this order: versions that agree, also with the tag
+ * if one is given; an API description that breaks no client of the last release; and this code and
+ * the last release taking over each other's attempts, which takes six minutes. The last release is
+ * the newest tag `v…` before, or the revision that is named.
  */
 
 const { values, positionals } = parseArgs({ options: { with: { type: 'string' } }, allowPositionals: true });
@@ -51,7 +52,7 @@ interface Versioned {
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-/** @returns the newest tag `v…` of this branch other than the one that is checked, or undefined before the first release */
+/** @returns the newest tag `v…` before the one that is checked, undefined if there is none */
 async function findLastRelease(): Promise<string | undefined> {
   const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
   try {
@@ -61,7 +62,7 @@ async function findLastRelease(): Promise<string | undefined> {
   }
 }
 
-/** Compares docs/openapi.json with that of a release. @throws Error on a breaking change, which is printed */
+/** @throws Error if docs/openapi.json breaks clients of a release; how is printed */
 async function compareDescriptions(release: string, folder: string): Promise<void> {
   const released = join(folder, 'released.json');
   writeFileSync(released, await git('show', `${release}:docs/openapi.json`));

@@ -33,7 +33,7 @@ interface Sent {
   body?: object;
 }
 
-/** Sends a request. @throws Error if the status is another, or docs/openapi.json does not describe the response */
+/** @throws Error if the status is another, or docs/openapi.json does not describe the response */
 async function call(target: Target, operation: OperationName, expected: number, sent: Sent = {}) {
   const { method = operations[operation].method, headers = { 'x-api-key': target.key }, body } = sent;
   const response = await fetch(`${target.url}/${operation}`, {
@@ -53,7 +53,7 @@ async function call(target: Target, operation: OperationName, expected: number, 
   return { headers: response.headers, text };
 }
 
-/** A read that selects nothing, and for add price lists a body that is rejected: neither changes anything. */
+/** Reads that select nothing; add price lists gets a body that is rejected. */
 const READ_BODIES: Partial<Record<OperationName, object>> = {
   getOrdersByTeam: { team_id: 'verify', status: 'ALL', start_date: '2026-01-01', end_date: '2026-01-02' },
   supplyOrdersInvoices: { team_id: 'verify', status: null, start_date: '2026-01-01', end_date: '2026-01-02' },

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sends a price list until it is stored, or until sending it again is of no use (docs/integration-guide.md).
+# Sends a price list until it is stored, or sending it again is of no use (docs/integration-guide.md).
 #
 #     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
 #       docs/examples/add-price-list.sh docs/examples/price-list.json

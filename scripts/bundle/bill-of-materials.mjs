@@ -1,7 +1,8 @@
 /**
- * Lists, as CycloneDX JSON, the packages that production runs: those whose code is in the bundle, by esbuild's metafile, and those
- * that `npm ci --omit=dev` installs, by the lock file of the deploy package. Has no time and no serial number, so that builds of
- * one commit are the same to the byte.
+ * Lists, as CycloneDX JSON, the packages that production runs: those whose code is in the bundle,
+ * by esbuild's metafile, and those that `npm ci --omit=dev` installs, by the lock file of the
+ * deploy package. Has no time and no serial number, so that builds of one commit are the same to
+ * the byte.
  *
  * @param manifest package.json of the deploy package
  * @param lock the repository's package-lock.json, which has the packages that are bundled

@@ -1,8 +1,9 @@
 'use strict';
 
 /**
- * Stands for firebase-admin/auth and firebase-admin/app-check in the bundle (scripts/build.mjs) and in Jest. firebase-functions
- * verifies the callers of callable functions with them; no function here is callable.
+ * Stands for firebase-admin/auth and firebase-admin/app-check in the bundle (scripts/build.mjs) and
+ * in Jest. firebase-functions verifies the callers of callable functions with them; no function
+ * here is callable.
  */
 exports.getAppCheck = () => fail('firebase-admin/app-check');
 exports.getAuth = () => fail('firebase-admin/auth');

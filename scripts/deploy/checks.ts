@@ -3,7 +3,7 @@ import { indexes } from '../../firestore.indexes.json';
 import { findFederationProblem, type Problem } from './federation';
 import { UnreachableError, type AskGoogle, type Policy } from './google-api';
 
-/** What Firebase's tools do not say before they deploy: what they find too late, and what they never look at. */
+/** What Firebase's tools do not say before they deploy: they find it too late, or never look. */
 
 /** One line of the result. `fix` is the command that supplies what is missing. */
 export type Finding =
@@ -28,7 +28,7 @@ export const ACCOUNT_ROLES: Record<string, string[]> = {
   'price-lists-writer': ['roles/datastore.user', 'roles/datastore.owner'],
 };
 
-/** Of roles of the deployer, the permissions that are used only after the first function is deployed. */
+/** Of the deployer's roles, the permissions that are used only once functions are deployed. */
 const DEPLOYER_ROLES: Record<string, string[]> = {
   'roles/cloudfunctions.admin': ['artifactregistry.repositories.get', 'run.services.setIamPolicy'],
   'roles/cloudscheduler.admin': ['create', 'delete', 'get', 'update'].map((verb) => `cloudscheduler.jobs.${verb}`),
@@ -76,7 +76,7 @@ function findOriginsProblem({ id, origins }: Project): Problem | undefined {
   return problem === undefined ? undefined : [problem, `edit functions/.env.${id}`];
 }
 
-/** Without one firebase-tools deploys, and then fails (setupArtifactCleanupPolicies in its deploy/functions/release). */
+/** Without one firebase-tools deploys, and then fails (its setupArtifactCleanupPolicies). */
 async function findCleanUpProblem({ id, ask }: Project): Promise<Problem | undefined> {
   const found = await ask<{ cleanupPolicies?: object; labels?: Record<string, string> }>(
     'artifactregistry',
@@ -141,7 +141,7 @@ async function findBuilderProblem(project: Project): Promise<Problem | undefined
   return findRoleProblem(project, email, ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner']);
 }
 
-/** Google's account, which calls the sweep, has its role from when the service was enabled, unless someone took it away. */
+/** Google's account that calls the sweep has its role from the start, unless someone took it. */
 async function findSchedulerProblem(project: Project): Promise<Problem | undefined> {
   const { id, ask } = project;
   const found = await ask<{ projectNumber: string }>('cloudresourcemanager', `v1/projects/${id}`);

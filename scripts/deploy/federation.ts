@@ -1,14 +1,14 @@
 import type { AskGoogle, Policy } from './google-api';
 
-/** What is wrong with something that a deployment needs in order to end green, and the command that mends it. */
+/** What is wrong with something that a deployment needs, and the command that mends it. */
 export type Problem = [detail: string, fix: string];
 
 /** The pool of docs/deployment.md#deploy-from-github. */
 const POOL = 'locations/global/workloadIdentityPools/github';
 
 /**
- * The one form of a provider's condition: both ids, which GitHub gives to nobody else, and the environments. A name can change
- * hands, and the text of `sub` changed its form in 2026.
+ * The one form of a provider's condition: both ids, which GitHub gives to nobody else, and the
+ * environments. A name can change hands, and the text of `sub` changed its form in 2026.
  */
 const CONDITION =
   /^assertion\.repository_owner_id == '\d+' && assertion\.repository_id == '\d+' && assertion\.environment in \['production', 'audit'\]$/;
@@ -28,8 +28,9 @@ interface Providers {
 }
 
 /**
- * Finds the first thing by which a job of GitHub may do more than its environment allows: a provider that takes other tokens, a
- * role in the whole project, or an account that not just one environment may act as. A project without the pool has none.
+ * Finds the first thing by which a job of GitHub may do more than its environment allows: a
+ * provider that takes other tokens, a role in the whole project, or an account that not just one
+ * environment may act as. A project without the pool has none.
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;

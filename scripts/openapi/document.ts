@@ -116,7 +116,7 @@ function toRequestBody(
   if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
   return {
     required: true,
-    // Prose, since a header is no parameter of its own if the body has to fit it: fuzzers and reference pages send it alone.
+    // No parameter for a header that the body has to fit: fuzzers and reference pages send it alone.
     description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. A body compressed with gzip has the header \`Content-Encoding: gzip\`; the limit is then one of the body as sent and inflated alike.`,
     content: toContent(components.input(schema), examples),
   };
@@ -185,7 +185,7 @@ function toErrorSchema(codes: readonly ErrorCode[], components: Components): Jso
   const schema = components.output(shape);
   if (shape !== errorResponseSchema) return schema;
   const texts = [...new Set(codes.map((code) => ERROR_DEFINITIONS[code].message))];
-  // `required` again: code generators take a property for optional if the refinement does not require it too.
+  // `required` again: without it generators take the property for optional.
   const refinement = { type: 'object', properties: { error: { type: 'string', enum: texts } }, required: ['error'] };
   return { allOf: [schema, refinement] };
 }
@@ -197,7 +197,7 @@ const toContent = (schema: JsonObject, examples: Record<string, Example>): JsonO
 const toReferences = (kind: string, names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/${kind}/${name}` }]));
 
-/** The reference page shows the limits, which begin here, after the operations (local/reference/page.mjs). */
+/** From here on local/reference/page.mjs shows the text after the operations. */
 const LIMITS_HEADING = '## Limits';
 
 function createIntroduction(): string {

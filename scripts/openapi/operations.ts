@@ -9,8 +9,8 @@ import type { HeaderName } from './headers';
 import type { ZodSchema } from './schemas';
 
 /**
- * The description of each operation: what its function does not say of itself. Names, methods, timeouts and CORS come
- * from the functions that functions/src/index.ts exports.
+ * The description of each operation: what its function does not say of itself. Names, methods,
+ * timeouts and CORS come from the functions that functions/src/index.ts exports.
  */
 
 export interface Example {
@@ -22,7 +22,7 @@ export interface OperationDescription {
   tag: 'Organisation data' | 'Price lists';
   summary: string;
   description: string;
-  /** Added to the description, for readers of one operation alone: docs/api.md says it once for all. */
+  /** For readers of one operation alone: docs/api.md says it once for all. */
   notes: readonly string[];
   /** The body of a POST. */
   request?: {
@@ -38,7 +38,7 @@ export interface OperationDescription {
 
 type Functions = typeof functions;
 
-/** The HTTPS operations: a function that is called by a schedule has no metadata of an operation. */
+/** The HTTPS operations: the scheduled function is none. */
 export type OperationName = {
   [Name in keyof Functions]: Functions[Name] extends OperationFunction ? Name : never;
 }[keyof Functions];

@@ -1,6 +1,7 @@
 /**
- * JSON Schema of the service's zod schemas, as zod writes it, in the form that OpenAPI and code generators want: named
- * schemas among the components, nullable types in one schema, no bounds of JavaScript's integers.
+ * JSON Schema of the service's zod schemas, as zod writes it, in the form that OpenAPI and code
+ * generators want: named schemas among the components, nullable types in one schema, no bounds of
+ * JavaScript's integers.
  */
 
 /** A schema of the service: scripts know zod by this only. */
@@ -45,7 +46,7 @@ const isRedundant = (key: string, value: Json, { format }: JsonObject): boolean 
   // The format says it; the pattern spells out which years are leap years.
   (key === 'pattern' && format === 'date');
 
-/** Turns `anyOf` a type and null into one schema of two types; not for an enum, whose values would exclude null. */
+/** Makes `anyOf` a type and null one schema of two types; an enum's values would exclude null. */
 function mergeNull({ anyOf, ...rest }: JsonObject): JsonObject {
   if (anyOf === undefined) return rest;
   const [first, second] = anyOf as JsonObject[];

@@ -1,6 +1,6 @@
 import { runProgram } from '../support/programs';
 
-/** docs/openapi.json by a linter of others. Clients that are generated of it: openapi-fetch.ts, run-clients.ts. */
+/** docs/openapi.json by a linter of others. Clients of it: openapi-fetch.ts, run-clients.ts. */
 
 interface Report {
   problems: object[];

@@ -8,8 +8,9 @@ import { runProgram } from '../support/programs';
 /*
  * npm run build && node --import tsx test/description/run-clients.ts
  *
- * Clients that generators of Go and Python make of docs/openapi.json, with the generators' defaults: each compiles, reads the
- * responses 200, 400, 401, 409 and 413 as they are described, and stores the prices that it was given. Needs, on the path:
+ * Clients that generators of Go and Python make of docs/openapi.json, with the generators'
+ * defaults: each compiles, reads the responses 200, 400, 401, 409 and 413 as they are described,
+ * and stores the prices that it was given. Needs, on the path:
  *
  *     go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
  *     pip install openapi-python-client==0.29.1

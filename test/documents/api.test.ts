@@ -47,7 +47,7 @@ const readRows = (text: string): string[][] =>
 
 type Field = Schema & { path: string };
 
-/** The fields of a schema, those within objects, maps and arrays too. What only holds others has none. */
+/** The fields of a schema, also those within objects, maps and arrays. */
 function listFields(schema: Schema, path = ''): Field[] {
   const { properties = {}, additionalProperties, items } = resolve(schema);
   if (typeof additionalProperties === 'object') return listFields(additionalProperties, `${path}<id>.`);

@@ -8,7 +8,7 @@ import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-ser
 import { runProgram } from '../support/programs';
 import { respond, startStub } from './stub-service';
 
-/** The client as a partner uses it: packed, installed into an empty folder, and called from there. */
+/** The client as a partner uses it: packed, installed into an empty folder, and called. */
 
 const KEY = 'local-dev-key';
 

@@ -5,7 +5,7 @@ import { collections } from '../../functions/src/lib/firestore/collections';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync, startProgram } from '../support/programs';
 
-/** The documents keep what they promise: code is code, and calls get the responses that are shown. Links: links.test.ts. */
+/** The documents keep what they promise: code is code, and calls get the responses shown. */
 
 const documents = [
   'README.md',

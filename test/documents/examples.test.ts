@@ -5,7 +5,7 @@ import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '..
 import { runProgram, runProgramSync, type Variables } from '../support/programs';
 import { respond, startStub } from './stub-service';
 
-/** The programs in docs/examples do what docs/integration-guide.md says, against the service and against a stub of it. */
+/** The programs in docs/examples do what docs/integration-guide.md says. */
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
@@ -53,7 +53,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
   const missing = needed.filter((tool) => runProgramSync(tool, ['--version']).error !== undefined);
   // Printed in the test's title, so that a skipped test does not pass for one that ran.
   const tested = missing.length === 0 ? test : test.skip;
-  // Mostly waits, so these tests of all programs run side by side. None of them calls the service, which starts meanwhile.
+  // Mostly waits, so these tests of all programs run side by side. None calls the service.
   const testedInParallel = missing.length === 0 ? test.concurrent : test.skip;
   const because = missing.length === 0 ? '' : ` (skipped: ${missing.join(', ')} is not on this machine)`;
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 
-/** Links of the documents, and the pages that code, configuration and messages name, lead to a file or a heading that exists. */
+/** Links, and pages that code and messages name, lead to a file or a heading that exists. */
 
 const NOT_OURS = ['.git', '.stryker', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];

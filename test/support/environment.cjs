@@ -2,13 +2,14 @@ const { channel } = require('node:diagnostics_channel');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
 
-/** The service subscribes to it for the life of its process, which here is the life of a test file. */
+/** The service subscribes to it for the life of its process, here of a test file. */
 const requests = channel('http.server.request.start');
 
 /**
- * Node's environment, with two differences that Jest makes to a program taken back: on a terminal it asks its workers for
- * colours, and errors of Node itself are no instances of `Error`, since a test file has built-in classes of its own. What a file
- * subscribes to ends with it: the next one in this worker has a service of its own.
+ * Node's environment, with two differences that Jest makes to a program taken back: on a terminal
+ * it asks its workers for colours, and errors of Node itself are no instances of `Error`, since a
+ * test file has built-in classes of its own. What a file subscribes to ends with it: the next one
+ * in this worker has a service of its own.
  */
 module.exports = class ProgramEnvironment extends NodeEnvironment {
   #subscribers = [];

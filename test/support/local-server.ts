@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
-// `npm start` runs as a process. This import lets Jest find its tests for a changed file; it is erased from the code.
+// `npm start` is a process: this import, of a type, lets Jest find its tests for a changed file.
 import { type PROJECT as LocalProject } from '../../local/server/local-config';
 import { startProgram, type Variables } from './programs';
 

@@ -2,8 +2,9 @@ import { execFile, fork, spawn, spawnSync, type ChildProcess } from 'node:child_
 import { promisify } from 'node:util';
 
 /**
- * Every program that a test starts is started here, because what it inherits must not depend on how the tests were started:
- * on a terminal Jest asks for colours (`FORCE_COLOR`), npm describes its script, an editor adds options of Node.
+ * Every program that a test starts is started here, because what it inherits must not depend on how
+ * the tests were started: on a terminal Jest asks for colours (`FORCE_COLOR`), npm describes its
+ * script, an editor adds options of Node.
  */
 
 /** Environment variables by name; undefined takes one away. */

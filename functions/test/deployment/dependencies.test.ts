@@ -21,7 +21,7 @@ test('of all packages only esbuild runs a script at its installation, and each o
   expect(Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([['esbuild', true]]);
 });
 
-// npm adds an older firebase-admin, with a client of its own, as soon as a peer dependency asks for one.
+// npm adds an older one, with a client of its own, as soon as a peer dependency asks for it.
 test.each(['firebase-admin', '@google-cloud/firestore'])('the lock file has one copy of %s', (name) => {
   expect(toEntries(lock.packages).filter(([path]) => path.endsWith(`node_modules/${name}`))).toHaveLength(1);
 });

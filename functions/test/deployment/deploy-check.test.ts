@@ -64,7 +64,7 @@ interface Permissions {
   permissions: string[];
 }
 
-/** An answer by API and path, without the query: what is not listed, or undefined, does not exist. */
+/** An answer by API and path, without the query: what is not listed does not exist. */
 type Answers = Record<string, object | ((body: Permissions) => object) | undefined>;
 
 const without =

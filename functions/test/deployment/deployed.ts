@@ -22,7 +22,7 @@ export async function listUploadedFiles(): Promise<string[]> {
   return (await readdir(DEPLOY_PACKAGE)).filter((file) => !excluded.has(file)).sort();
 }
 
-/** Copies the deploy package into an empty folder and installs it as production does; returns the folder. */
+/** Installs the deploy package as production does, in an empty folder; returns the folder. */
 export async function installDeployPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deployed-'));
   for (const file of await listUploadedFiles()) await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
@@ -49,19 +49,20 @@ export interface DeployedFunction {
   output: string[];
   /** Whether the process still runs. */
   alive: () => boolean;
-  /** The service's own lines of the output about requests, once there are so many: a line may come after its response. */
+  /** The log lines of requests, once there are so many: a line may come after its response. */
   requestLines: (count: number) => Promise<Record<string, unknown>[]>;
-  /** The bytes that the process holds once it has collected its garbage; only with {@link MEMORY_PROBE_ENV} in its environment. */
+  /** The bytes that the process holds after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
   readHeapBytes: () => Promise<number>;
-  /** The resident set in bytes after garbage collection, and its peak before; only with {@link MEMORY_PROBE_ENV} too. */
+  /** The resident set in bytes after that, and its peak before; needs {@link MEMORY_PROBE_ENV}. */
   readRss: () => Promise<{ rss: number; peakRss: number }>;
-  /** Ends the process with the signal that the platform sends; resolves with its exit code, null if it had to be killed. */
+  /** Ends the process as the platform does; resolves with its exit code, null if killed. */
   stop: () => Promise<number | null>;
 }
 
 /**
- * Serves one function of a deploy package under the Functions Framework, as production does: a process of its own, the target
- * named on the command line, secrets and settings in the environment, and nothing else of this machine's environment.
+ * Serves one function of a deploy package under the Functions Framework, as production does: a
+ * process of its own, the target named on the command line, secrets and settings in the
+ * environment, and nothing else of this machine's environment.
  *
  * @param onLine called with each line of the output as it is written
  */

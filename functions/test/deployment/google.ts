@@ -29,8 +29,9 @@ export interface TokenOutage {
 }
 
 /**
- * Google's metadata server, and Firestore's address with TLS in front of an embedded Firestore, both at one loopback port: the
- * first by the variable that the client library knows, the second as the proxy of every gRPC channel.
+ * Google's metadata server, and Firestore's address with TLS in front of an embedded Firestore,
+ * both at one loopback port: the first by the variable that the client library knows, the second as
+ * the proxy of every gRPC channel.
  */
 export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeGoogleCloud> {
   const pem = readFileSync(CERTIFICATE);

@@ -14,8 +14,8 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /**
- * firestore.indexes.json against every query that the service and the operator's command can send: each is served, no
- * declared index could be left out, and no exemption could.
+ * firestore.indexes.json against every query that the service and the operator's command can send:
+ * each is served, no declared index could be left out, and no exemption could.
  */
 
 type Composite = NonNullable<IndexDefinitions['indexes']>[number];
@@ -145,7 +145,8 @@ describe('exemptions', () => {
     }
   });
 
-  // A collection in which an indexed value only grows takes 500 writes a second (https://firebase.google.com/docs/firestore/best-practices).
+  // A collection in which an indexed value only grows takes 500 writes a second:
+  // https://firebase.google.com/docs/firestore/best-practices
   test('leave no field of an entry indexed, so that nothing limits how fast entries are written', async () => {
     await liveThroughEverything(10);
     const entries = (await everyDocument()).filter(({ reference }) => reference.parent.id === 'products');
@@ -165,7 +166,7 @@ describe('exemptions', () => {
   });
 });
 
-/** Index entries of all documents in the database, as Firestore counts them under the definitions. */
+/** Index entries of all documents, as Firestore counts them under the definitions. */
 async function entriesUnder(definitions: IndexDefinitions): Promise<number> {
   const indexes = new Indexes(definitions);
   let entries = 0;

@@ -8,7 +8,7 @@ import { listOptions, rangeOptions, writeOptions } from '../../src/lib/runtime-o
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
 
-/** What Firebase's tools read from the deploy package, and what they make of it when they deploy. */
+/** What Firebase's tools read from the deploy package. */
 
 const list = {
   availableMemoryMb: 512,
@@ -81,7 +81,7 @@ test('the sweep is called every minute, never repeated, in one instance, and get
   });
 });
 
-// Each function names its own entry point, account, secret and region, so that it can be deployed without the others.
+// Each function names all of it itself, so that it can be deployed without the others.
 test.each(operationNames)('%s has its options, account, secret and region', (name) => {
   expect(manifest.endpoints[name]).toEqual({
     platform: 'gcfv2',

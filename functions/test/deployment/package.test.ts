@@ -243,7 +243,7 @@ async function listStaticImports(file: string): Promise<string[]> {
 /** Bundled packages that leave no path in the code, as a CommonJS module does. */
 const ES_MODULES = ['firebase-functions', 'zod'];
 
-/** The folders, in this repository, of the packages whose paths are in the code of the deploy package. */
+/** The folders, in this repository, of the packages whose paths are in the bundled code. */
 async function listBundledFolders(): Promise<string[]> {
   const files = (await listUploadedFiles()).filter((file) => file.endsWith('.cjs'));
   const code = await Promise.all(files.map((file) => readFile(join(DEPLOY_PACKAGE, file), 'utf8')));

@@ -16,8 +16,9 @@ import { parseSubmission, type PriceListBody } from '../support/submissions';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
 /**
- * Two versions of the service over one database, as in a rollout and in a rollback: what one began, the other replays, resumes,
- * sweeps or releases. Each is as it is deployed, and its command is its own; leases last as long as they do.
+ * Two versions of the service over one database, as in a rollout and in a rollback: what one began,
+ * the other replays, resumes, sweeps or releases. Each is as it is deployed, and its command is its
+ * own; leases last as long as they do.
  */
 
 /** A version of the service: a checkout that is built. */
@@ -40,7 +41,7 @@ const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'han
   { label: 'unseen', name: 'complete', when: 'after', wayOut: 'none' },
 ];
 
-/** Has one version take over what the other began. @throws Error that names the versions and what went wrong */
+/** Has one version take over what the other began. @throws Error that names the versions */
 export async function checkHandover(from: Version, to: Version, print: (line: string) => void): Promise<void> {
   const firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
@@ -108,7 +109,7 @@ class Handover {
     this.print('completed keys are replayed');
   }
 
-  /** In the middle of a rollout both versions serve requests, and the sweep of one finds what the other works at. */
+  /** Both versions serve requests, and the sweep of one finds what the other works at. */
   async #shareKeyInProgress(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     const body = this.#createBody('shared');
     const { promise: isOver, resolve: goOn } = Promise.withResolvers<undefined>();
@@ -201,7 +202,7 @@ class Handover {
     this.print('an attempt that both versions were killed at is handed back and completed');
   }
 
-  /** A released key is claimed by another payload; its first one is not accepted any more, by either version. */
+  /** A released key is claimed by another payload; neither version accepts its first one. */
   async #claimAgain(label: string, elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     const given = this.#bodyOf(label);
     const another = this.#createBody(label, { name: 'another' });
@@ -281,12 +282,12 @@ class Handover {
     return started;
   }
 
-  /** This code looks at every unresolved key: a release may have stored no time at which one is due. */
+  /** This code looks at every unresolved key: a release may not have stored when one is due. */
   #sweep(version: Version): Promise<void> {
     return this.#command(version, 'sweep', ...(isThisCode(version) ? ['--all'] : []));
   }
 
-  /** A version that does not know `sweep_due_at` leaves it where it settles a key; the sweep that finds it due takes it away. */
+  /** An older version leaves `sweep_due_at` where it settles a key; a sweep takes it away. */
   async #sweepLast(): Promise<void> {
     await delay(LEASE_DURATION_MS);
     for (const version of [this.from, this.to]) if (isThisCode(version)) await this.#command(version, 'sweep');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import firebase from '../../../firebase.json';
 
-/** The rules that firebase.json deploys: what they may be is so little that the whole text is compared. */
+/** The rules that firebase.json deploys: so few that the whole text is compared. */
 
 test('the deployed rules reject every client, for every document of every database', () => {
   const rules = readFileSync(firebase.firestore.rules, 'utf8').replaceAll(/^ *\/\/.*$/gm, '');

@@ -6,8 +6,8 @@ export interface ScheduledSweep {
 }
 
 /**
- * Starts the function `sweepPriceLists` in a process of its own, and calls it as Cloud Scheduler does; a call may begin
- * before the last one has ended.
+ * Starts the function `sweepPriceLists` in a process of its own, and calls it as Cloud Scheduler
+ * does; a call may begin before the last one has ended.
  */
 export async function startScheduledSweep(intervalMs: number, env: Record<string, string>): Promise<ScheduledSweep> {
   const swept = await startDeployedFunction(DEPLOY_PACKAGE, 'sweepPriceLists', env);

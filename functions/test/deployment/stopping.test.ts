@@ -10,7 +10,7 @@ import { createPriceListBody } from '../support/submissions';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
-/** What becomes of requests in progress when the platform stops an instance with SIGTERM, 10 s before SIGKILL. */
+/** What becomes of open requests when the platform sends SIGTERM, 10 s before SIGKILL. */
 
 const API_KEY = 'test-key-1';
 const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };

@@ -12,11 +12,12 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
 /**
- * Records that every version since 1.0.0 wrote, kept as files, under the present one: read, replayed, rejected and resumed. A
- * version that changes the shape of a record raises `schema_version`, adds its file, and leaves these as they are.
+ * Records that every version since 1.0.0 wrote, kept as files, under the present one: read,
+ * replayed, rejected and resumed. A version that changes the shape of a record raises
+ * `schema_version`, adds its file, and leaves these as they are.
  *
- * After a rollback it is the reverse: the older version reads what this one wrote. With its code that is checked by
- * `npm run release:check` (rollout.ts), here by the shape of the records.
+ * After a rollback it is the reverse: the older version reads what this one wrote. With its code
+ * that is checked by `npm run release:check` (rollout.ts), here by the shape of the records.
  */
 
 interface Fixture {
@@ -114,7 +115,7 @@ test('a record of an unknown version returns 500, is logged, and stays unchanged
   expect((await keyRecordOf('completed').get()).data()).toEqual(before);
 });
 
-/** Fields that versions after 1.0.0 added. It ignores them, and each has a default for records without it. */
+/** Fields added after 1.0.0, which ignores them. Each has a default for records without it. */
 const ADDED_FIELDS = [
   'automatic_resumes',
   'failure_cause',
@@ -133,7 +134,7 @@ describe('for a rollback to 1.0.0', () => {
     await service.db.doc('markets/market-1').set(fixture.documents['markets/market-1'] ?? {});
   });
 
-  /** Submits what the fixture's key was submitted with. @returns its records, of `processing` when the first entries arrive */
+  /** Submits the fixture's payload. @returns its records, of `processing` as entries arrive */
   async function writeRecords(key: string): Promise<Records> {
     let inProgress: Records = {};
     const readRecords = async () => {
@@ -170,7 +171,7 @@ describe('for a rollback to 1.0.0', () => {
 
 type Records = Record<string, Record<string, unknown>>;
 
-/** The records of a key without what differs each time. Of unfinished attempts, entries are left out: any may be written. */
+/** The records of a key without what differs each time, as the entries of an unfinished attempt. */
 function describeRecords(records: Records, key: string): Records {
   const record = records[`price_list_idempotency/${keyDocumentId(key)}`] as unknown as KeyRecord;
   const { document_id, creation, status } = record;
@@ -183,7 +184,7 @@ function describeRecords(records: Records, key: string): Records {
   return Object.fromEntries(described) as Records;
 }
 
-/** A value with placeholders for ids, tokens and times, and with payloads and responses unpacked. */
+/** A value with placeholders for ids, tokens and times; payloads and responses are unpacked. */
 function withoutChance(value: unknown): unknown {
   if (typeof value === 'number') return value > 1e12 ? 'a time' : value;
   if (typeof value === 'string') {

@@ -2,8 +2,8 @@ import createClient from 'openapi-fetch';
 import type { paths } from '../../../docs/examples/client/src/api';
 
 /**
- * A program of openapi-fetch with the types of openapi-typescript, which `npm run check` compiles. It reads members of objects
- * that may be null: generators lose those of some ways to describe one.
+ * A program of openapi-fetch with the types of openapi-typescript, which `npm run check` compiles.
+ * It reads members of objects that may be null: generators lose those of some ways to describe one.
  */
 
 const client = createClient<paths>({ baseUrl: 'https://a.example', headers: { 'x-api-key': 'a' } });

@@ -7,7 +7,7 @@ import type { operations as Api } from './api.js';
 import { operations } from './operations.js';
 import { getDelayMs, judgeResponse, type HttpResponse } from './retry.js';
 
-/** A typed client of the service. `npm run generate` generates its types and operations from the service's code. */
+/** A typed client of the service. `npm run generate` writes its types and operations. */
 
 export type { components } from './api.js';
 
@@ -50,9 +50,9 @@ export interface Retry {
 }
 
 export interface ClientOptions {
-  /** Milliseconds after which a call is not retried again. Default: one and a half times the operation's timeout. */
+  /** Milliseconds after which a call is not retried. Default: 1.5 times the operation's timeout. */
   retryForMs?: number;
-  /** Milliseconds that one request may take. Default: a minute more than the operation's timeout. */
+  /** Milliseconds that one request may take. Default: the operation's timeout and a minute. */
   requestTimeoutMs?: number;
   /** Called before each retry. Default: writes it to stderr. */
   onRetry?: (retry: Retry) => void;
@@ -64,7 +64,8 @@ export class HttpError extends Error {
 
   /**
    * @param status HTTP status
-   * @param body `{ error }`, or `{ success, message, errors }` for an invalid body; text if it is not JSON
+   * @param body `{ error }`, or `{ success, message, errors }` for an invalid body; text if it is
+   *   not JSON
    * @param requestId quote it when you contact support about the request
    */
   constructor(
@@ -90,7 +91,8 @@ export class RetriesExhaustedError extends Error {
 }
 
 /**
- * @param baseUrl the address below which the operations are, such as `http://127.0.0.1:5001/demo-price-lists/us-central1`
+ * @param baseUrl the address below which the operations are, such as
+ *   `http://127.0.0.1:5001/demo-price-lists/us-central1`
  * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` cannot be sent as a header
  */
 export function createClient(baseUrl: string, apiKey: string, options: ClientOptions = {}): Client {
@@ -170,7 +172,7 @@ async function sendOnce(
     return toResult(response);
   } catch (cause) {
     signal?.throwIfAborted();
-    // Without a response the outcome is unknown. Sending the same request again is safe for every operation.
+    // Without a response the outcome is unknown. Sending the request again is always safe.
     const error = cause instanceof Error ? cause : new Error(String(cause));
     const reason = timeout.aborted ? `none within ${requestTimeoutMs / 1000} s` : error.message;
     return { kind: 'retry', reason: `no response: ${reason}`, error };

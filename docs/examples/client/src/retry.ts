@@ -1,6 +1,6 @@
 /**
- * When to send a request again, and after which pause: the rule of docs/integration-guide.md, for every operation. A request
- * without a response is always sent again.
+ * When to send a request again, and after which pause: the rule of docs/integration-guide.md, for
+ * every operation. A request without a response is always sent again.
  */
 
 export interface HttpResponse {
@@ -34,10 +34,10 @@ export function judgeResponse({ status, headers, text }: HttpResponse): Judgemen
   return isForeign ? { kind: 'retry', body, isForeign, afterMs: undefined } : { kind: 'failure', body };
 }
 
-/** The pause after so many tries, unless the response asked for another: a second at first, twice as long each time. */
+/** The pause after so many tries, unless the response asked for another: it doubles each time. */
 export const getDelayMs = (tries: number): number => Math.min(1000 * 2 ** (tries - 1), 30_000);
 
-/** `Retry-After` is a number of seconds or a date. @returns milliseconds, or undefined for neither */
+/** `Retry-After` is a number of seconds or a date. @returns milliseconds, undefined for neither */
 function parseRetryAfter(value: string): number | undefined {
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
