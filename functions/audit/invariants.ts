@@ -4,7 +4,7 @@ import { keyDocumentId, LIST_KINDS, type ListKind } from '../src/lib/repositorie
 import type { Fields } from './stored-records';
 import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
-import type { DifferingEntries, EntryDifferences } from './entry-differences';
+import type { EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
 import { getSweepDueAt } from '../src/price-lists/key-state-machine';
 import { createListDocuments, createSuccessResponse } from '../src/price-lists/responses';
@@ -169,6 +169,9 @@ function checkResponse({ record, attempt, status }: RecordedAttempt, info: Price
   return differing.length === 0 ? [] : [report('response', `has a response that differs: ${differing.join(', ')}`)];
 }
 
+/** Ids of products that a violation names. */
+const MAX_EXAMPLES = 3;
+
 function checkList(
   recorded: RecordedAttempt,
   kind: ListKind,
@@ -188,8 +191,10 @@ function checkList(
   if (isWrongCount) violations.push(report('entry_count', `has ${entryCount} entries for ${products_count} products`));
   if (entries === null) return violations;
   const { missing, different, extra } = entries;
-  const add = ({ count, examples }: DifferingEntries, what: string) => {
-    if (count > 0) violations.push({ ...report('entry_values', `has ${count} ${what}`), products: examples });
+  const add = (ids: readonly string[], what: string) => {
+    if (ids.length === 0) return;
+    const products = ids.slice(0, MAX_EXAMPLES);
+    violations.push({ ...report('entry_values', `has ${ids.length} ${what}`), products });
   };
   if (status === 'completed') add(missing, 'products without an entry');
   add(different, 'entries with another price than the payload');

@@ -1,12 +1,9 @@
 import { styleText } from 'node:util';
-import type { Database } from '../src/lib/firestore/database';
-import { keyDocumentId, type ListKind } from '../src/lib/repositories/price-lists';
-import { countEntries, readListStatuses, type ListProgress } from '../audit/stored-records';
+import type { ListProgress } from '../audit/stored-records';
+import { keyDocumentId } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
-import { getSweepDueAt } from '../src/price-lists/key-state-machine';
-import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
-import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 import type { SweepResult } from '../src/price-lists/sweep';
+import { needsOperator, type KeyDetails, type KeySummary } from './facts';
 import {
   count,
   escapeControls,
@@ -18,63 +15,7 @@ import {
   quoteId,
 } from './text';
 
-/** What an operator sees of a key: its facts for programs, and as text. */
-
-/** What `list` shows of a key. Times are Unix milliseconds. */
-export type KeySummary = Awaited<ReturnType<typeof getKeySummary>>;
-
-/** What `show` shows of a key. */
-export type KeyDetails = Awaited<ReturnType<typeof getKeyDetails>>;
-
-/** @param statuses of the lists of the key, and perhaps of others */
-export async function getKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
-  const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
-  const { claimed_at, lease_expires_at, failure, failure_cause } = record;
-  const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
-    if (creation === null) return null;
-    return { status: statuses.get(creation[`${kind}_id`]) ?? null, entries: await countEntries(db, kind, creation) };
-  };
-  const [expected_forward_cost, price_list] = await Promise.all([
-    readProgress('expected_forward_cost'),
-    readProgress('price_list'),
-  ]);
-  const attempt = { boq_list_id, status, market_id, products_count, expected_forward_cost, price_list };
-  const sweep_due_at = getSweepDueAt(record);
-  return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
-}
-
-export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
-  const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
-  return {
-    ...(await getKeySummary(record, await readListStatuses(db, creation === null ? [] : [creation]), db)),
-    document_id,
-    expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
-    price_list_id: creation?.price_list_id ?? null,
-    fingerprint,
-    payload: summarizePayload(payload),
-    response,
-    automatic_resumes,
-    history,
-    actions,
-  };
-}
-
-/** The payload as it was accepted, in UTF-8: a valid one has no other text than this. */
-export const toPayloadText = (submission: PriceListSubmission): Buffer =>
-  Buffer.from([...streamCanonicalJson(submission)].join(''));
-
-function summarizePayload(payload: StoredPayload) {
-  if (payload.kind === 'invalid') return { usable: false as const, reason: payload.reason };
-  const { name, date, currency_iso } = payload.submission.info;
-  return { usable: true as const, bytes: toPayloadText(payload.submission).length, name, date, currency_iso };
-}
-
-/** Whether the owner of an attempt may still be at work. */
-export const isInProgress = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
-  status === 'processing' && now < lease_expires_at;
-
-/** Whether the sweep does not take a key that is neither completed nor released. */
-export const needsOperator = ({ sweep_due_at }: KeySummary): boolean => sweep_due_at === null;
+/** What an operator sees of a key, as text. */
 
 export function formatKeys(keys: readonly KeySummary[], isReviewOnly: boolean, now: number): string {
   const title = isReviewOnly ? formatUnresolved(keys) : `${count(keys.length, 'key')} of this status`;

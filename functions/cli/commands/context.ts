@@ -5,7 +5,8 @@ import type { Database } from '../../src/lib/firestore/database';
 import { findAttemptDocuments, findKeyRecords } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { CommandError } from '../errors';
-import { formatId, formatTime, isInProgress } from '../format';
+import { isInProgress } from '../facts';
+import { formatId, formatTime } from '../format';
 import type { Terminal } from '../terminal';
 import { count, escapeJsonControls, quoteId } from '../text';
 

@@ -3,15 +3,8 @@ import { retry } from '../../src/lib/firestore/retry';
 import { readKeyRecords, readListStatuses } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
-import {
-  formatCommand,
-  formatInProgress,
-  formatKeys,
-  getKeySummary,
-  isInProgress,
-  needsOperator,
-  type KeySummary,
-} from '../format';
+import { getKeySummary, isInProgress, needsOperator, type KeySummary } from '../facts';
+import { formatCommand, formatInProgress, formatKeys } from '../format';
 import { toJson, type CommandContext } from './context';
 
 export interface ListOptions {

@@ -3,7 +3,8 @@ import { retry } from '../../src/lib/firestore/retry';
 import { ResolutionError } from '../../src/price-lists/resume';
 import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
 import { CommandError } from '../errors';
-import { formatCommand, formatKeyDetails, getKeyDetails, isInProgress, toPayloadText } from '../format';
+import { getKeyDetails, isInProgress, toPayloadText } from '../facts';
+import { formatCommand, formatKeyDetails } from '../format';
 import { count, escapeJsonControls, quote } from '../text';
 import { findKey, toJson, type CommandContext } from './context';
 
