@@ -21,20 +21,6 @@ const FOLDERS = [
 const PAGE = 'docs/architecture.md';
 const PICTURE = /(?<=<!-- layers -->\n\n```mermaid\n).*?(?=```)/s;
 
-/** The boxes of the picture, and which files are in each. */
-const BOXES = [
-  ['cli', /^functions\/cli\//],
-  ['audit', /^functions\/audit\//],
-  ['http', /^functions\/src\/lib\/http\//],
-  ['schemas', /^functions\/src\/lib\/schemas\//],
-  ['json', /^functions\/src\/lib\/json\//],
-  ['repositories', /^functions\/src\/lib\/repositories\//],
-  ['firestore', /^functions\/src\/lib\/firestore\//],
-  ['lib', /^functions\/src\/lib\/[^/]+$/],
-  ['price-lists', /^functions\/src\/price-lists\//],
-  ['operations', /^functions\/src\/(?!index)[^/]+$/],
-];
-
 const { imports, coldStart } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
 const cruiseBy = ({ options, forbidden }, folders) =>
   cruise(folders, { ...options, validate: true, ruleSet: { forbidden } });
@@ -66,6 +52,9 @@ function drawLayers(modules) {
   return `flowchart LR\n${[...arrows].sort().join('')}`;
 }
 
+/** A box is a folder of functions/src, of its lib, or of functions; the files of operations are one. */
 function getBox(file) {
-  return BOXES.find(([, files]) => files.test(file))?.[0];
+  const [, box] = /^functions\/(?:src\/(?:lib\/)?)?([\w-]+)\//.exec(file) ?? [];
+  if (box === 'src') return file.endsWith('/index.ts') ? undefined : 'operations';
+  return box === 'test' ? undefined : box;
 }

@@ -59,78 +59,51 @@ const READ_BODIES: Partial<Record<OperationName, object>> = {
   supplyOrdersInvoices: { team_id: 'verify', status: null, start_date: '2026-01-01', end_date: '2026-01-02' },
 };
 
-type Check = [title: string, run: () => Promise<unknown>];
+const counts = { passed: 0, failed: 0 };
 
-function createReadChecks(target: Target): Check[] {
-  return operationNames.flatMap((name): Check[] => {
-    const isPost = operations[name].method === 'POST';
-    const body = READ_BODIES[name];
-    const withKey: Check =
-      isPost && body === undefined
-        ? [`${name}: an invalid payload is 400`, () => call(target, name, 400, { body: {} })]
-        : [`${name}: 200`, () => call(target, name, 200, body && { body })];
-    const checks: Check[] = [
-      withKey,
-      [`${name}: without a key 401`, () => call(target, name, 401, { headers: {}, ...(isPost && { body: {} }) })],
-      [`${name}: another method 405`, () => call(target, name, 405, { method: 'DELETE' })],
-    ];
-    if (operations[name].cors) {
-      const headers = { Origin: 'https://not-allowed.invalid', 'Access-Control-Request-Method': 'GET' };
-      checks.push([
-        `${name}: preflight of another origin 403`,
-        () => call(target, name, 403, { method: 'OPTIONS', headers }),
-      ]);
-    }
-    return checks;
-  });
-}
-
-function createPriceListChecks(target: Target, market_id: string): Check[] {
-  const prices = { price_list_price: 1, expected_forward_cost_price: 1 };
-  const info = {
-    market_id,
-    boq_list_id: `verify-${randomUUID()}`,
-    currency_iso: 'USD',
-    date: '01/2026',
-    name: 'verify',
-  };
-  const body = { info, products: { 'verify-1': prices, 'verify-2': prices } };
-  const other = { info, products: { 'verify-1': prices } };
-  let created = '';
-  return [
-    [
-      `addPriceLists: creates ${info.boq_list_id}`,
-      async () => {
-        const { text } = await call(target, 'addPriceLists', 200, { body });
-        created = text;
-        if (text.includes('"price_list":null')) throw new Error(`there is no market ${market_id}`);
-      },
-    ],
-    [
-      'addPriceLists: the same request gets the same response',
-      async () => {
-        const { headers, text } = await call(target, 'addPriceLists', 200, { body });
-        if (text !== created || headers.get('idempotent-replayed') !== 'true') throw new Error('it is not a replay');
-      },
-    ],
-    ['addPriceLists: another payload is 409', () => call(target, 'addPriceLists', 409, { body: other })],
-  ];
-}
-
-async function verify(checks: readonly Check[]): Promise<number> {
-  let failures = 0;
-  for (const [title, run] of checks) {
-    try {
-      await run();
-      console.log(`ok      ${title}`);
-    } catch (error) {
-      failures += 1;
-      const { message, cause } = error as Error;
-      console.log(`FAILED  ${title}\n        ${cause instanceof Error ? cause.message : message}`);
-    }
+async function check(title: string, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+    counts.passed += 1;
+    console.log(`ok      ${title}`);
+  } catch (error) {
+    counts.failed += 1;
+    const { message, cause } = error as Error;
+    console.log(`FAILED  ${title}\n        ${cause instanceof Error ? cause.message : message}`);
   }
-  console.log(`\n${checks.length - failures} of ${checks.length} as docs/openapi.json describes them`);
-  return failures === 0 ? 0 : 1;
+}
+
+async function checkOperation(target: Target, name: OperationName): Promise<void> {
+  const isPost = operations[name].method === 'POST';
+  const body = READ_BODIES[name];
+  if (isPost && body === undefined)
+    await check(`${name}: an invalid payload is 400`, () => call(target, name, 400, { body: {} }));
+  else await check(`${name}: 200`, () => call(target, name, 200, body && { body }));
+  const keyless: Sent = { headers: {}, ...(isPost && { body: {} }) };
+  await check(`${name}: without a key 401`, () => call(target, name, 401, keyless));
+  await check(`${name}: another method 405`, () => call(target, name, 405, { method: 'DELETE' }));
+  if (!operations[name].cors) return;
+  const headers = { Origin: 'https://not-allowed.invalid', 'Access-Control-Request-Method': 'GET' };
+  const preflight = { method: 'OPTIONS', headers };
+  await check(`${name}: preflight of another origin 403`, () => call(target, name, 403, preflight));
+}
+
+async function checkCreation(target: Target, market_id: string): Promise<void> {
+  const prices = { price_list_price: 1, expected_forward_cost_price: 1 };
+  const boq_list_id = `verify-${randomUUID()}`;
+  const info = { market_id, boq_list_id, currency_iso: 'USD', date: '01/2026', name: 'verify' };
+  const body = { info, products: { 'verify-1': prices, 'verify-2': prices } };
+  let created = '';
+  await check(`addPriceLists: creates ${boq_list_id}`, async () => {
+    created = (await call(target, 'addPriceLists', 200, { body })).text;
+    if (created.includes('"price_list":null')) throw new Error(`there is no market ${market_id}`);
+  });
+  await check('addPriceLists: the same request gets the same response', async () => {
+    const { headers, text } = await call(target, 'addPriceLists', 200, { body });
+    if (text !== created || headers.get('idempotent-replayed') !== 'true') throw new Error('it is not a replay');
+  });
+  const other = { info, products: { 'verify-1': prices } };
+  await check('addPriceLists: another payload is 409', () => call(target, 'addPriceLists', 409, { body: other }));
 }
 
 async function main(): Promise<number> {
@@ -144,8 +117,11 @@ async function main(): Promise<number> {
   if (url === undefined || file === undefined) throw new Error('--url and --key-file are needed.');
   const [key = ''] = readFileSync(file, 'utf8').split('\n');
   const target = { url: url.replace(/\/$/, ''), key: key.trim() };
-  const checks = createReadChecks(target);
-  return verify(market === undefined ? checks : [...checks, ...createPriceListChecks(target, market)]);
+  for (const name of operationNames) await checkOperation(target, name);
+  if (market !== undefined) await checkCreation(target, market);
+  const { passed, failed } = counts;
+  console.log(`\n${passed} of ${passed + failed} as docs/openapi.json describes them`);
+  return failed === 0 ? 0 : 1;
 }
 
 main()
