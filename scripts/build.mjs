@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build, transform } from 'esbuild';
+import functionsPackage from '../functions/package.json' with { type: 'json' };
+import repositoryLock from '../package-lock.json' with { type: 'json' };
 import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
 
 /**
@@ -52,11 +54,7 @@ try {
 
 async function buildPackage() {
   const manifest = await createManifest();
-  const repositoryLock = await readJson('package-lock.json');
-  const [{ bundled, metafile }, lock] = await Promise.all([
-    bundle(manifest.version),
-    createLock(manifest, repositoryLock),
-  ]);
+  const [{ bundled, metafile }, lock] = await Promise.all([bundle(), createLock(manifest)]);
   const billOfMaterials = createBillOfMaterials(manifest, metafile, repositoryLock, JSON.parse(lock));
   const files = new Map([
     ...bundled,
@@ -80,7 +78,7 @@ async function replaceFile(path, contents) {
 }
 
 async function createManifest() {
-  const { name, version, description, license, dependencies } = await readJson(`${SOURCE}/package.json`);
+  const { name, version, description, license, dependencies } = functionsPackage;
   return {
     name,
     version,
@@ -97,7 +95,7 @@ async function createManifest() {
 }
 
 /** Bundles each function. Returns file names with contents, and what esbuild says of them. */
-async function bundle(version) {
+async function bundle() {
   const operations = (await readdir(`${SOURCE}/src`)).filter((file) => file.endsWith('.ts') && file !== 'index.ts');
   const entryPoints = operations.map((file) => `${SOURCE}/src/${file}`);
   const { outputFiles, metafile } = await build({
@@ -114,7 +112,7 @@ async function bundle(version) {
     external: RUNTIME,
     alias: REPLACED,
     define: {
-      'process.env.BUILD_VERSION': JSON.stringify(version),
+      'process.env.BUILD_VERSION': JSON.stringify(functionsPackage.version),
       'process.env.BUILD_COMMIT': JSON.stringify(readCommit()),
     },
     logLevel: 'warning',
@@ -154,7 +152,8 @@ function readCommit() {
 }
 
 /** Has npm prune the repository's lock file to the packages of the manifest, offline. */
-async function createLock(manifest, { packages, ...lock }) {
+async function createLock(manifest) {
+  const { packages, ...lock } = repositoryLock;
   // Without the workspaces, which older versions of npm would leave in it.
   const installed = Object.entries(packages).filter(([path, { link }]) => path.startsWith('node_modules/') && !link);
   const folder = await mkdtemp(join(tmpdir(), 'deploy-package-'));
@@ -172,10 +171,6 @@ async function createLock(manifest, { packages, ...lock }) {
 
 function pick(object, keys) {
   return Object.fromEntries(keys.map((key) => [key, object[key]]));
-}
-
-async function readJson(path) {
-  return JSON.parse(await readFile(path, 'utf8'));
 }
 
 function pretty(value) {
