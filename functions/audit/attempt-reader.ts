@@ -13,7 +13,7 @@ import { countEntries, readAttemptDocuments, readEntries, type Fields } from './
 /** Entries that one document read pays for when they are counted. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads what is stored of attempts, and counts the documents that Firestore bills. Retries are left out. */
+/** Reads what is stored of attempts, and counts the documents that Firestore bills. */
 export class StoredAttemptReader {
   documentReads = 0;
 

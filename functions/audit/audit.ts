@@ -23,8 +23,9 @@ import { ATTEMPT_COLLECTIONS, findBoqListIds, readKeyFields, readPage, type Fiel
  *
  * - A key record is read before the records of its attempts, and again before a violation is
  *   reported. Everything that an invariant asks for is either written in one commit with the key
- *   record, or fixed and complete before that commit. So if both reads show the same state, no other
- *   state lay between them, and the violation was true then. Otherwise the key is checked again.
+ *   record, or fixed and complete before that commit. So if both reads show the same state, no
+ *   other state lay between them, and the violation was true then. Otherwise the key is checked
+ *   again.
  * - A request record or a list is read before its key record is looked up. The claim writes all
  *   three in one commit, and no key record ever drops an attempt. So a key record without it is a
  *   violation whenever it is read.
@@ -51,7 +52,7 @@ const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;
 
-/** Runs one audit. @param sampleSize entries of each list that are compared with the payload; Infinity: all */
+/** @param sampleSize entries of each list that are compared with the payload; Infinity: all */
 export async function audit(
   db: Database,
   context: RequestContext,

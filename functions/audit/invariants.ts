@@ -11,10 +11,11 @@ import { createListDocuments, createSuccessResponse } from '../src/price-lists/r
 import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
- * What holds of the stored records of add price lists at any moment, after any fault: see docs/reliability.md.
+ * What holds of stored records at any moment, after any fault: see docs/reliability.md.
  *
- * The one definition, of data that was read by whoever asks: the audit (audit.ts) of a database in use, and the tests of
- * the whole database after each schedule of faults. A check returns a violation for each rule that is broken.
+ * The one definition, of data that was read by whoever asks: the audit (audit.ts) of a database in
+ * use, and the tests of the whole database after each schedule of faults. A check returns a
+ * violation for each rule that is broken.
  */
 
 export const RULES = {
@@ -218,7 +219,7 @@ export function checkListStatus(
   return [report('list_status', `is ${shown}, but its attempt is ${status}`)];
 }
 
-/** The lists of a resumed attempt are still failed, or still processing if its process had crashed. */
+/** The lists of a resumed attempt are still failed, or processing if its process had crashed. */
 function getAllowedStatuses(status: KeyRecord['status'], { actions }: KeyRecord): string[] {
   switch (status) {
     case 'processing':

@@ -13,9 +13,9 @@ import {
 import { toText } from '../src/lib/repositories/field-values';
 import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 
-/** Reads stored records for the operator's command and the audit. Every function is one try and changes nothing. */
+/** Reads stored records for the operator's command and the audit. Every function is one try. */
 
-/** Reads the key records with any of the statuses. @returns also the paths of those that do not parse */
+/** Reads the key records of these statuses. @returns also the paths of those that do not parse */
 export async function readKeyRecords(
   db: Database,
   statuses: readonly KeyRecord['status'][],
@@ -38,7 +38,7 @@ export const readKeyRecord = async (db: Database, boqListId: string): Promise<Ke
 /** A client may send one request id with many requests. */
 const MAX_MATCHES = 20;
 
-/** Finds keys by a `boq_list_id`, or else by an id of a response or a log line: of a request, a list or a record. */
+/** Finds keys by a `boq_list_id`, or else by an id of a request, a list or a record. */
 export async function findKeyRecords(db: Database, id: string): Promise<KeyRecord[]> {
   const record = await readKeyRecord(db, id);
   if (record !== undefined) return [record];
@@ -69,7 +69,7 @@ export interface ListProgress {
   entries: number;
 }
 
-/** Reads the statuses of lists in one call. @returns by the id of the list; null: it does not exist, or has none */
+/** Reads the statuses of lists in one call. @returns by the id of the list; null: it has none */
 export async function readListStatuses(
   db: Database,
   creations: readonly ClaimedLists[],
@@ -83,7 +83,7 @@ export async function readListStatuses(
 /** Stored fields of a document. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads documents of a collection in the order of their ids. @param after the last id of the page before; null: the first page */
+/** Reads documents by their ids. @param after the last id before; null: from the first */
 export async function readPage(
   db: Database,
   collection: string,

@@ -25,8 +25,9 @@ export interface ParsedCommand {
 export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
 
 /**
- * Parses the arguments of `npm run price-lists`. Prints help that is asked for, and a usage error. Options that stood
- * before `--` are an error: npm has taken them for itself, and the rest would do more than asked.
+ * Parses the arguments of `npm run price-lists`. Prints help that is asked for, and a usage error.
+ * Options that stood before `--` are an error: npm has taken them for itself, and the rest would do
+ * more than asked.
  */
 export function parseArguments(
   args: readonly string[],
@@ -51,7 +52,7 @@ export function parseArguments(
   return { kind: 'command', run, project: program.opts<{ project?: string }>().project };
 }
 
-/** npm passes an option that stands before `--` to the program as `npm_config_…` only. @returns those that are ours */
+/** npm passes options before `--` as `npm_config_…`. @returns those that are ours */
 function findOptionsTakenByNpm(program: Command, args: readonly string[], environment: NodeJS.ProcessEnv): string[] {
   const options = [program, ...program.commands].flatMap((command) => command.options);
   const taken = options.flatMap(({ long, flags, required }) => {

@@ -11,15 +11,15 @@ import { CommandError, describeError, NO_CREDENTIALS } from './errors';
 import { parseAddress, type Target } from './target';
 
 /**
- * Whether the database of a command can be reached. A call tries again for a minute, which is right in an outage; an operator
- * who forgot a step has to know within seconds.
+ * Whether the database of a command can be reached. A call tries again for a minute, which is right
+ * in an outage; an operator who forgot a step has to know within seconds.
  */
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const CREDENTIALS_TIMEOUT_MS = 6_000;
 const READ_TIMEOUT_MS = 8_000;
 
-/** @throws CommandError what to check, within 15 s; within 2 s if nothing listens at a local address */
+/** @throws CommandError what to check, within 15 s; within 2 s if nothing listens locally */
 export async function assertReachable(target: Target, db: Database, context: RequestContext): Promise<void> {
   if (target.address === undefined) await assertCredentials();
   else await assertListening(target.address, target.isAddressGiven);

@@ -81,7 +81,7 @@ export function formatSweepResult({ time, boq_list_id, result, reason }: SweepRe
   return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
 
-/** A label's text, or several lines of it; null is left out. Stored text is escaped here and in {@link quote}. */
+/** A label's text, or several lines of it; null is left out. {@link formatFields} escapes it. */
 type Field = string | readonly string[] | null;
 
 const LABEL_WIDTH = 12;
@@ -127,7 +127,7 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** A command as it is typed at a shell, for a key or a document. @param project if it has to be named */
+/** A command for a key or a document, as it is typed. @param project if it has to be named */
 export function formatCommand(verb: string, id: string, project: string | undefined): string {
   const projectOption = project === undefined ? '' : ` --project ${quoteForShell(project)}`;
   return `npm run price-lists -- ${verb}${projectOption} ${id.startsWith('-') ? '-- ' : ''}${formatId(id)}`;

@@ -11,7 +11,7 @@ import { CommandError, describeError } from './errors';
 import { describeTarget, resolveTarget, useTarget } from './target';
 import { Terminal, type Streams } from './terminal';
 
-/** An operator may be far from the database, and a payload is up to 30 MB. A commit ends well before its lease. */
+/** An operator may be far from the database. A commit ends well before its lease. */
 const TIMEOUTS_MS: CallTimeouts = { read: 20_000, commit: 20_000, query: 600_000 };
 
 /**

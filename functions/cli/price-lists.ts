@@ -1,7 +1,7 @@
 import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
-/** `npm run price-lists`: what an operator sees and does of the keys of add price lists; see docs/runbook.md. */
+/** `npm run price-lists`: what an operator sees and does of keys; see docs/runbook.md. */
 
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
@@ -15,8 +15,8 @@ for (const output of [process.stdout, process.stderr]) {
 }
 
 /**
- * Aborts at the first signal that ends a command, also that of a lost terminal, so that an attempt that was taken over
- * is given back at once. The second signal ends the process.
+ * Aborts at the first signal that ends a command, also that of a lost terminal, so that an attempt
+ * that was taken over is given back at once. The second signal ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));

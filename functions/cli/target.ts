@@ -22,7 +22,7 @@ export function resolveTarget(givenProject: string | undefined): Target {
   return { project, address, isAddressGiven: given !== undefined };
 }
 
-/** Sets the environment by which Google's libraries and functions/src/lib/firestore find the target. */
+/** Sets the environment by which Google's libraries and functions/src find the target. */
 export function useTarget({ project, address }: Target): void {
   process.env['GOOGLE_CLOUD_PROJECT'] = project;
   if (address === undefined) {

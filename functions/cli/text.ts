@@ -1,12 +1,12 @@
 /** Text as an operator's terminal shows it. */
 
-/** What a terminal may take for a command, or shows as nothing: controls, format characters and separators of lines. */
+/** What a terminal may take for a command, or shows as nothing. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes control characters of stored text, as JSON does, so that no terminal obeys them. */
 export const escapeControls = (text: string): string => text.replace(CONTROLS, toEscape);
 
-/** The same for text that is JSON already and may be indented: escaped, it is still the same JSON. */
+/** The same for text that is JSON and may be indented: escaped, it is still the same JSON. */
 export const escapeJsonControls = (json: string): string =>
   json.replace(CONTROLS, (control) => (control === '\n' ? control : toEscape(control)));
 

@@ -32,7 +32,7 @@ export async function auditRecords(
   return report.violations === 0 ? 0 : 1;
 }
 
-/** One line of the log of a job (docs/operations.md#audit). Product ids are left out, as in every line of the log. */
+/** One line of the log of a job (docs/operations.md#audit), without product ids. */
 function toViolationLine(violation: Violation, project: string | undefined): string {
   const { rule, boq_list_id, path, message } = violation;
   const command = getCommand(violation, project);

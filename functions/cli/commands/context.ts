@@ -38,10 +38,10 @@ async function describeUnknown(id: string, { db, requestContext }: CommandContex
   return `No key refers to ${paths.join(' and ')}, though it exists.`;
 }
 
-/** Half of what Firestore stores: the other half is for what the attempts to come add by themselves. */
+/** Half of what Firestore stores: the other half is for what attempts to come add. */
 const MAX_RECORD_BYTES = 512 * 1024;
 
-/** Fails before anything is asked. @throws CommandError if an operator's action may not be added to the key now */
+/** @throws CommandError if an operator's action may not be added to the key now */
 export function assertActionAllowed(record: KeyRecord, { requestContext }: CommandContext): void {
   if (isInProgress(record, requestContext.clock.now())) {
     const until = formatTime(record.lease_expires_at);

@@ -7,7 +7,7 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { runCommand } from './command';
 
-/** The audit as a command. What it finds, and how: functions/test/modules/price-lists/audit.test.ts and invariants.test.ts. */
+/** The audit as a command. What it finds: audit.test.ts and invariants.test.ts of the modules. */
 
 jest.setTimeout(120_000);
 

@@ -1,7 +1,7 @@
 import { startInstance } from '../../src/lib/http/instance';
 import { runCommand } from './command';
 
-/** What runs on an older Node, as Firebase's emulators run the functions, says so in place of failing in its midst. */
+/** What runs on an older Node, as Firebase's emulators run the functions, says so at once. */
 
 const SENTENCE = 'This needs Node 22 or later, but Node 20.20.2 runs it.';
 const { versions } = process;

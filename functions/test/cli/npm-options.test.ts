@@ -1,7 +1,7 @@
 import { parseArguments } from '../../cli/arguments';
 import { runProgramSync } from '../../../test/support/programs';
 
-/** npm takes options that stand before `--` for itself: the command then knows them from its environment only. */
+/** npm takes options before `--` for itself: the command knows them from its environment only. */
 
 function parse(args: string[], environment: NodeJS.ProcessEnv) {
   const printed: string[] = [];

@@ -7,7 +7,7 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { runCommand } from './command';
 
-/** The sweep as a command. What it decides about a key: functions/test/modules/price-lists/recovery.test.ts. */
+/** The sweep as a command. What it decides about a key: recovery.test.ts of the modules. */
 
 jest.setTimeout(60_000);
 
