@@ -19,12 +19,6 @@ test('an order continues with the fields of inequalities by name', async () => {
   expect(await ids(positive.orderBy('b', 'desc'))).toEqual(['2', '1', '3']);
 });
 
-test('a collection group has no collections whose ids only end like its own', async () => {
-  const db = bench.client();
-  for (const path of ['group/1', 'a/1/group/2', 'a/1/subgroup/3']) await db.doc(path).set({});
-  expect(await ids(db.collectionGroup('group'))).toEqual(['2', '1']);
-});
-
 describe('a large collection', () => {
   const SIZE = 3000;
   const dataOf = (i: number): DocumentData => ({ team: i % 7, half: i % 2, i: (i * 7) % SIZE });

@@ -71,6 +71,7 @@ describe('values', () => {
       ['description', 'Learn Cloud Firestore'],
     ]);
     expect(44 + getFieldsSize(fields) + 32).toBe(147);
+    expect(getFieldsSize(new Map([['m', fields]]))).toBe(2 + 32 + getFieldsSize(fields));
   });
 
   // SMALL_DOCUMENT_BYTES of write-rules.ts relies on it.
@@ -92,6 +93,8 @@ describe('stored fields', () => {
         expect(decodeFields(bytes)).toEqual(original);
         for (const [key, field] of original) {
           expect(createFieldReader([key])(bytes)).toEqual(field);
+          const shorter = key.slice(0, -1);
+          expect(createFieldReader([shorter])(bytes)).toEqual(original.get(shorter));
           if (!(field instanceof Map)) continue;
           for (const [inner, deep] of field) expect(createFieldReader([key, inner])(bytes)).toEqual(deep);
         }
