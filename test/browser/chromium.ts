@@ -36,11 +36,10 @@ const FLAGS = [
 /**
  * Starts a browser with a profile of its own, gone with {@link Browser.close}.
  *
- * @throws with what the machine lacks, and what to do about it
+ * @throws where the package has no browser for this machine, with what to do about it
  */
 export async function launchChromium(): Promise<Browser> {
   const { executablePath, env } = await locateChromium();
-  await assertLibraries(executablePath, env);
   return puppeteer.launch({
     executablePath,
     env: createProgramEnvironment(env),
@@ -84,16 +83,4 @@ async function unpack(): Promise<void> {
     await rm(place, { recursive: true });
     if (!existsSync(UNPACKED)) throw error;
   }
-}
-
-/** Asks the loader first: a browser that lacks a library otherwise only fails to start. */
-async function assertLibraries(executablePath: string, env: Record<string, string>): Promise<void> {
-  const listed = await runProgram('ldd', [executablePath], { env }).catch(() => undefined);
-  const missing = listed?.stdout.split('\n').filter((line) => line.includes('not found')) ?? [];
-  if (missing.length === 0) return;
-  const names = missing.map((line) => line.trim().split(' ')[0]).join(', ');
-  throw new Error(
-    `${executablePath} cannot start here: the machine lacks ${names}. ` +
-      'On Debian: apt-get install chromium, and CHROMIUM_PATH=/usr/bin/chromium.',
-  );
 }

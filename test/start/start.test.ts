@@ -62,13 +62,6 @@ describe('with free ports and otherwise defaults', () => {
     else if (count(body) === 0) throw new Error(`local/sample/records.ts has no records that ${operation} returns`);
   });
 
-  test('a browser page of the local dashboard may call warehouses, another may not', async () => {
-    const preflight = (origin: string) =>
-      call(local.address('getWarehouses'), { method: 'OPTIONS', headers: { origin } });
-    expect((await preflight('http://localhost:3000')).status).toBe(204);
-    expect((await preflight('http://localhost:3001')).status).toBe(403);
-  });
-
   test('the service, not the framework, rejects malformed JSON', async () => {
     const malformed = await post(local.address('addPriceLists'), '{"info":');
     expect(malformed.status).toBe(400);
