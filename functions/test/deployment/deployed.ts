@@ -49,8 +49,6 @@ export interface DeployedFunction {
   output: string[];
   /** Whether the process still runs. */
   alive: () => boolean;
-  /** The log lines of requests, once there are so many: a line may come after its response. */
-  requestLines: (count: number) => Promise<Record<string, unknown>[]>;
   /** The bytes that the process holds after garbage collection; needs {@link MEMORY_PROBE_ENV}. */
   readHeapBytes: () => Promise<number>;
   /** The resident set in bytes after that, and its peak before; needs {@link MEMORY_PROBE_ENV}. */
@@ -118,14 +116,6 @@ export async function startDeployedFunction(
     pid,
     output,
     alive,
-    requestLines: async (count) => {
-      for (let tries = 0; ; tries += 1) {
-        const lines = output.filter((line) => line.includes('"event":"request"'));
-        if (lines.length >= count || tries === 250)
-          return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-        await delay(20);
-      }
-    },
     readHeapBytes: async () => (await probeMemory()).memory,
     readRss: probeMemory,
     stop: async () => {

@@ -8,6 +8,7 @@ import * as functions from '../../src';
 import { sendRequest } from '../support/http';
 import { assertConforms } from '../contract/conformance';
 import { operationNames, operations, type OperationName } from '../support/operations';
+import { waitFor } from '../support/wait-for';
 import {
   DEPLOY_PACKAGE,
   PROJECT,
@@ -159,7 +160,9 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
       expect(responses[0]?.json).toMatchObject(name === 'addPriceLists' ? { products_count: 2 } : { count: 1 });
       expect(responses[1]?.text).toBe(responses[0]?.text);
       expect((await call(name, port, 'wrong')).status).toBe(401);
-      const requests = await started.requestLines(3);
+      const listRequests = () => started.output.filter((line) => line.includes('"event":"request"'));
+      await waitFor(() => listRequests().length >= 3);
+      const requests = listRequests().map((line) => JSON.parse(line) as Record<string, unknown>);
       expect(requests.map(({ operation, status }) => [operation, status])).toEqual(
         [200, 200, 401].map((s) => [name, s]),
       );
