@@ -50,7 +50,6 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** No timer of its own, so that a process stands still at one gate or sleep at a time. */
 const SWEEP = { concurrency: 1, all: false } as const;
 
 /** How long a deployed function works at a request before it fails it by itself. */

@@ -38,7 +38,7 @@ test(`${SCHEDULES} schedules of clients, operators, sweeps, faults, freezes, sto
 }, 600_000);
 
 test('the same seed makes the same schedule, to the last call', async () => {
-  const run = () => runSimulation(['--seed', '7', '--schedules', '8']);
+  const run = () => runSimulation(['--seed', '1', '--schedules', '8']);
   const digests = (await Promise.all([run(), run()])).map(({ text }) => /digest (\w{16})/.exec(text)?.[1]);
   expect(digests[0]).toBeDefined();
   expect(digests[0]).toBe(digests[1]);
