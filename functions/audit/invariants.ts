@@ -18,23 +18,23 @@ import type { StoredPayload } from '../src/price-lists/payload';
  * violation for each rule that is broken.
  */
 
-export const RULES = {
-  key_readable: 'a key record can be read',
-  key_id: 'a key record is stored under the hash of its key',
-  sweep_due_at: 'a key record has the time at which the sweep has to look at it, and none if it has not',
-  lease: 'an attempt in progress has a lease, or lost it a short time ago',
-  response: 'a key has a response exactly if it is completed, and the response shows what is stored',
-  request: 'an attempt has its request record, with the same facts',
-  payload: 'the payload that is stored has the fingerprint of the attempt',
-  list_document: 'a list document has the facts of its attempt',
-  list_status: 'lists are ready exactly if their key is completed',
-  entry_count: 'a ready list has one entry for each product, and no list has more',
-  entry_values: 'an entry has the price of the payload',
-  reference: 'every request record and every list belongs to an attempt of a key',
-} as const;
+/** What has to hold, by the name that the audit prints. */
+export type Rule =
+  | 'key_readable' // a key record can be read
+  | 'key_id' // a key record is stored under the hash of its key
+  | 'sweep_due_at' // a key record has the time at which the sweep has to look at it, or none
+  | 'lease' // an attempt in progress has a lease, or lost it a short time ago
+  | 'response' // a completed key, and no other, has a response that shows what is stored
+  | 'request' // an attempt has its request record, with the same facts
+  | 'payload' // the payload that is stored has the fingerprint of the attempt
+  | 'list_document' // a list document has the facts of its attempt
+  | 'list_status' // lists are ready exactly if their key is completed
+  | 'entry_count' // a ready list has one entry for each product, and no list has more
+  | 'entry_values' // an entry has the price of the payload
+  | 'reference'; // every request record and every list belongs to an attempt of a key
 
 export interface Violation {
-  rule: keyof typeof RULES;
+  rule: Rule;
   /** The key; null if it is not known. */
   boq_list_id: string | null;
   /** Path of the document, or of the list of entries. */
