@@ -9,13 +9,13 @@ import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 /** What an operator sees of a key: its facts, as programs get them. Their text: format.ts. */
 
 /** What `list` shows of a key. Times are Unix milliseconds. */
-export type KeySummary = Awaited<ReturnType<typeof getKeySummary>>;
+export type KeySummary = Awaited<ReturnType<typeof readKeySummary>>;
 
 /** What `show` shows of a key. */
-export type KeyDetails = Awaited<ReturnType<typeof getKeyDetails>>;
+export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
 /** @param statuses of the lists of the key, and perhaps of others */
-export async function getKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
+export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
   const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
@@ -31,10 +31,10 @@ export async function getKeySummary(record: KeyRecord, statuses: ReadonlyMap<str
   return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }
 
-export async function getKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
+export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
   const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
   return {
-    ...(await getKeySummary(record, await readListStatuses(db, creation === null ? [] : [creation]), db)),
+    ...(await readKeySummary(record, await readListStatuses(db, creation === null ? [] : [creation]), db)),
     document_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,

@@ -3,7 +3,7 @@ import { retry } from '../../src/lib/firestore/retry';
 import { readKeyRecords, readListStatuses } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
-import { getKeySummary, isInProgress, needsOperator, type KeySummary } from '../facts';
+import { readKeySummary, isInProgress, needsOperator, type KeySummary } from '../facts';
 import { formatCommand, formatInProgress, formatKeys } from '../format';
 import { toJson, type CommandContext } from './context';
 
@@ -60,7 +60,7 @@ async function readSummaries(
     const creations = some.flatMap(({ creation }) => creation ?? []);
     const statuses = await retry(() => readListStatuses(db, creations), requestContext, 'standalone');
     await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
-      summaries.set(record, await retry(() => getKeySummary(record, statuses, db), requestContext, 'standalone'));
+      summaries.set(record, await retry(() => readKeySummary(record, statuses, db), requestContext, 'standalone'));
     });
     if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
   }

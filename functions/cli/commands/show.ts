@@ -3,7 +3,7 @@ import { retry } from '../../src/lib/firestore/retry';
 import { ResolutionError } from '../../src/price-lists/resume';
 import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
 import { CommandError } from '../errors';
-import { getKeyDetails, isInProgress, toPayloadText } from '../facts';
+import { readKeyDetails, isInProgress, toPayloadText } from '../facts';
 import { formatCommand, formatKeyDetails } from '../format';
 import { count, escapeJsonControls, quote } from '../text';
 import { findKey, toJson, type CommandContext } from './context';
@@ -21,7 +21,7 @@ export async function show(id: string, { payload: file, json }: ShowOptions, con
     writePayload(payload, file, context);
     return 0;
   }
-  const details = await getKeyDetails(record, payload, db);
+  const details = await readKeyDetails(record, payload, db);
   if (json === true) {
     terminal.print(toJson(details));
     return 0;
