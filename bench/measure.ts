@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeployedFunction } from '../functions/test/deployment/deployed';
 import { sendOk, type BenchRequest } from './client';
-import { PROBED, readProcessMemory, resetPeakMemory, startFunction } from './stack';
-import type { BenchDatabase, Variant } from './stack';
+import { PROBED, readProcessMemory, resetPeakMemory, startFunction, type BenchDatabase, type Variant } from './stack';
 
 /** Repeated, interleaved measurements and their statistics. */
 

@@ -1,6 +1,5 @@
 import { FieldValue, Timestamp, type Firestore } from '@google-cloud/firestore';
-import { databaseName, rejection, startFirestoreTestServer as start } from './support';
-import type { FirestoreTestServer } from './support';
+import { databaseName, rejection, startFirestoreTestServer as start, type FirestoreTestServer } from './support';
 
 /* What the replay of Google's emulator does not reach: it has other limits, and its own clock. */
 

@@ -1,6 +1,11 @@
-import type { Firestore } from '@google-cloud/firestore';
+import {
+  FieldPath,
+  type Firestore,
+  type CollectionReference,
+  type DocumentSnapshot,
+  type Query,
+} from '@google-cloud/firestore';
 import { status } from '@grpc/grpc-js';
-import { FieldPath, type CollectionReference, type DocumentSnapshot, type Query } from '@google-cloud/firestore';
 
 /** What the data pages show of Firestore. Read-only. */
 

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Firestore } from '@google-cloud/firestore';
-import { Timestamp } from '@google-cloud/firestore';
+import { Timestamp, type Firestore } from '@google-cloud/firestore';
 import { createDataRoutes } from '../../viewer';
 import { PAGE_SIZE } from '../../viewer/data-source';
 import { startFirestoreTestServer, type FirestoreTestServer } from '../support';
