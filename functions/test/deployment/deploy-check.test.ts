@@ -120,10 +120,7 @@ const listProblems = (findings: Finding[]): string[] =>
     return [`${finding.subject}: ${finding.detail}${finding.kind === 'missing' ? ` | ${finding.fix}` : ''}`];
   });
 
-/** The account has another role. */
-const policyWithout = (role: string) => ({
-  [policy]: policyOf(ROLES.map(([each, member]) => [each === role ? 'roles/viewer' : each, member])),
-});
+const policyWithout = (role: string) => ({ [policy]: policyOf(ROLES.filter(([each]) => each !== role)) });
 
 type Row = [subject: string, detail: string, answers: Answers, origins?: string];
 
