@@ -1,25 +1,29 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
-import { runChecks, type Finding } from './deploy/checks';
+import firebase from '../firebase.json';
+import indexes from '../firestore.indexes.json';
+import { runChecks, type Deployment, type Finding } from './deploy/checks';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
+import { readDeployManifest } from './deploy/manifest';
 
-const HELP = `Usage: npm run deploy:check -- --project <project> [--json]
+const HELP = `Usage: npm run deploy:check -- --project <project> [--force] [--json]
 
-Lists what a deployment needs and Firebase's tools would find too late or never: what the project has and
-what it lacks, with the command that supplies it. Changes nothing.
+Lists what a deployment needs, what the project has and what it lacks, with the command that supplies it. Changes nothing.
+
+--force  the deployment will be run with --force, so MIN_INSTANCES may rise
 
 Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.
 `;
 
 async function main(): Promise<number> {
-  const { project, json, help } = readOptions();
+  const { project, force, json, help } = readOptions();
   if (help || project === undefined) {
     process.stdout.write(HELP);
     return 0;
   }
   const token = await readAccessToken(process.env);
-  const ask = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
-  const findings = await runChecks({ id: project, origins: readOrigins(project), ask });
+  const google = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
+  const findings = await runChecks({ ...(await readDeployment(project)), force }, google);
   if (token === undefined)
     console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
   console.log(json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
@@ -32,23 +36,25 @@ class UsageError extends Error {}
 const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
 const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a letter.';
 
-function readOptions(): { project: string | undefined; json: boolean; help: boolean } {
+function readOptions(): { project: string | undefined; force: boolean; json: boolean; help: boolean } {
   try {
-    const flags = { json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+    const flags = { force: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
     const options = { project: { type: 'string' }, ...flags } as const;
-    const { project, json = false, help = false } = parseArgs({ options }).values;
+    const { project, force = false, json = false, help = false } = parseArgs({ options }).values;
     if (project === undefined && !help) throw new Error('--project is missing: the id of the project to deploy to.');
     if (project !== undefined && !PROJECT_ID.test(project)) throw new Error(`--project ${project}: ${PROJECT_ID_RULE}`);
-    return { project, json, help };
+    return { project, force, json, help };
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
 }
 
-function readOrigins(projectId: string): string {
+async function readDeployment(projectId: string): Promise<Omit<Deployment, 'force'>> {
   const file = `functions/.env.${projectId}`;
-  const parameters = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
-  return parameters['CORS_ALLOWED_ORIGINS'] ?? '';
+  const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
+  const manifest = await readDeployManifest('functions/dist');
+  const [runtime = ''] = firebase.functions.map((each) => each.runtime);
+  return { projectId, manifest, runtime, indexes, parameters };
 }
 
 /** What is missing, then what could not be checked, by its reason, then what is there. */

@@ -1,9 +1,7 @@
 import { findOriginProblem } from '../../functions/src/lib/origins';
-import { indexes } from '../../firestore.indexes.json';
 import { findFederationProblem, type Problem } from './federation';
 import { UnreachableError, type AskGoogle, type Policy } from './google-api';
-
-/** What Firebase's tools do not say before they deploy: they find it too late, or never look. */
+import type { DeployManifest, ManifestParam } from './manifest';
 
 /** One line of the result. `fix` is the command that supplies what is missing. */
 export type Finding =
@@ -11,47 +9,88 @@ export type Finding =
   | { subject: string; kind: 'missing'; detail: string; fix: string }
   | { subject: string; kind: 'unknown'; detail: string };
 
-export interface Project {
-  id: string;
-  /** CORS_ALLOWED_ORIGINS of functions/.env.<project>. */
-  origins: string;
-  ask: AskGoogle;
+/** What a deployment consists of, read from the repository. */
+export interface Deployment {
+  projectId: string;
+  manifest: DeployManifest;
+  /** `runtime` of firebase.json. */
+  runtime: string;
+  indexes: DeclaredIndexes;
+  /** Contents of functions/.env.<project>; undefined without such a file. */
+  parameters: Record<string, string> | undefined;
+  /** Whether the deployment will be run with `--force`. */
+  force: boolean;
+}
+
+export interface DeclaredIndexes {
+  indexes: { collectionGroup: string; queryScope: string; fields: IndexField[] }[];
+  fieldOverrides: { collectionGroup: string; fieldPath: string }[];
+}
+
+interface IndexField {
+  fieldPath: string;
+  order?: string;
 }
 
 type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined>];
 
 const REGION = 'us-central1';
 
-/** Accounts of the functions, each with the role that it needs, then broader ones. */
-export const ACCOUNT_ROLES: Record<string, string[]> = {
+/** Services that firebase-tools, this check and the monitoring of docs/deployment.md call, beside those of the manifest. */
+const SERVICES =
+  'artifactregistry cloudbilling cloudbuild cloudfunctions cloudresourcemanager compute eventarc firebase firebaserules ' +
+  'firestore iam logging monitoring pubsub run secretmanager serviceusage storage';
+
+/** Of each role of the deployer, the permissions that firebase-tools uses and those that this check reads with. */
+const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
+  'roles/cloudfunctions.admin': [
+    ['artifactregistry.repositories', 'get'],
+    ['cloudbuild.builds', 'get'],
+    ['cloudfunctions.functions', 'create delete get list setIamPolicy sourceCodeSet update'],
+    ['cloudfunctions.operations', 'get'],
+    ['run.services', 'getIamPolicy setIamPolicy'],
+  ],
+  'roles/cloudscheduler.admin': [['cloudscheduler.jobs', 'create delete get update']],
+  // Since March 2026 the role has these in place of `datastore.indexes`, for which firebase-tools
+  // 15.34 still asks, in vain.
+  'roles/datastore.indexAdmin': [['datastore.schemas', 'create delete list update']],
+  'roles/firebase.viewer': [['firebase.projects', 'get']],
+  'roles/firebaserules.admin': [
+    ['firebaserules.releases', 'create list update'],
+    ['firebaserules.rulesets', 'create get test'],
+  ],
+  'roles/iam.securityReviewer': [['iam.serviceAccounts', 'getIamPolicy list']],
+  'roles/orgpolicy.policyViewer': [['orgpolicy.policy', 'get']],
+  'roles/secretmanager.admin': [
+    ['secretmanager.secrets', 'get getIamPolicy setIamPolicy'],
+    ['secretmanager.versions', 'access get'],
+  ],
+  'roles/serviceusage.serviceUsageAdmin': [['serviceusage.services', 'enable get use']],
+};
+
+/** Roles of the functions' accounts, by name: the one that is needed, then broader ones. */
+const ACCOUNT_ROLES: Record<string, string[]> = {
   'organisation-data-reader': ['roles/datastore.viewer', 'roles/datastore.user', 'roles/datastore.owner'],
   'price-lists-writer': ['roles/datastore.user', 'roles/datastore.owner'],
 };
 
-/** Of the deployer's roles, the permissions that are used only once functions are deployed. */
-const DEPLOYER_ROLES: Record<string, string[]> = {
-  'roles/cloudfunctions.admin': ['artifactregistry.repositories.get', 'run.services.setIamPolicy'],
-  'roles/cloudscheduler.admin': ['create', 'delete', 'get', 'update'].map((verb) => `cloudscheduler.jobs.${verb}`),
+/** Google's own accounts have their role from when the service was enabled, unless someone took it away. */
+const AGENT_DOMAINS: Record<string, string> = {
+  cloudbuild: 'gcp-sa-cloudbuild',
+  cloudfunctions: 'gcf-admin-robot',
+  cloudscheduler: 'gcp-sa-cloudscheduler',
+  run: 'serverless-robot-prod',
 };
 
 /** Checks every requirement. Nothing is changed. */
-export function runChecks(project: Project): Promise<Finding[]> {
-  const requirements: Requirement[] = [
-    ['parameter CORS_ALLOWED_ORIGINS', () => Promise.resolve(findOriginsProblem(project))],
-    ['clean-up policy of the images', () => findCleanUpProblem(project)],
-    ['organisation policy', () => findPolicyProblem(project)],
-    ['identity of GitHub', () => findFederationProblem(project.id, project.ask)],
-    ...Object.keys(ACCOUNT_ROLES).flatMap((name) => listAccountRequirements(project, name)),
-    ['role of the account that builds', () => findBuilderProblem(project)],
-    ['role of the agent of Cloud Scheduler', () => findSchedulerProblem(project)],
-    ...Object.keys(DEPLOYER_ROLES).map((role): Requirement => [
-      `deployer: ${role}`,
-      () => findDeployerProblem(project, role),
-    ]),
-    ...indexes.map((index): Requirement => [
-      `index ${describeIndex(index.collectionGroup, index)}`,
-      () => findIndexProblem(project, describeIndex(index.collectionGroup, index)),
-    ]),
+export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
+  const requirements = [
+    ...listParameters(deployment),
+    ...listResources(deployment, ask),
+    ...listSettings(deployment, ask),
+    ...listRoles(deployment, ask),
+    ...listFirestoreSettings(deployment, ask),
+    ...listDeployerPermissions(deployment, ask),
   ];
   return Promise.all(requirements.map(check));
 }
@@ -68,128 +107,316 @@ async function check([subject, findProblem]: Requirement): Promise<Finding> {
   }
 }
 
-/** An instance of get warehouses refuses to start with an origin that no browser sends. */
-function findOriginsProblem({ id, origins }: Project): Problem | undefined {
-  const each = origins.split(',').map((origin) => origin.trim());
-  const problems = each.filter((origin) => origin !== '').map(findOriginProblem);
-  const problem = problems.find((found) => found !== undefined);
-  return problem === undefined ? undefined : [problem, `edit functions/.env.${id}`];
+/** Without a terminal firebase-tools stops at a parameter that has no value, even at one with a default. */
+function listParameters({ projectId, manifest, parameters }: Deployment): Requirement[] {
+  const file = `functions/.env.${projectId}`;
+  const findProblem = (param: ManifestParam): Problem | undefined => {
+    const value = parameters?.[param.name];
+    if (value === undefined)
+      return [`not in ${file}`, `echo '${param.name}=${String(param.default ?? '')}' >> ${file}`];
+    const problem = findValueProblem(param, value);
+    return problem === undefined ? undefined : [problem, `edit ${file}`];
+  };
+  const settings = manifest.params.filter(({ type }) => type !== 'secret');
+  return settings.map((param) => [`parameter ${param.name}`, () => Promise.resolve(findProblem(param))]);
 }
 
-/** Without one firebase-tools deploys, and then fails (its setupArtifactCleanupPolicies). */
-async function findCleanUpProblem({ id, ask }: Project): Promise<Problem | undefined> {
-  const found = await ask<{ cleanupPolicies?: object; labels?: Record<string, string> }>(
-    'artifactregistry',
-    `v1/projects/${id}/locations/${REGION}/repositories/gcf-artifacts`,
-  );
-  const set = `firebase functions:artifacts:setpolicy --location ${REGION} --days 30 --force --project ${id}`;
-  if (found === undefined) {
-    const create = 'gcloud artifacts repositories create gcf-artifacts --repository-format=docker';
-    return ['no repository gcf-artifacts', `${create} --location=${REGION} --project ${id} && ${set}`];
-  }
-  const isRefused = found.labels?.['firebase-functions-cleanup-opted-out'] === 'true';
-  return isRefused || Object.keys(found.cleanupPolicies ?? {}).length > 0 ? undefined : ['not set', set];
+function findValueProblem({ name, type }: ManifestParam, value: string): string | undefined {
+  if (type === 'int' && !/^\d+$/.test(value)) return `${value} is no number`;
+  if (name !== 'CORS_ALLOWED_ORIGINS') return undefined;
+  const origins = value.split(',').map((origin) => origin.trim());
+  const problems = origins.filter((origin) => origin !== '').map(findOriginProblem);
+  return problems.find((problem) => problem !== undefined);
 }
 
-/** firebase-tools lets allUsers call the operations, which check the API key themselves. */
-async function findPolicyProblem({ id, ask }: Project): Promise<Problem | undefined> {
-  const constraint = 'constraints/iam.allowedPolicyMemberDomains';
-  const path = `v1/projects/${id}:getEffectiveOrgPolicy`;
-  const found = await ask<{ listPolicy?: { allValues?: string } }>('cloudresourcemanager', path, { constraint });
-  if (found?.listPolicy === undefined || found.listPolicy.allValues === 'ALLOW') return undefined;
-  const allowAll = JSON.stringify({ constraint, listPolicy: { allValues: 'ALLOW' } });
-  const set = 'gcloud resource-manager org-policies set-policy';
-  return [`${constraint} forbids allUsers`, `${set} <(echo '${allowAll}') --project ${id}`];
+/** Addresses of the accounts that the functions run as. */
+const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => {
+  const emails = Object.values(endpoints).map(({ serviceAccountEmail }) => serviceAccountEmail);
+  return [...new Set(emails)].map((email) => email.replace('{{ params.PROJECT_ID }}', projectId));
+};
+
+/** What must exist, with the value that one of its fields must have. */
+function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId, manifest } = deployment;
+  const path = `v1/projects/${projectId}`;
+  const database = 'gcloud firestore databases';
+  const accounts = 'gcloud iam service-accounts';
+  const secrets = manifest.params.filter(({ type }) => type === 'secret');
+  /** `fix` mends what is not there, `change` what has another value. */
+  const resources: { subject: string; at: [api: string, path: string]; is: object; fix: string; change?: string }[] = [
+    {
+      subject: 'project',
+      at: ['cloudresourcemanager', path],
+      is: { lifecycleState: 'ACTIVE' },
+      fix: `firebase projects:create ${projectId}`,
+      change: `gcloud projects undelete ${projectId}`,
+    },
+    {
+      subject: 'Firebase project',
+      at: ['firebase', `v1beta1/projects/${projectId}/adminSdkConfig`],
+      is: { projectId },
+      fix: `firebase projects:addfirebase ${projectId}`,
+    },
+    {
+      subject: 'billing',
+      at: ['cloudbilling', `${path}/billingInfo`],
+      is: { billingEnabled: true },
+      fix: `gcloud billing projects link ${projectId} --billing-account=<account>`,
+    },
+    {
+      subject: 'Cloud Scheduler in the region',
+      at: ['cloudscheduler', `${path}/locations/${REGION}`],
+      is: { locationId: REGION },
+      fix: 'deploy the functions to a region that has Cloud Scheduler',
+    },
+    {
+      subject: 'database (default)',
+      at: ['firestore', `${path}/databases/(default)`],
+      is: { type: 'FIRESTORE_NATIVE' },
+      fix: `${database} create --location=nam5 --type=firestore-native --project ${projectId}`,
+      change: `${database} update --type=firestore-native --project ${projectId}`,
+    },
+    ...secrets.map(({ name }) => ({
+      subject: `secret ${name}`,
+      at: ['secretmanager', `${path}/secrets/${name}/versions/latest`] as [string, string],
+      is: { state: 'ENABLED' },
+      fix: `firebase functions:secrets:set ${name} --project ${projectId}`,
+    })),
+    ...listEmails(deployment).map((email) => ({
+      subject: `service account ${email}`,
+      at: ['iam', `${path}/serviceAccounts/${email}`] as [string, string],
+      is: { disabled: undefined },
+      fix: `${accounts} create ${email.replace(/@.*/, '')} --project ${projectId}`,
+      change: `${accounts} enable ${email} --project ${projectId}`,
+    })),
+  ];
+  return resources.map(({ subject, at, is, fix, change = fix }) => [
+    subject,
+    async () => {
+      const found = await ask<Record<string, unknown>>(...at);
+      if (found === undefined) return ['not found', fix];
+      const other = Object.entries(is).find(([field, value]) => found[field] !== value);
+      return other && [`${other[0]} is ${JSON.stringify(found[other[0]] ?? null)}`, change];
+    },
+  ]);
 }
 
-/** An account that a function runs as: it exists, has its role, and the deployer may act as it. */
-function listAccountRequirements(project: Project, name: string): Requirement[] {
-  const { id, ask } = project;
-  const email = `${name}@${id}.iam.gserviceaccount.com`;
-  const account = `v1/projects/${id}/serviceAccounts/${email}`;
+/** What is read in its own way. */
+function listSettings({ projectId, manifest, runtime, parameters, force }: Deployment, ask: AskGoogle): Requirement[] {
+  const path = `projects/${projectId}`;
+  const location = `${path}/locations/${REGION}`;
   return [
     [
-      `role of ${name}`,
+      'services',
       async () => {
-        if ((await ask('iam', account)) !== undefined) return findRoleProblem(project, email, ACCOUNT_ROLES[name]);
-        return ['no such account', `gcloud iam service-accounts create ${name} --project ${id}`];
+        const names = SERVICES.split(' ').map((name) => `${name}.googleapis.com`);
+        names.push(...manifest.requiredAPIs.map(({ api }) => api));
+        const query = names.map((name) => `names=${path}/services/${name}`).join('&');
+        const found = await ask<{ services: { name: string; state: string }[] }>(
+          'serviceusage',
+          `v1/${path}/services:batchGet?${query}`,
+        );
+        const enabled = found?.services.filter(({ state }) => state === 'ENABLED') ?? [];
+        const lacking = names.filter((name) => !enabled.some((each) => each.name.endsWith(`/${name}`)));
+        const fix = `gcloud services enable ${lacking.join(' ')} --project ${projectId}`;
+        return lacking.length === 0 ? undefined : [lacking.join(', '), fix];
       },
     ],
     [
-      `deployer: acts as ${name}`,
+      `runtime ${runtime}`,
       async () => {
-        const permissions = ['iam.serviceAccounts.actAs'];
-        const found = await ask<{ permissions?: string[] }>('iam', `${account}:testIamPermissions`, { permissions });
-        if (found?.permissions?.length === 1) return undefined;
-        const grant = `gcloud iam service-accounts add-iam-policy-binding ${email} --project ${id}`;
-        return ['not granted', `${grant} --member=<deployer> --role=roles/iam.serviceAccountUser`];
+        interface Runtimes {
+          runtimes: { name: string; stage: string }[];
+        }
+        const found = await ask<Runtimes>('cloudfunctions', `v2/${location}/runtimes?pageSize=200`);
+        const stage = found?.runtimes.find(({ name }) => name === runtime)?.stage ?? `not offered in ${REGION}`;
+        const fix = 'set "runtime" in firebase.json and the version in .nvmrc to one that the region offers';
+        return stage === 'GA' ? undefined : [stage, fix];
+      },
+    ],
+    [
+      // Without one firebase-tools deploys, and then fails (setupArtifactCleanupPolicies in its
+      // deploy/functions/release).
+      'clean-up policy of the images',
+      async () => {
+        interface Repository {
+          cleanupPolicies?: object;
+          labels?: Record<string, string>;
+        }
+        const found = await ask<Repository>('artifactregistry', `v1/${location}/repositories/gcf-artifacts`);
+        const set = `firebase functions:artifacts:setpolicy --location ${REGION} --days 30 --force --project ${projectId}`;
+        const create = `gcloud artifacts repositories create gcf-artifacts --repository-format=docker --location=${REGION} --project ${projectId}`;
+        if (found === undefined) return ['no repository gcf-artifacts', `${create} && ${set}`];
+        const isRefused = found.labels?.['firebase-functions-cleanup-opted-out'] === 'true';
+        return isRefused || Object.keys(found.cleanupPolicies ?? {}).length > 0 ? undefined : ['not set', set];
+      },
+    ],
+    [
+      // firebase-tools lets allUsers call the operations, which check the API key themselves.
+      'organisation policy',
+      async () => {
+        const constraint = 'constraints/iam.allowedPolicyMemberDomains';
+        const found = await ask<{ listPolicy?: { allValues?: string } }>(
+          'cloudresourcemanager',
+          `v1/${path}:getEffectiveOrgPolicy`,
+          { constraint },
+        );
+        const isOpen = found?.listPolicy === undefined || found.listPolicy.allValues === 'ALLOW';
+        const allowAll = JSON.stringify({ constraint, listPolicy: { allValues: 'ALLOW' } });
+        const set = 'gcloud resource-manager org-policies set-policy';
+        return isOpen
+          ? undefined
+          : [`${constraint} forbids allUsers`, `${set} <(echo '${allowAll}') --project ${projectId}`];
+      },
+    ],
+    [
+      // firebase-tools asks before the bill rises, and stops without a terminal
+      // (promptForMinInstances).
+      'minimum of instances',
+      async () => {
+        const wanted = Number(parameters?.['MIN_INSTANCES'] ?? 0);
+        if (force || wanted === 0) return undefined;
+        interface Functions {
+          functions?: { name: string; serviceConfig: { minInstanceCount?: number } }[];
+        }
+        const found = await ask<Functions>('cloudfunctions', `v2/${location}/functions?pageSize=1000`);
+        const operations = Object.entries(manifest.endpoints).filter(
+          ([, { httpsTrigger }]) => httpsTrigger !== undefined,
+        );
+        const rises = operations.some(([id]) => {
+          const deployed = found?.functions?.find(({ name }) => name.endsWith(`/${id}`));
+          return (deployed?.serviceConfig.minInstanceCount ?? 0) < wanted;
+        });
+        const fix =
+          'deploy once with --force, after this check with --force; in the workflow tick "Raise MIN_INSTANCES"';
+        return rises ? [`rises to ${wanted}`, fix] : undefined;
+      },
+    ],
+    ['identity of GitHub', () => findFederationProblem(projectId, ask)],
+  ];
+}
+
+const grantInProject = (projectId: string, member: string, role: string): string =>
+  `gcloud projects add-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${role}`;
+
+/** Roles in the project: of the functions' accounts, of the one that builds them, and of Google's own. */
+function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId } = deployment;
+  const path = `v1/projects/${projectId}`;
+  const findProblem = async (email: string, roles: string[]): Promise<Problem | undefined> => {
+    const policy = await ask<Policy>('cloudresourcemanager', `${path}:getIamPolicy`, {});
+    const member = `serviceAccount:${email}`;
+    const bindings = policy?.bindings?.filter(({ role }) => roles.includes(role)) ?? [];
+    const isGranted = bindings.some(({ members }) => members.includes(member));
+    const [role = ''] = roles;
+    return isGranted ? undefined : [`${email} lacks ${role}`, grantInProject(projectId, member, role)];
+  };
+  return [
+    ...listEmails(deployment).map((email): Requirement => {
+      const name = email.replace(/@.*/, '');
+      const roles = ACCOUNT_ROLES[name];
+      if (roles === undefined) throw new Error(`The role of ${email} is not in ACCOUNT_ROLES.`);
+      return [`role of ${name}`, () => findProblem(email, roles)];
+    }),
+    [
+      'role of the account that builds',
+      async () => {
+        const location = `projects/${projectId}/locations/${REGION}`;
+        const found = await ask<{ serviceAccountEmail?: string }>('cloudbuild', `v1/${location}/defaultServiceAccount`);
+        const email = found?.serviceAccountEmail?.split('/').at(-1) ?? '';
+        // The account of older projects is Google's, and has its role.
+        if (email.endsWith('@cloudbuild.gserviceaccount.com')) return undefined;
+        const account = await ask('iam', `${path}/serviceAccounts/${email || '-'}`);
+        const enable = `gcloud services enable cloudbuild.googleapis.com compute.googleapis.com --project ${projectId}`;
+        if (account === undefined) return [`no account ${email}`, enable];
+        return findProblem(email, ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner']);
+      },
+    ],
+    ...Object.entries(AGENT_DOMAINS).map(([service, domain]): Requirement => [
+      `role of the agent of ${service}`,
+      async () => {
+        const project = await ask<{ projectNumber: string }>('cloudresourcemanager', path);
+        const email = `service-${project?.projectNumber ?? '<number>'}@${domain}.iam.gserviceaccount.com`;
+        const problem = await findProblem(email, [`roles/${service}.serviceAgent`]);
+        const create = `gcloud beta services identity create --service=${service}.googleapis.com --project ${projectId}`;
+        return problem && [problem[0], `${create} && ${problem[1]}`];
+      },
+    ]),
+  ];
+}
+
+function listFirestoreSettings({ projectId, indexes: declared }: Deployment, ask: AskGoogle): Requirement[] {
+  const group = `v1/projects/${projectId}/databases/(default)/collectionGroups/-`;
+  const deploy = `firebase deploy --only firestore:indexes --project ${projectId}`;
+  interface StoredIndexes {
+    indexes?: { name: string; queryScope: string; fields: IndexField[]; state: string }[];
+  }
+  return [
+    ...declared.indexes.map(({ collectionGroup, queryScope, fields }): Requirement => {
+      const wanted = describeIndex(collectionGroup, queryScope, fields);
+      return [
+        `index ${wanted}`,
+        async () => {
+          const found = await ask<StoredIndexes>('firestore', `${group}/indexes`);
+          const stored = found?.indexes?.find(
+            ({ name, queryScope, fields }) =>
+              describeIndex(name.split('/').at(-3) ?? '', queryScope, fields) === wanted,
+          );
+          if (stored?.state === 'READY') return undefined;
+          if (stored?.state === 'CREATING') return ['being built', 'wait, and run this command again'];
+          return [stored?.state ?? 'not found', deploy];
+        },
+      ];
+    }),
+    [
+      'index exemptions',
+      async () => {
+        const filter = encodeURIComponent('indexConfig.usesAncestorConfig:false');
+        const found = await ask<{ fields?: { name: string }[] }>('firestore', `${group}/fields?filter=${filter}`);
+        const exemptions = declared.fieldOverrides.map((each) => `${each.collectionGroup}/fields/${each.fieldPath}`);
+        const lacking = exemptions.filter((field) => !found?.fields?.some(({ name }) => name.endsWith(`/${field}`)));
+        return lacking.length === 0 ? undefined : [lacking.join(', '), deploy];
       },
     ],
   ];
 }
 
-/** Projects since July 2024 have an account that builds without a role. */
-async function findBuilderProblem(project: Project): Promise<Problem | undefined> {
-  const { id, ask } = project;
-  const path = `v1/projects/${id}/locations/${REGION}/defaultServiceAccount`;
-  const found = await ask<{ serviceAccountEmail?: string }>('cloudbuild', path);
-  const email = found?.serviceAccountEmail?.split('/').at(-1);
-  const enable = `gcloud services enable cloudbuild.googleapis.com compute.googleapis.com --project ${id}`;
-  if (email === undefined) return ['no account', enable];
-  // The account of older projects is Google's, and has its role.
-  if (email.endsWith('@cloudbuild.gserviceaccount.com')) return undefined;
-  return findRoleProblem(project, email, ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner']);
-}
-
-/** Google's account that calls the sweep has its role from the start, unless someone took it. */
-async function findSchedulerProblem(project: Project): Promise<Problem | undefined> {
-  const { id, ask } = project;
-  const found = await ask<{ projectNumber: string }>('cloudresourcemanager', `v1/projects/${id}`);
-  const email = `service-${found?.projectNumber ?? '<number>'}@gcp-sa-cloudscheduler.iam.gserviceaccount.com`;
-  return findRoleProblem(project, email, ['roles/cloudscheduler.serviceAgent']);
-}
-
-/** @param roles one of which the account needs; the first is the one to grant */
-async function findRoleProblem({ id, ask }: Project, email: string, roles: string[] = []) {
-  const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${id}:getIamPolicy`, {});
-  const member = `serviceAccount:${email}`;
-  const isGranted = policy?.bindings?.some(({ role, members }) => roles.includes(role) && members.includes(member));
-  const [role = ''] = roles;
-  return isGranted === true ? undefined : createRoleProblem(id, `${email} lacks ${role}`, member, role);
-}
-
-async function findDeployerProblem({ id, ask }: Project, role: string): Promise<Problem | undefined> {
-  const permissions = DEPLOYER_ROLES[role] ?? [];
-  const path = `v1/projects/${id}:testIamPermissions`;
-  const found = await ask<{ permissions?: string[] }>('cloudresourcemanager', path, { permissions });
-  const lacking = permissions.filter((permission) => found?.permissions?.includes(permission) !== true);
-  if (lacking.length === 0) return undefined;
-  return createRoleProblem(id, `lacks ${lacking.join(', ')}`, '<deployer>', role);
-}
-
-const createRoleProblem = (projectId: string, detail: string, member: string, role: string): Problem => {
-  const grant = `gcloud projects add-iam-policy-binding ${projectId} --condition=None`;
-  return [detail, `${grant} --member=${member} --role=${role}`];
-};
-
-interface Index {
-  queryScope: string;
-  fields: { fieldPath: string; order?: string }[];
-}
-
-/** Firestore rejects a query whose index is not ready. */
-async function findIndexProblem({ id, ask }: Project, wanted: string): Promise<Problem | undefined> {
-  const path = `v1/projects/${id}/databases/(default)/collectionGroups/-/indexes`;
-  const found = await ask<{ indexes?: (Index & { name: string; state: string })[] }>('firestore', path);
-  const stored = found?.indexes?.find((index) => describeIndex(index.name.split('/').at(-3), index) === wanted);
-  if (stored?.state === 'READY') return undefined;
-  if (stored?.state === 'CREATING') return ['being built', 'wait, and run this command again'];
-  return [stored?.state ?? 'not found', `firebase deploy --only firestore:indexes --project ${id}`];
-}
-
 /** Firestore adds `__name__` to each index that it stores. */
-function describeIndex(collectionGroup = '', { queryScope, fields }: Index): string {
+function describeIndex(collectionGroup: string, queryScope: string, fields: IndexField[]): string {
   const own = fields.filter(({ fieldPath }) => fieldPath !== '__name__');
   const columns = own.map(({ fieldPath, order = '' }) => `${fieldPath} ${order}`);
   return [`${collectionGroup} (${queryScope})`, ...columns].join(', ');
+}
+
+/** Permissions of the credentials that this command runs with. */
+function listDeployerPermissions(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId } = deployment;
+  const path = `v1/projects/${projectId}`;
+  interface Granted {
+    permissions?: string[];
+  }
+  const roles = Object.entries(DEPLOYER_ROLES).map(([role, resources]): Requirement => [
+    `deployer: ${role}`,
+    async () => {
+      const permissions = resources.flatMap(([name, verbs]) => verbs.split(' ').map((verb) => `${name}.${verb}`));
+      const found = await ask<Granted>('cloudresourcemanager', `${path}:testIamPermissions`, { permissions });
+      const lacking = permissions.filter((permission) => found?.permissions?.includes(permission) !== true);
+      const fix = grantInProject(projectId, '<deployer>', role);
+      return lacking.length === 0 ? undefined : [`lacks ${lacking.join(', ')}`, fix];
+    },
+  ]);
+  // firebase-tools also asks for App Engine's default account, where there is one.
+  const appEngine = `${projectId}@appspot.gserviceaccount.com`;
+  const accounts = [...listEmails(deployment), appEngine].map((email): Requirement => [
+    `deployer: acts as ${email}`,
+    async () => {
+      const resource = `${path}/serviceAccounts/${email}:testIamPermissions`;
+      const found = await ask<Granted>('iam', resource, { permissions: ['iam.serviceAccounts.actAs'] });
+      if (found?.permissions?.length === 1 || (found === undefined && email === appEngine)) return undefined;
+      const grant = `gcloud iam service-accounts add-iam-policy-binding ${email} --project ${projectId}`;
+      const fix = `${grant} --member=<deployer> --role=roles/iam.serviceAccountUser`;
+      return [found === undefined ? 'no such account' : 'not granted', fix];
+    },
+  ]);
+  return [...roles, ...accounts];
 }

@@ -1,7 +1,8 @@
 import { GoogleAuth } from 'google-auth-library';
 
 /**
- * Sends one request to a Google API: a GET, or a POST when there is a body. The methods that are called here change nothing.
+ * Sends one request to a Google API: a GET, or a POST when there is a body. The methods that are
+ * called here change nothing.
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist

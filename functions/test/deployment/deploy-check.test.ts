@@ -3,16 +3,18 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { runChecks, type Finding } from '../../../scripts/deploy/checks';
+import { runChecks, type Deployment, type Finding } from '../../../scripts/deploy/checks';
 import { UnreachableError, type AskGoogle } from '../../../scripts/deploy/google-api';
+import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { startProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
+import { DEPLOY_PACKAGE } from './deployed';
 
 /** `npm run deploy:check` against a stub of the Google APIs that it calls. */
 
 const PROJECT_ID = 'deploy-check-test';
+const PARAMETERS = { CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com', MIN_INSTANCES: '0', MAX_INSTANCES: '20' };
 const PARAMETERS_FILE = `functions/.env.${PROJECT_ID}`;
-const ORIGINS = 'https://dashboard.example.com';
 
 const PATH = `v1/projects/${PROJECT_ID}`;
 const REGION = 'locations/us-central1';
@@ -22,25 +24,29 @@ const WRITER = emailOf('price-lists-writer');
 const DEPLOYER = emailOf('deployer');
 const AUDITOR = emailOf('auditor');
 const BUILDER = '1-compute@developer.gserviceaccount.com';
-const SCHEDULER = 'service-1@gcp-sa-cloudscheduler.iam.gserviceaccount.com';
+const APP_ENGINE = `${PROJECT_ID}@appspot.gserviceaccount.com`;
+
+const ROLES: [role: string, email: string][] = [
+  ['roles/datastore.viewer', READER],
+  ['roles/datastore.user', WRITER],
+  ['roles/cloudbuild.builds.builder', BUILDER],
+  ['roles/cloudbuild.serviceAgent', 'service-1@gcp-sa-cloudbuild.iam.gserviceaccount.com'],
+  ['roles/cloudfunctions.serviceAgent', 'service-1@gcf-admin-robot.iam.gserviceaccount.com'],
+  ['roles/cloudscheduler.serviceAgent', 'service-1@gcp-sa-cloudscheduler.iam.gserviceaccount.com'],
+  ['roles/run.serviceAgent', 'service-1@serverless-robot-prod.iam.gserviceaccount.com'],
+];
 
 const policyOf = (grants: [role: string, member: string][]) => ({
   bindings: grants.map(([role, member]) => ({ role, members: [member] })),
 });
-
-const ROLES: [role: string, member: string][] = [
-  ['roles/datastore.viewer', `serviceAccount:${READER}`],
-  ['roles/datastore.user', `serviceAccount:${WRITER}`],
-  ['roles/cloudbuild.builds.builder', `serviceAccount:${BUILDER}`],
-  ['roles/cloudscheduler.serviceAgent', `serviceAccount:${SCHEDULER}`],
-];
+const projectPolicyOf = (grants: typeof ROLES) =>
+  policyOf(grants.map(([role, email]) => [role, `serviceAccount:${email}`]));
 
 const POOL = 'locations/global/workloadIdentityPools/github';
 const memberOf = (rest: string) => `principalSet://iam.googleapis.com/projects/1/${POOL}/${rest}`;
-const actsAs = (rest: string) => policyOf([['roles/iam.workloadIdentityUser', memberOf(rest)]]);
+const ACTS_AS = 'roles/iam.workloadIdentityUser';
 const CONDITION =
-  "assertion.repository_owner_id == '12' && assertion.repository_id == '34' && " +
-  "assertion.environment in ['production', 'audit']";
+  "assertion.repository_owner_id == '12' && assertion.repository_id == '34' && assertion.environment in ['production', 'audit']";
 const providersOf = (attributeCondition: string, environment = 'assertion.environment') => ({
   workloadIdentityPoolProviders: [
     {
@@ -59,13 +65,19 @@ const storedIndexes = (state: string) => ({
     fields: [...fields, { fieldPath: '__name__', order: 'ASCENDING' }],
   })),
 });
+const storedFields = (fields: typeof indexDefinitions.fieldOverrides) => ({
+  fields: fields.map(({ collectionGroup, fieldPath }) => ({
+    name: `projects/${PROJECT_ID}/databases/(default)/collectionGroups/${collectionGroup}/fields/${fieldPath}`,
+  })),
+});
 
 interface Permissions {
   permissions: string[];
 }
 
-/** An answer by API and path, without the query: what is not listed does not exist. */
-type Answers = Record<string, object | ((body: Permissions) => object) | undefined>;
+/** An answer by API and path, without the query: what is not listed, or undefined, does not exist. */
+type Answers = Record<string, Record<string, unknown> | Respond | undefined>;
+type Respond = (body: Permissions, query: URLSearchParams) => object;
 
 const without =
   (...lacking: string[]) =>
@@ -73,44 +85,68 @@ const without =
     permissions: permissions.filter((permission) => !lacking.includes(permission)),
   });
 
-const repository = `artifactregistry ${PATH}/${REGION}/repositories/gcf-artifacts`;
-const builder = `cloudbuild ${PATH}/${REGION}/defaultServiceAccount`;
-const organisation = `cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`;
-const policy = `cloudresourcemanager ${PATH}:getIamPolicy`;
-const permissions = `cloudresourcemanager ${PATH}:testIamPermissions`;
-const indexes = `firestore ${PATH}/databases/(default)/collectionGroups/-/indexes`;
-const providers = `iam ${PATH}/${POOL}/providers`;
-const account = (email: string, method = '') => `iam ${PATH}/serviceAccounts/${email}${method}`;
+const servicesWithout =
+  (...disabled: string[]) =>
+  (_: unknown, query: URLSearchParams) => ({
+    services: query
+      .getAll('names')
+      .map((name) => ({ name, state: disabled.some((each) => name.endsWith(each)) ? 'DISABLED' : 'ENABLED' })),
+  });
 
 /** A project in which nothing is missing. */
 const READY: Answers = {
-  [repository]: { cleanupPolicies: { old: {} } },
-  [builder]: { serviceAccountEmail: `projects/${PROJECT_ID}/serviceAccounts/${BUILDER}` },
-  [`cloudresourcemanager ${PATH}`]: { projectNumber: '1' },
-  [organisation]: { listPolicy: { allValues: 'ALLOW' } },
-  [policy]: policyOf(ROLES),
-  [permissions]: without(),
-  [indexes]: storedIndexes('READY'),
-  [providers]: providersOf(CONDITION),
+  [`artifactregistry ${PATH}/${REGION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
+  [`cloudbilling ${PATH}/billingInfo`]: { billingEnabled: true },
+  [`cloudbuild ${PATH}/${REGION}/defaultServiceAccount`]: {
+    serviceAccountEmail: `projects/${PROJECT_ID}/serviceAccounts/${BUILDER}`,
+  },
+  [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/functions`]: {},
+  [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/runtimes`]: { runtimes: [{ name: 'nodejs24', stage: 'GA' }] },
+  [`cloudresourcemanager ${PATH}`]: { lifecycleState: 'ACTIVE', projectNumber: '1' },
+  [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allValues: 'ALLOW' } },
+  [`cloudresourcemanager ${PATH}:getIamPolicy`]: projectPolicyOf(ROLES),
+  [`cloudresourcemanager ${PATH}:testIamPermissions`]: without(),
+  [`cloudscheduler ${PATH}/${REGION}`]: { locationId: 'us-central1' },
+  [`firebase v1beta1/projects/${PROJECT_ID}/adminSdkConfig`]: { projectId: PROJECT_ID },
+  [`firestore ${PATH}/databases/(default)`]: { type: 'FIRESTORE_NATIVE' },
+  [`firestore ${PATH}/databases/(default)/collectionGroups/-/fields`]: storedFields(indexDefinitions.fieldOverrides),
+  [`firestore ${PATH}/databases/(default)/collectionGroups/-/indexes`]: storedIndexes('READY'),
+  [`iam ${PATH}/${POOL}/providers`]: providersOf(CONDITION),
   [`iam ${PATH}/serviceAccounts`]: { accounts: [DEPLOYER, AUDITOR, WRITER].map((email) => ({ email })) },
-  [account(AUDITOR, ':getIamPolicy')]: actsAs('attribute.environment/audit'),
-  [account(DEPLOYER, ':getIamPolicy')]: actsAs('attribute.environment/production'),
-  [account(READER)]: {},
-  [account(READER, ':testIamPermissions')]: without(),
-  [account(WRITER)]: {},
-  [account(WRITER, ':getIamPolicy')]: {},
-  [account(WRITER, ':testIamPermissions')]: without(),
+  [`iam ${PATH}/serviceAccounts/${AUDITOR}:getIamPolicy`]: policyOf([
+    [ACTS_AS, memberOf('attribute.environment/audit')],
+  ]),
+  [`iam ${PATH}/serviceAccounts/${BUILDER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
+    [ACTS_AS, memberOf('attribute.environment/production')],
+  ]),
+  [`iam ${PATH}/serviceAccounts/${READER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${READER}:testIamPermissions`]: without(),
+  [`iam ${PATH}/serviceAccounts/${WRITER}`]: {},
+  [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: {},
+  [`iam ${PATH}/serviceAccounts/${WRITER}:testIamPermissions`]: without(),
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/latest`]: { state: 'ENABLED' },
+  [`serviceusage ${PATH}/services:batchGet`]: servicesWithout(),
 };
 
 function answer(answers: Answers, api: string, pathAndQuery: string, body: unknown): object | undefined {
-  const found = answers[`${api} ${pathAndQuery.replace(/\?.*/, '')}`];
-  return typeof found === 'function' ? (found as (body: Permissions) => object)(body as Permissions) : found;
+  const [path = '', query] = pathAndQuery.split('?');
+  const found = answers[`${api} ${path}`];
+  return typeof found === 'function' ? found(body as Permissions, new URLSearchParams(query)) : found;
 }
 
-const check = (changes: Answers = {}, origins = ORIGINS): Promise<Finding[]> => {
+let deployment: Deployment;
+
+beforeAll(async () => {
+  const manifest = await readDeployManifest(DEPLOY_PACKAGE);
+  const read = { runtime: 'nodejs24', indexes: indexDefinitions, parameters: PARAMETERS, force: false };
+  deployment = { projectId: PROJECT_ID, manifest, ...read };
+});
+
+const check = (changes: Answers = {}, deploymentChanges: Partial<Deployment> = {}): Promise<Finding[]> => {
   const ask = (api: string, path: string, body?: object) =>
     Promise.resolve(answer({ ...READY, ...changes }, api, path, body));
-  return runChecks({ id: PROJECT_ID, origins, ask: ask as AskGoogle });
+  return runChecks({ ...deployment, ...deploymentChanges }, ask as AskGoogle);
 };
 
 /** Findings that are not `ok`, a line each. */
@@ -120,110 +156,260 @@ const listProblems = (findings: Finding[]): string[] =>
     return [`${finding.subject}: ${finding.detail}${finding.kind === 'missing' ? ` | ${finding.fix}` : ''}`];
   });
 
-const policyWithout = (role: string) => ({ [policy]: policyOf(ROLES.filter(([each]) => each !== role)) });
+const OF_PROJECT = `--project ${PROJECT_ID}`;
+const grant = (email: string, role: string) =>
+  `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=serviceAccount:${email} --role=${role}`;
+const grantDeployer = (role: string) =>
+  `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=<deployer> --role=${role}`;
+const createAgent = (service: string) =>
+  `gcloud beta services identity create --service=${service}.googleapis.com ${OF_PROJECT}`;
+const SET_POLICY = `firebase functions:artifacts:setpolicy --location us-central1 --days 30 --force ${OF_PROJECT}`;
+const UPDATE_PROVIDER = 'gcloud iam workload-identity-pools providers update-oidc github --location=global';
 
-type Row = [subject: string, detail: string, answers: Answers, origins?: string];
+type Row = [subject: string, detail: string, fix: string, answers: Answers, deployment?: Partial<Deployment>];
 
+const permissions = `cloudresourcemanager ${PATH}:testIamPermissions`;
+const policy = `cloudresourcemanager ${PATH}:getIamPolicy`;
+const policyWithout = (role: string) => ({ [policy]: projectPolicyOf(ROLES.filter(([each]) => each !== role)) });
+const providers = `iam ${PATH}/${POOL}/providers`;
+const repository = `artifactregistry ${PATH}/${REGION}/repositories/gcf-artifacts`;
+const database = `firestore ${PATH}/databases/(default)`;
+const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/functions`;
+const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARAMETERS, ...changes } });
+
+/** One requirement of each kind; the others are lines of the tables of scripts/deploy/checks.ts. */
 const ROWS: Row[] = [
-  ['parameter CORS_ALLOWED_ORIGINS', '"https://a.com/" is not an origin', {}, 'https://a.com/'],
-  ['clean-up policy of the images', 'no repository gcf-artifacts', { [repository]: undefined }],
-  ['clean-up policy of the images', 'not set', { [repository]: {} }],
+  [
+    'parameter CORS_ALLOWED_ORIGINS',
+    '"https://a.example.com/" is not an origin',
+    `edit ${PARAMETERS_FILE}`,
+    {},
+    parameters({ CORS_ALLOWED_ORIGINS: 'https://a.example.com/' }),
+  ],
+  [
+    'parameter MIN_INSTANCES',
+    'many is no number',
+    `edit ${PARAMETERS_FILE}`,
+    {},
+    parameters({ MIN_INSTANCES: 'many' }),
+  ],
+  [
+    'parameter MAX_INSTANCES',
+    `not in ${PARAMETERS_FILE}`,
+    `echo 'MAX_INSTANCES=20' >> ${PARAMETERS_FILE}`,
+    {},
+    { parameters: { CORS_ALLOWED_ORIGINS: '', MIN_INSTANCES: '0' } },
+  ],
+  [
+    'database (default)',
+    'type is "DATASTORE_MODE"',
+    `gcloud firestore databases update --type=firestore-native ${OF_PROJECT}`,
+    { [database]: { type: 'DATASTORE_MODE' } },
+  ],
+  [
+    `service account ${READER}`,
+    'not found',
+    `gcloud iam service-accounts create organisation-data-reader ${OF_PROJECT}`,
+    { [`iam ${PATH}/serviceAccounts/${READER}`]: undefined },
+  ],
+  [
+    'services',
+    'run.googleapis.com, cloudscheduler.googleapis.com',
+    `gcloud services enable run.googleapis.com cloudscheduler.googleapis.com ${OF_PROJECT}`,
+    {
+      [`serviceusage ${PATH}/services:batchGet`]: servicesWithout(
+        '/run.googleapis.com',
+        '/cloudscheduler.googleapis.com',
+      ),
+    },
+  ],
+  [
+    'runtime nodejs24',
+    'DEPRECATED',
+    'set "runtime" in firebase.json and the version in .nvmrc to one that the region offers',
+    {
+      [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/runtimes`]: {
+        runtimes: [{ name: 'nodejs24', stage: 'DEPRECATED' }],
+      },
+    },
+  ],
+  [
+    'clean-up policy of the images',
+    'no repository gcf-artifacts',
+    `gcloud artifacts repositories create gcf-artifacts --repository-format=docker --location=us-central1 ${OF_PROJECT} && ${SET_POLICY}`,
+    { [repository]: undefined },
+  ],
+  ['clean-up policy of the images', 'not set', SET_POLICY, { [repository]: {} }],
   [
     'organisation policy',
     'constraints/iam.allowedPolicyMemberDomains forbids allUsers',
-    { [organisation]: { listPolicy: { allowedValues: ['C01'] } } },
+    `gcloud resource-manager org-policies set-policy <(echo '{"constraint":"constraints/iam.allowedPolicyMemberDomains","listPolicy":{"allValues":"ALLOW"}}') ${OF_PROJECT}`,
+    { [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allowedValues: ['C01'] } } },
+  ],
+  [
+    'minimum of instances',
+    'rises to 1',
+    'deploy once with --force, after this check with --force; in the workflow tick "Raise MIN_INSTANCES"',
+    {},
+    parameters({ MIN_INSTANCES: '1' }),
   ],
   [
     'identity of GitHub',
     "provider github accepts too much: assertion.repository=='a/b'",
+    `${UPDATE_PROVIDER} `,
     { [providers]: providersOf("assertion.repository=='a/b'") },
   ],
   [
     'identity of GitHub',
     `provider github accepts too much: ${CONDITION} || true`,
+    `${UPDATE_PROVIDER} `,
     { [providers]: providersOf(`${CONDITION} || true`) },
   ],
   [
     'identity of GitHub',
     'provider github does not map the environment',
+    `${UPDATE_PROVIDER} `,
     { [providers]: providersOf(CONDITION, "'production'") },
   ],
   [
     'identity of GitHub',
     `${memberOf('attribute.repository/a/b')} acts as ${DEPLOYER}`,
-    { [account(DEPLOYER, ':getIamPolicy')]: actsAs('attribute.repository/a/b') },
+    `gcloud iam service-accounts remove-iam-policy-binding ${DEPLOYER} ${OF_PROJECT} --member='${memberOf('attribute.repository/a/b')}' --role=${ACTS_AS}`,
+    {
+      [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
+        [ACTS_AS, memberOf('attribute.repository/a/b')],
+      ]),
+    },
   ],
   [
     'identity of GitHub',
     `${memberOf('attribute.environment/audit')} acts as ${WRITER} and ${AUDITOR}`,
-    { [account(WRITER, ':getIamPolicy')]: actsAs('attribute.environment/audit') },
+    `gcloud iam service-accounts remove-iam-policy-binding ${WRITER} ${OF_PROJECT} `,
+    {
+      [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: policyOf([
+        [ACTS_AS, memberOf('attribute.environment/audit')],
+      ]),
+    },
   ],
   [
     'identity of GitHub',
     `${memberOf('*')} has roles/editor in the whole project`,
-    { [policy]: policyOf([...ROLES, ['roles/editor', memberOf('*')]]) },
+    `gcloud projects remove-iam-policy-binding ${PROJECT_ID} --member='${memberOf('*')}' --role=roles/editor`,
+    {
+      [policy]: { bindings: [...projectPolicyOf(ROLES).bindings, { role: 'roles/editor', members: [memberOf('*')] }] },
+    },
   ],
-  ['role of organisation-data-reader', 'no such account', { [account(READER)]: undefined }],
+  [
+    'role of the account that builds',
+    'no account ',
+    `gcloud services enable cloudbuild.googleapis.com compute.googleapis.com ${OF_PROJECT}`,
+    { [`iam ${PATH}/serviceAccounts/${BUILDER}`]: undefined },
+  ],
   [
     'role of organisation-data-reader',
     `${READER} lacks roles/datastore.viewer`,
+    grant(READER, 'roles/datastore.viewer'),
     policyWithout('roles/datastore.viewer'),
   ],
-  ['role of the account that builds', 'no account', { [builder]: {} }],
+  [
+    'role of the agent of run',
+    'service-1@serverless-robot-prod.iam.gserviceaccount.com lacks roles/run.serviceAgent',
+    `${createAgent('run')} && `,
+    policyWithout('roles/run.serviceAgent'),
+  ],
   [
     'role of the account that builds',
     `${BUILDER} lacks roles/cloudbuild.builds.builder`,
+    grant(BUILDER, 'roles/cloudbuild.builds.builder'),
     policyWithout('roles/cloudbuild.builds.builder'),
-  ],
-  [
-    'role of the agent of Cloud Scheduler',
-    `${SCHEDULER} lacks roles/cloudscheduler.serviceAgent`,
-    policyWithout('roles/cloudscheduler.serviceAgent'),
-  ],
-  ['deployer: acts as price-lists-writer', 'not granted', { [account(WRITER, ':testIamPermissions')]: {} }],
-  [
-    'deployer: roles/cloudscheduler.admin',
-    'lacks cloudscheduler.jobs.update',
-    { [permissions]: without('cloudscheduler.jobs.update') },
   ],
   [
     'index orders (COLLECTION), team_id ASCENDING, created_at ASCENDING',
     'not found',
-    { [indexes]: { indexes: storedIndexes('READY').indexes.slice(1) } },
+    `firebase deploy --only firestore:indexes ${OF_PROJECT}`,
+    { [`${database}/collectionGroups/-/indexes`]: { indexes: storedIndexes('READY').indexes.slice(1) } },
   ],
+  [
+    'index exemptions',
+    'payload/fields/data',
+    `firebase deploy --only firestore:indexes ${OF_PROJECT}`,
+    {
+      [`${database}/collectionGroups/-/fields`]: storedFields(
+        indexDefinitions.fieldOverrides.filter(({ fieldPath }) => fieldPath !== 'data'),
+      ),
+    },
+  ],
+  [
+    'deployer: roles/secretmanager.admin',
+    'lacks secretmanager.versions.access',
+    grantDeployer('roles/secretmanager.admin'),
+    { [permissions]: without('secretmanager.versions.access') },
+  ],
+  ...[WRITER, APP_ENGINE].map((email): Row => [
+    `deployer: acts as ${email}`,
+    'not granted',
+    `gcloud iam service-accounts add-iam-policy-binding ${email} ${OF_PROJECT} --member=<deployer> --role=roles/iam.serviceAccountUser`,
+    { [`iam ${PATH}/serviceAccounts/${email}:testIamPermissions`]: {} },
+  ]),
 ];
 
-test.each(ROWS)('%s: %s', async (...[subject, detail, answers, origins]) => {
-  const problems = listProblems(await check(answers, origins));
+test.each(ROWS)('%s: %s', async (...row) => {
+  const [subject, detail, fix, answers, changes] = row;
+  const problems = listProblems(await check(answers, changes));
   expect(problems).toEqual([expect.stringContaining(`${subject}: ${detail}`)]);
-  // What supplies it is a command for this project.
-  expect(problems[0]).toMatch(new RegExp(`\\| (gcloud|firebase|edit) .*${PROJECT_ID}`));
+  expect(problems[0]).toContain(` | ${fix}`);
 });
 
-test.each<[string, Answers]>([
+test.each([
   [
     'that builds with the account of older projects',
-    { [builder]: { serviceAccountEmail: '1@cloudbuild.gserviceaccount.com' } },
+    {
+      [`cloudbuild ${PATH}/${REGION}/defaultServiceAccount`]: {
+        serviceAccountEmail: '1@cloudbuild.gserviceaccount.com',
+      },
+    },
   ],
   ['that is not deployed from GitHub', { [providers]: undefined }],
   ['whose images shall be kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
-])('nothing is missing in a project %s', async (_, answers) => {
-  expect(listProblems(await check(answers))).toEqual([]);
-});
+  [
+    'whose minimum of instances is deployed',
+    {
+      [deployed]: {
+        functions: [
+          'addPriceLists',
+          'getMarkets',
+          'getOrdersByTeam',
+          'getTeams',
+          'getWarehouses',
+          'supplyOrdersInvoices',
+        ].map((id) => ({ name: `x/functions/${id}`, serviceConfig: { minInstanceCount: 1 } })),
+      },
+    },
+    parameters({ MIN_INSTANCES: '1' }),
+  ],
+  [
+    'whose minimum of instances rises, deployed with --force',
+    {},
+    { ...parameters({ MIN_INSTANCES: '1' }), force: true },
+  ],
+] as [string, Answers, Partial<Deployment>?][])(
+  'nothing is missing in a project %s',
+  async (...[, answers, changes]) => {
+    expect(listProblems(await check(answers, changes))).toEqual([]);
+  },
+);
 
 test('an index that is being built is waited for', async () => {
-  const problems = listProblems(await check({ [indexes]: storedIndexes('CREATING') }));
+  const problems = listProblems(await check({ [`${database}/collectionGroups/-/indexes`]: storedIndexes('CREATING') }));
   expect(problems).toHaveLength(indexDefinitions.indexes.length);
   for (const problem of problems) expect(problem).toMatch(/: being built \| wait, and run this command again$/);
 });
 
 test('what the APIs do not tell is unknown, with the reason, and not missing', async () => {
-  const ask = () => Promise.reject(new UnreachableError('firestore.googleapis.com returned 403: stub'));
-  const findings = await runChecks({ id: PROJECT_ID, origins: ORIGINS, ask });
+  const ask = () => Promise.reject(new UnreachableError('secretmanager.googleapis.com returned 403: stub'));
+  const findings = await runChecks(deployment, ask);
   expect(findings.filter(({ kind }) => kind === 'missing')).toEqual([]);
-  expect(listProblems(findings)).toContain(
-    'clean-up policy of the images: firestore.googleapis.com returned 403: stub',
-  );
+  expect(listProblems(findings)).toContain('secret API_KEY: secretmanager.googleapis.com returned 403: stub');
 });
 
 describe('the command', () => {
@@ -272,8 +458,16 @@ describe('the command', () => {
     return { code, stdout, stderr };
   }
 
+  const writeParameters = () =>
+    writeFileSync(
+      PARAMETERS_FILE,
+      Object.entries(PARAMETERS)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    );
+
   test('passes a project that has everything, with requests that change nothing', async () => {
-    writeFileSync(PARAMETERS_FILE, `CORS_ALLOWED_ORIGINS=${ORIGINS}\n`);
+    writeParameters();
     const { code, stdout } = await runCommand(['--project', PROJECT_ID, '--json']);
     expect(listProblems(JSON.parse(stdout) as Finding[])).toEqual([]);
     expect(code).toBe(0);
@@ -284,19 +478,24 @@ describe('the command', () => {
 
   test('lists what an empty project lacks', async () => {
     answers = {};
-    writeFileSync(PARAMETERS_FILE, 'CORS_ALLOWED_ORIGINS=*\n');
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^Missing \(\d+\)\n {2}parameter CORS_ALLOWED_ORIGINS: "\*" is a pattern.*\n {6}edit /);
+    expect(stdout).toMatch(/^Missing \(\d+\)\n {2}parameter .+\n {6}echo /);
+    expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
-    expect(stdout).toMatch(/\n\nThere \(2\)\n {2}organisation policy\n {2}identity of GitHub\n$/);
+    expect(stdout).toMatch(
+      /\n\nThere \(4\)\n {2}organisation policy\n {2}minimum of instances\n {2}identity of GitHub\n {2}deployer: acts as .*@appspot/,
+    );
   });
 
   test('says what it could not check without a connection', async () => {
+    writeParameters();
     // The system gives this port to nobody.
     const { code, stdout } = await runCommand(['--project', PROJECT_ID], { GOOGLE_API_ENDPOINT: 'http://127.0.0.1:2' });
     expect(code).toBe(2);
-    expect(stdout).toMatch(/^Could not be checked \(1\): cloudbuild\.googleapis\.com: .*ECONNREFUSED.*$/m);
+    expect(stdout).toMatch(
+      /^Could not be checked \(6\): firestore\.googleapis\.com: .*ECONNREFUSED.*\n {2}database \(default\)$/m,
+    );
   });
 
   test('says first that it has no credentials, and lists what is unknown under one reason', async () => {
@@ -304,8 +503,9 @@ describe('the command', () => {
       CLOUDSDK_AUTH_ACCESS_TOKEN: undefined,
       GOOGLE_APPLICATION_CREDENTIALS: '/nowhere',
     });
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toMatch(/^No Google credentials: .*gcloud auth application-default login\n/);
+    expect(stdout).toMatch(/^Missing \(3\)\n/);
     expect(stdout.match(/Could not be checked/g)).toHaveLength(1);
     expect(stdout).toContain(': no credentials\n');
     expect(requests).toEqual([]);
@@ -325,7 +525,7 @@ describe('the command', () => {
     const { code, stdout, stderr } = await runCommand(args);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr.startsWith(problem)).toBe(true);
-    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--json]\n');
+    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--force] [--json]\n');
     expect(requests).toEqual([]);
   });
 });
