@@ -152,8 +152,14 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .action((id: string, options: ReleaseOptions) => onCommand((context) => releaseKey(id, options, context)));
 }
 
+const FORMER_SWEEP_OPTIONS = {
+  '--watch': 'sweepPriceLists runs every minute; in its place, run this by a line of cron.',
+  '--left': '`list` prints the keys that require review, each with its reason.',
+  '--max-attempts': '`resume` resumes a key as often as a person decides.',
+};
+
 function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): void {
-  program
+  const sweep = program
     .command('sweep')
     .description('Resume what crashed, or failed for a transient cause. May run beside other sweeps and operators.')
     .option('--dry-run', 'only print what would be done')
@@ -164,6 +170,11 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('the sweep is over, whatever became of each key', 'the keys could not be read'))
     .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
+  // Options of earlier versions: a reader of an old note is told what takes their place.
+  for (const [name, instead] of Object.entries(FORMER_SWEEP_OPTIONS)) {
+    const refuse = () => sweep.error(`error: ${name} is gone: ${instead}`);
+    sweep.addOption(new Option(`${name} [value]`).hideHelp()).on(`option:${name.slice(2)}`, refuse);
+  }
 
   program
     .command('audit')

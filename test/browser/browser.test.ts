@@ -126,6 +126,26 @@ test('the data pages lead from the reference to a document and to what it links 
   expect(requested.filter(isElsewhere)).toEqual([]);
 });
 
+test('a table that is cut has a shadow at the edge that hides columns, and at no other', async () => {
+  await page.setViewport({ width: 700, height: 900 });
+  await page.goto(getUrl('/data/orders'));
+  expect(await readEdges()).toEqual(['plain', 'shaded']);
+  await page.evaluate("document.querySelector('.scroll').scrollLeft = 10_000");
+  expect(await readEdges()).toEqual(['shaded', 'plain']);
+});
+
+/** Compares what is above the text of a row at both edges of the table with its middle. */
+async function readEdges(): Promise<string[]> {
+  const box = "document.querySelector('.scroll').getBoundingClientRect()";
+  const row = "document.querySelector('tbody tr').getBoundingClientRect()";
+  const position = await page.evaluate(`[${box}.left, ${box}.right, ${row}.top]`);
+  const [left, right, top] = position as [number, number, number];
+  const capture = (x: number) => page.screenshot({ clip: { x, y: top + 2, width: 6, height: 3 }, encoding: 'base64' });
+  const middle = await capture((left + right) / 2);
+  const edges = [await capture(left + 2), await capture(right - 8)];
+  return edges.map((edge) => (edge === middle ? 'plain' : 'shaded'));
+}
+
 describe('on a phone', () => {
   beforeAll(() => page.setViewport({ width: 390, height: 844 }));
 

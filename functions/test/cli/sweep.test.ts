@@ -89,3 +89,13 @@ test('it says that there is nothing to do', async () => {
   expect([code, out]).toEqual([0, '']);
   expect(err).toContain('Nothing to do: no attempt is due.\n');
 });
+
+test.each([
+  [['--watch', '30s'], 'by a line of cron'],
+  [['--left'], '`list` prints the keys'],
+  [['--max-attempts=4'], '`resume` resumes a key'],
+])('%j is refused with what takes its place', async (args, instead) => {
+  const { code, out, err } = await runCommand('sweep', ...args);
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toContain(instead);
+});

@@ -165,9 +165,9 @@ function renderColumn(path: string, column: string, view: CollectionView | undef
 
 /** A status links to the documents that have it. */
 function renderStatus(path: string, value: unknown): Content {
-  if (typeof value !== 'string' && typeof value !== 'number') return html`<span class="quiet">–</span>`;
+  if (typeof value !== 'string' && typeof value !== 'number') return html`<span class="absent">–</span>`;
   const url = toDataUrl(path, { filter: { field: 'status', value: JSON.stringify(value) } });
-  return html`<a class="status" href="${url}">${value}</a>`;
+  return html`<a class="status" data-status="${value}" href="${url}">${value}</a>`;
 }
 
 /** The fields that most of the documents have. */

@@ -8,6 +8,10 @@ export const STYLES = `
   --ground: light-dark(#ffffff, #0d1117);
   --raised: light-dark(#f6f8fa, #161b22);
   --link: light-dark(#0858b8, #6cb2ff);
+  --good: light-dark(#1a7f37, #3fb950);
+  --busy: light-dark(#9a6700, #d29922);
+  --bad: light-dark(#cf222e, #f85149);
+  --shadow: light-dark(#1f232844, #e6edf355);
 }
 
 * {
@@ -18,7 +22,11 @@ body {
   margin: 0;
   background: var(--ground);
   color: var(--text);
-  font: 14px/1.5 system-ui, sans-serif;
+  font:
+    14px/1.5 system-ui,
+    -apple-system,
+    'Segoe UI',
+    sans-serif;
 }
 
 a {
@@ -61,6 +69,11 @@ h2 {
   margin: 32px 0 8px;
   font-size: 17px;
 }
+h2 .quiet {
+  margin-left: 8px;
+  font-size: 14px;
+  font-weight: 400;
+}
 .trail {
   overflow-wrap: anywhere;
   color: var(--quiet);
@@ -69,7 +82,8 @@ h2 {
   margin: 0 6px;
 }
 
-.quiet {
+.quiet,
+.absent {
   color: var(--quiet);
 }
 .bar {
@@ -94,18 +108,28 @@ button {
 }
 button {
   background: var(--raised);
+  cursor: pointer;
 }
 
+/* A shadow at an edge that hides columns: the ground over it scrolls with them, and covers it at the end. */
 .scroll {
   overflow-x: auto;
   border: 1px solid var(--line);
   border-radius: 8px;
+  background:
+    linear-gradient(to right, var(--ground) 12px, transparent) left / 36px 100% no-repeat local,
+    linear-gradient(to left, var(--ground) 12px, transparent) right / 36px 100% no-repeat local,
+    linear-gradient(to right, var(--shadow), transparent) left / 16px 100% no-repeat,
+    linear-gradient(to left, var(--shadow), transparent) right / 16px 100% no-repeat;
 }
 table {
   border-collapse: collapse;
 }
 .documents {
   width: 100%;
+}
+main > .documents {
+  border: 1px solid var(--line);
 }
 .documents th,
 .documents td {
@@ -114,12 +138,18 @@ table {
   text-align: left;
   white-space: nowrap;
 }
+.documents tbody tr:last-child > td {
+  border-bottom: 0;
+}
 .documents th {
   font-size: 12px;
   font-weight: 600;
 }
 .documents th a {
   color: inherit;
+}
+.documents tbody tr:hover {
+  background: var(--raised);
 }
 .documents .right {
   text-align: right;
@@ -139,7 +169,7 @@ table {
   .documents td {
     padding-inline: 8px;
   }
-  .documents .quiet {
+  main > .documents .quiet {
     white-space: normal;
   }
   /* The column after it, such as a status, is on the screen. */
@@ -150,7 +180,8 @@ table {
 .id,
 .time,
 .number {
-  font: 13px/1.5 ui-monospace, monospace;
+  font-family: ui-monospace, 'SF Mono', Menlo, Consolas, 'Liberation Mono', monospace;
+  font-size: 13px;
 }
 
 .fields {
@@ -189,6 +220,23 @@ table {
   font-size: 12px;
   font-weight: 600;
 }
+[data-status='ready'],
+[data-status='completed'],
+[data-status='DELIVERED'] {
+  color: var(--good);
+}
+[data-status='processing'],
+[data-status='WAITING'],
+[data-status='LINKING'],
+[data-status='DELIVERING'] {
+  color: var(--busy);
+}
+[data-status='failed'],
+[data-status='requires_review'],
+[data-status='CANCELLED'] {
+  color: var(--bad);
+}
+
 .pages {
   display: flex;
   gap: 24px;
@@ -197,7 +245,13 @@ table {
 
 pre {
   margin: 0;
-  font: 12px/1.5 ui-monospace, monospace;
+  font:
+    12px/1.5 ui-monospace,
+    'SF Mono',
+    Menlo,
+    Consolas,
+    'Liberation Mono',
+    monospace;
   white-space: pre-wrap;
 }
 `;
