@@ -541,6 +541,13 @@ describe('a sweep', () => {
     expect((await runSweep()).results.map(([key, result]) => [key, result])).toEqual([['a', 'left']]);
   });
 
+  test('commits its event again after an error that is no conflict', async () => {
+    await fail('a', { ...CRASHED, automatic_resumes: 3 });
+    database.firestore.faults.inject({ rpc: 'Commit', action: { kind: 'error', code: 'INTERNAL' } });
+    expect((await runSweep()).results.map(([key, result]) => [key, result])).toEqual([['a', 'left']]);
+    expect((await getKey('a').get()).get('status')).toBe('requires_review');
+  });
+
   test('says nothing of a key that someone else has settled meanwhile', async () => {
     await fail('a', { ...CRASHED, automatic_resumes: 3 });
     const run = async () => {
