@@ -76,8 +76,9 @@ function logEnd({ outcome }: AttemptEnd, attempt: KeyRecord, now: number, log: P
 
 /** A request that lets a lapsed lease take effect is the last to meet the attempt, if no sweep may resume it. */
 function logSettled(record: KeyRecord | undefined, now: number, log: PriceListLogger): void {
-  const reason = record === undefined ? null : getSweepObstacle(record);
-  if (record !== undefined && reason !== null) log.left({ ...record, reason }, now - record.claimed_at);
+  if (record?.status !== 'requires_review') return;
+  const reason = getSweepObstacle(record);
+  if (reason !== null) log.left({ ...record, reason }, now - record.claimed_at);
 }
 
 /** An attempt without what its market and its compressed payload decide. */
@@ -121,7 +122,7 @@ async function tryClaim(
   const judged = transition(key.record, { kind: 'expireIfLapsed', caller: claimant }, now);
   if (judged.outcome.kind !== 'available') {
     await keys.commit(key, judged.record);
-    if (judged.record !== key.record) logSettled(judged.record, now, log);
+    if (keys.hasCommitted(judged.record)) logSettled(judged.record, now, log);
     return judged.outcome;
   }
   const chunks = await payload.getChunks();

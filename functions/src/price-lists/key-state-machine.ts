@@ -135,13 +135,10 @@ export const isTransientCause = (cause: FailureCause | null): boolean => cause !
 
 /** Why a key that requires review is left to an operator; null if the sweep may resume it. */
 export function getSweepObstacle(record: KeyRecord): string | null {
-  if (!isTransientCause(record.failure_cause)) return describePermanentFailure(record.failure ?? 'unknown');
+  if (!isTransientCause(record.failure_cause)) return `the failure is not transient: ${record.failure ?? 'unknown'}`;
   if (record.automatic_resumes < MAX_AUTOMATIC_RESUMES) return null;
   return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
 }
-
-/** Why the sweep leaves an attempt whose failure no resume mends. */
-export const describePermanentFailure = (failure: string): string => `the failure is not transient: ${failure}`;
 
 /** From a failure to the resume by the sweep, by how many there were before. */
 const SWEEP_DELAYS_MS = [0, 60_000, 300_000];

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { StoppedError } from '../lib/errors';
 import type { CommitWrites, Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
@@ -16,6 +17,9 @@ import { getSweepDueAt, transition, type KeyEvent, type KeyOutcome } from './key
  * repeated try recognizes by the token what an earlier one wrote.
  */
 export class KeyStore {
+  /** What was last to be committed: the reply to that may have been lost. */
+  #tried: KeyRecord | undefined;
+
   constructor(
     readonly boqListId: string,
     readonly db: Database,
@@ -67,10 +71,16 @@ export class KeyStore {
     // read.
     this.context.signal.throwIfAborted();
     const hasEnded = key.record?.status === 'processing' && record.status !== 'processing';
+    this.#tried = record;
     await this.db.commit((writes) => {
       setKey(writes, key, record, getSweepDueAt(record));
       if (hasEnded) setListStatuses(this.db, writes, record);
       addExtraWrites(writes);
     });
+  }
+
+  /** Whether a record, as it is stored, is what this store has made of the key. */
+  hasCommitted(record: KeyRecord | undefined): boolean {
+    return record !== undefined && isDeepStrictEqual(record, this.#tried);
   }
 }

@@ -68,7 +68,7 @@ class ProductsValidator implements MemberHandler {
   onMember(id: string, value: unknown): void {
     if (this.#errors.length >= MAX_FIELD_ERRORS) return;
     const idError = validateProductId(id);
-    if (idError !== undefined) this.#errors.push({ path: `products.${truncateId(id)}`, message: idError });
+    if (idError !== undefined) this.#errors.push({ path: `products.${toShownId(id)}`, message: idError });
     const prices = isPlainPrices(value) ? value : this.#validatePrices(id, value);
     if (prices === undefined) return;
     this.#ids.push(id);
@@ -78,7 +78,7 @@ class ProductsValidator implements MemberHandler {
 
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
     const prices = productPricesSchema.safeParse(value);
-    if (!prices.success) this.#errors.push(...toFieldErrors(prices.error, ['products', truncateId(id)]));
+    if (!prices.success) this.#errors.push(...toFieldErrors(prices.error, ['products', toShownId(id)]));
     return prices.data;
   }
 
@@ -142,8 +142,8 @@ const isPlainPrices = (value: unknown): value is ProductPrices =>
 const isPlainPrice = (value: unknown): boolean =>
   typeof value === 'number' && (value > 0 || Object.is(value, 0)) && value < Infinity;
 
-/** The id as shown in an error path, truncated if it is longer than an id can be. */
-const truncateId = (id: string) => (id.length > MAX_DOCUMENT_ID_BYTES ? `${id.slice(0, 100)}…` : id);
+/** The id as shown in an error path: truncated if it is longer than an id can be, and well-formed Unicode. */
+const toShownId = (id: string) => (id.length > MAX_DOCUMENT_ID_BYTES ? `${id.slice(0, 100)}…` : id).toWellFormed();
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

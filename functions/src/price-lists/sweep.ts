@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { abortable } from '../lib/clock';
 import { isDocumentId } from '../lib/document-id';
 import { getErrorMessage } from '../lib/errors';
@@ -194,7 +193,7 @@ class KeySweeper {
     } catch (error) {
       if (!isConflict(error)) throw error;
       this.context.signal.throwIfAborted();
-      return isDeepStrictEqual((await keys.read()).record, after);
+      return keys.hasCommitted((await keys.read()).record);
     }
   }
 

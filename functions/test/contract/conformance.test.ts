@@ -53,7 +53,11 @@ test.each<[string, RequestInfo, ReceivedResponse]>([
     TEAMS,
     createResponse(200, { teams: { t: { name: '', country_iso: null } }, count: 1 }),
   ],
-  ['another error text', TEAMS, createResponse(401, { error: 'unauthorized' })],
+  [
+    'another error text',
+    TEAMS,
+    createResponse(401, { error: 'unauthorized' }, { 'www-authenticate': 'ApiKey header="x-api-key"' }),
+  ],
   ['a 405 without Allow', TEAMS, createResponse(405, { error: 'Method not allowed' })],
   [
     'a body in a response to HEAD',

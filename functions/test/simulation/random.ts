@@ -17,18 +17,14 @@ export class SeededRandom {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  chance(probability: number): boolean {
-    return this.next() < probability;
-  }
+  chance = (probability: number): boolean => this.next() < probability;
 
   /** An integer from `least` to `most`, both included. */
-  integer(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
-  }
+  integer = (least: number, most: number): number => least + Math.floor(this.next() * (most - least + 1));
 
-  pick<T>(values: readonly T[]): T {
+  pick = <T>(values: readonly T[]): T => {
     const picked = values[Math.floor(this.next() * values.length)];
     if (picked === undefined) throw new Error('nothing to pick from');
     return picked;
-  }
+  };
 }

@@ -15,6 +15,7 @@ import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
 import { readKeyRecord } from '../../audit/stored-records';
 import { KeyMonitor } from '../resilience/monitor';
+import { NO_LOG } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
 import { SeededRandom } from './random';
@@ -107,7 +108,7 @@ class Schedule {
 
   async run(): Promise<void> {
     await this.#db.doc('markets/market').set({ name: { en: 'A market' }, country_iso: 'egy', currency_iso: 'egp' });
-    const { integer, pick } = bind(this.#random);
+    const { integer, pick } = this.#random;
     const start = (count: number, create: (number: number) => Promise<void>) =>
       Array.from({ length: count }, (_, i) => create(i + 1).catch(this.#fail));
     const actors = [
@@ -130,7 +131,7 @@ class Schedule {
   };
 
   #createPayloads(boq_list_id: string): PriceListSubmission[] {
-    const { pick, chance, integer } = bind(this.#random);
+    const { pick, chance, integer } = this.#random;
     const market_id = chance(0.2) ? 'nowhere' : 'market';
     // A batch or several, and as many chunks (see program.ts).
     const count = integer(1, 7);
@@ -150,7 +151,7 @@ class Schedule {
   }
 
   #createFaultRates(): FaultRates {
-    const { pick } = bind(this.#random);
+    const { pick } = this.#random;
     const errors = () => pick([0, 0.05, 0.2, 0.4]);
     return {
       before: errors(),
@@ -165,7 +166,7 @@ class Schedule {
 
   /** Sends one submission up to four times, as an unsure client does. */
   async #runClient(name: string): Promise<void> {
-    const { pick, integer } = bind(this.#random);
+    const { pick, integer } = this.#random;
     const submission = pick(this.#submissions);
     const requests = integer(1, 4);
     const pauses = Array.from({ length: requests }, () => pick([0, 0, 100, SECOND, 30 * SECOND, 30 * MINUTE]));
@@ -217,7 +218,7 @@ class Schedule {
 
   /** Resumes or releases a key every now and then, due or not. */
   async #runOperator(name: string): Promise<void> {
-    const { pick, integer } = bind(this.#random);
+    const { pick, integer } = this.#random;
     const self = this.world.process(name);
     const times = integer(1, 4);
     for (let i = 1; i <= times; i += 1) {
@@ -250,7 +251,7 @@ class Schedule {
 
   /** Sweeps every now and then. */
   async #runSweeps(name: string): Promise<void> {
-    const { pick, integer, chance } = bind(this.#random);
+    const { pick, integer, chance } = this.#random;
     const self = this.world.process(name);
     const times = integer(1, 6);
     for (let i = 1; i <= times; i += 1) {
@@ -339,17 +340,6 @@ class Schedule {
   }
 }
 
-const quiet = () => undefined;
-
-const createRequest = (process: Process) => ({
-  requestId: process.name,
-  log: { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet, left: quiet },
-});
+const createRequest = (process: Process) => ({ requestId: process.name, log: NO_LOG });
 
 const NEVER = new AbortController().signal;
-
-const bind = (random: SeededRandom) => ({
-  chance: random.chance.bind(random),
-  integer: random.integer.bind(random),
-  pick: <T>(values: readonly T[]): T => random.pick(values),
-});

@@ -4,6 +4,7 @@ import { StoppedError } from '../../src/lib/errors';
 import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/time-limits';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
+import { MAX_CLOCK_SKEW_MS } from '../resilience/monitor';
 import type { SeededRandom } from './random';
 
 /**
@@ -106,9 +107,6 @@ const MINUTE = 60 * SECOND;
 /** From the end of the work of a stopping process to its own end, of which the first part is for failing its attempt. */
 const STOP_MS = 4 * SECOND;
 const STOP_RESERVE_MS = 2 * SECOND;
-
-/** How far a clock is off. */
-export const MAX_CLOCK_SKEW_MS = 10 * SECOND;
 
 /** How long a process stands still: often shortly, sometimes past every lease. */
 const FREEZES_MS = [SECOND, 10 * SECOND, 2 * MINUTE, 25 * MINUTE];

@@ -8,3 +8,13 @@ export const anyCharacter: fc.Arbitrary<string> = fc
     fc.integer({ min: 0xe000, max: 0x10ffff }),
   )
   .map((codePoint) => String.fromCodePoint(codePoint));
+
+/** A text of some parts, and its inside as JSON with any of them written as escapes. */
+export const arbitraryWrittenText = (part: fc.Arbitrary<string>, maxLength: number) =>
+  fc.array(fc.tuple(part, fc.boolean()), { maxLength }).map((parts) => ({
+    text: parts.map(([each]) => each).join(''),
+    json: parts.map(([each, isEscaped]) => (isEscaped ? escapeAll(each) : JSON.stringify(each).slice(1, -1))).join(''),
+  }));
+
+const escapeAll = (text: string) =>
+  Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import type { DocumentData, DocumentReference, Firestore } from 'firebase-admin/firestore';
+import { FieldValue, type DocumentData, type DocumentReference, type Firestore } from 'firebase-admin/firestore';
 import { keyRecordSchema } from '../../src/lib/schemas/key-record';
 import { getSweepDueAt } from '../../src/price-lists/key-state-machine';
 import { readAllDocuments } from './firestore';
@@ -21,7 +21,7 @@ export async function readAllRecords(db: Firestore): Promise<Record<string, Docu
   return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));
 }
 
-/** The paths of {@link readAllRecords} records, each with its ids, but the first, shown as `*`: which kinds there are, and how many. */
+/** How many records there are of each kind, by the names of their collections. */
 export async function countRecords(db: Firestore): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const path of Object.keys(await readAllRecords(db))) {
@@ -60,9 +60,13 @@ export async function updateKey(key: DocumentReference, update: Record<string, u
   if (Object.keys(update).length === 0) return;
   await key.update(update);
   const record = keyRecordSchema.parse((await key.get()).data());
-  const dueAt = getSweepDueAt(record);
-  if (dueAt !== null) await key.update({ sweep_due_at: dueAt });
+  await key.update({ sweep_due_at: getSweepDueAt(record) ?? FieldValue.delete() });
 }
+
+const quiet = () => undefined;
+
+/** The log of a creation whose lines are of no interest. */
+export const NO_LOG = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet, left: quiet };
 
 /** Stores the market that the price lists of tests are for, its codes in lowercase: the service uppercases them. */
 export async function writeMarket(db: Firestore): Promise<void> {

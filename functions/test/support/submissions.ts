@@ -13,7 +13,7 @@ export interface PriceListBody {
   products: Record<string, ProductPrices>;
 }
 
-/** Parses a body as the service does. @throws InvalidPayload */
+/** Parses a body as the service does. @throws ValidationError */
 export const parseSubmission = (body: unknown): PriceListSubmission =>
   parseText(createPriceListParser(), JSON.stringify(body));
 

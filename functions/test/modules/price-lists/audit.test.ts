@@ -6,7 +6,7 @@ import { audit } from '../../../audit/audit';
 import { createPriceLists } from '../../../src/price-lists/create';
 import type { Violation } from '../../../audit/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
-import { updateKey, writeMarket } from '../../support/price-lists';
+import { NO_LOG, updateKey, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** What the audit reads, counts and reports, without the command. What it says of each damage: invariants.test.ts. */
@@ -21,12 +21,10 @@ const PRODUCTS = 7;
 
 async function create(key: string, market_id = 'market-1'): Promise<KeyRecord> {
   const { db, context } = database.open();
-  const log = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet, left: quiet };
   const body = createPriceListBody(PRODUCTS, { boq_list_id: key, market_id });
-  await createPriceLists(parseSubmission(body), { requestId: 'request-1', log }, db, context);
+  await createPriceLists(parseSubmission(body), { requestId: 'request-1', log: NO_LOG }, db, context);
   return readKey(key);
 }
-const quiet = () => undefined;
 
 const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
 const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
@@ -96,7 +94,7 @@ describe('reads', () => {
     expect(progress).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
   });
 
-  test('several keys at once, and repeats a call that failed', async () => {
+  test('three keys, and repeats a call that failed', async () => {
     for (const key of ['a', 'b', 'c']) await create(key);
     const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
     for (const rpc of ['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery'] as const)
@@ -252,10 +250,6 @@ describe('beside other work', () => {
 
   test('leaves out what a key that changed meanwhile shows, and checks it again after a pause', async () => {
     const record = await create('a');
-    const lists = [
-      `expected_forward_costs/${record.creation?.expected_forward_cost_id}`,
-      `price_lists/${record.creation?.price_list_id}`,
-    ];
     // As it was before its completion, which the audit meets between its two reads.
     await getKey('a').update({ status: 'processing', response: null });
     atRead(1, () => getKey('a').set(record));
@@ -263,7 +257,6 @@ describe('beside other work', () => {
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 1, attempts: 1 });
     expect(database.clock.slept).toEqual([500]);
-    expect((await database.client.doc(lists[0] ?? '').get()).get('status')).toBe('ready');
   });
 
   test('checks a key again as often as it has changed', async () => {
@@ -278,16 +271,12 @@ describe('beside other work', () => {
   });
 
   test('takes a renewal for no change, and for the end of an expired lease', async () => {
-    const record = await create('a');
-    const lists = [record.creation?.expected_forward_cost_id, record.creation?.price_list_id];
-    await set(`expected_forward_costs/${lists[0]}`, {
-      ...(await database.client.doc(`expected_forward_costs/${lists[0]}`).get()).data(),
-      status: 'processing',
-    });
-    await set(`price_lists/${lists[1]}`, {
-      ...(await database.client.doc(`price_lists/${lists[1]}`).get()).data(),
-      status: 'processing',
-    });
+    const { creation } = await create('a');
+    const lists = [
+      `expected_forward_costs/${creation?.expected_forward_cost_id}`,
+      `price_lists/${creation?.price_list_id}`,
+    ];
+    for (const path of lists) await database.client.doc(path).update({ status: 'processing' });
     await updateKey(getKey('a'), { status: 'processing', response: null, lease_expires_at: 1 });
     expect((await runAudit()).found.map(([rule]) => rule)).toEqual(['lease']);
     const progress = { entries_written: 1, entries_total: 2, started_at: 1, measured_at: 2 };
@@ -304,19 +293,10 @@ describe('beside other work', () => {
   });
 
   test('finds a key that was claimed after its keys were read', async () => {
-    let done = false;
-    database.firestore.faults.inject({
-      rpc: 'RunQuery',
-      nth: 2,
-      action: {
-        kind: 'call',
-        run: async () => {
-          if (done) return;
-          done = true;
-          await create('a');
-        },
-      },
-    });
+    const run = async () => {
+      await create('a');
+    };
+    database.firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: { kind: 'call', run } });
     const { report, found } = await runAudit();
     expect(found).toEqual([]);
     expect(report).toMatchObject({ violations: 0, keys: 0, attempts: 0 });

@@ -1,11 +1,9 @@
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import {
   MAX_AUTOMATIC_RESUMES,
-  describePermanentFailure,
   getSweepDelayMs,
   getSweepDueAt,
   getSweepObstacle,
-  isTransientCause,
   transition,
   type KeyEvent,
   type KeyOutcome,
@@ -179,19 +177,11 @@ describe('a key', () => {
 });
 
 describe('the sweep', () => {
-  test.each([
-    ['lease_expired', true],
-    ['stopped', true],
-    ['timeout', true],
-    ['unavailable', true],
-    ['error', false],
-    [null, false],
-  ] as const)('takes the cause %s for transient: %s', (cause, isTransient) => {
-    expect(isTransientCause(cause)).toBe(isTransient);
-  });
-
   test.each<[Partial<KeyRecord>, string | null]>([
     [{}, null],
+    [{ failure_cause: 'lease_expired' }, null],
+    [{ failure_cause: 'stopped' }, null],
+    [{ failure_cause: 'unavailable' }, null],
     [{ automatic_resumes: 2 }, null],
     [{ automatic_resumes: 3 }, 'it was resumed 3 times without an operator, and failed again'],
     [{ automatic_resumes: 4 }, 'it was resumed 4 times without an operator, and failed again'],
@@ -205,7 +195,6 @@ describe('the sweep', () => {
     const last = { ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES - 1 };
     expect(getSweepDelayMs(last, NOW)).toBe(300_000);
     expect(getSweepDelayMs({ ...failed, automatic_resumes: MAX_AUTOMATIC_RESUMES }, NOW)).toBeNull();
-    expect(describePermanentFailure('broken')).toBe('the failure is not transient: broken');
   });
 
   test('is due when a lease expires (aegra #476), and at, a minute and five minutes after a transient failure', () => {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { parseText } from '../../../src/lib/json/body-parser';
-import { infoSchema, type PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
+import type { PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
 import { MAX_CHUNK_BYTES } from '../../../src/price-lists/commit-sizes';
 import { createPriceListParser } from '../../../src/price-lists/submission-parser';
 import {
@@ -14,9 +14,6 @@ import {
 } from '../../../src/price-lists/payload';
 import { arbitraryPriceListBody } from '../../support/arbitrary-submissions';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
-
-/** Valid values of the fields that take not every text. */
-const OTHER_VALUES: Record<string, unknown> = { currency_iso: 'eur', date: '07/2026' };
 
 const fingerprintOf = (json: string) => fingerprint(parseText(createPriceListParser(), json));
 
@@ -84,18 +81,13 @@ describe('the fingerprint', () => {
   test('differs wherever the payload does', () =>
     fc.assert(
       fc.property(arbitraryPriceListBody, arbitraryPriceListBody, fc.nat(), (a, b, pick) => {
-        // Half of the time the second is the first with one of its parts replaced.
+        // Two times of three the second is the first with one of its parts replaced.
         const parts = [{ ...a, info: b.info }, { ...a, products: b.products }, b];
         const other = parts[pick % parts.length] ?? b;
         const equal = model(a) === model(other);
         expect(fingerprintOf(JSON.stringify(a)) === fingerprintOf(JSON.stringify(other))).toBe(equal);
       }),
     ));
-
-  test.each(Object.keys(infoSchema.shape))('covers info.%s: INFO_FIELDS of payload.ts', (field) => {
-    const changed = createPriceListBody(1, { [field]: OTHER_VALUES[field] ?? 'another' });
-    expect(fingerprintOf(JSON.stringify(changed))).not.toBe(fingerprintOf(JSON.stringify(createPriceListBody(1))));
-  });
 
   test.each(['price_list_price', 'expected_forward_cost_price'])('covers %s to the last digit', (field) => {
     const json = (price: string) => {
@@ -109,27 +101,6 @@ describe('the fingerprint', () => {
       expect(fingerprintOf(json(same))).toBe(one);
     }
     expect(fingerprintOf(json('-0'))).toBe(fingerprintOf(json('0')));
-  });
-
-  test('tells a from A, in ids and in texts', () => {
-    const of = (id: string, name: string) =>
-      fingerprintOf(
-        JSON.stringify({
-          ...createPriceListBody(1, { name }),
-          products: { [id]: { price_list_price: 1, expected_forward_cost_price: 1 } },
-        }),
-      );
-    expect(new Set([of('a', 'n'), of('A', 'n'), of('a', 'N')]).size).toBe(3);
-  });
-
-  test('ignores unknown fields at every level', () => {
-    const { info, products } = createPriceListBody(1);
-    const extended = {
-      info: { ...info, extra: 1 },
-      products: { 'product-0': { ...products['product-0'], note: 'x' } },
-      more: [],
-    };
-    expect(fingerprintOf(JSON.stringify(extended))).toBe(fingerprintOf(JSON.stringify({ info, products })));
   });
 });
 

@@ -133,6 +133,8 @@ describe('an invalid body', () => {
       `products.${shown}.expected_forward_cost_price`,
     ]);
     expect(getProductErrors(`{" ${'x'.repeat(1_499)}":${product(1)}}`)[0]?.path).toBe(`products. ${'x'.repeat(1_499)}`);
+    const pair = `${'x'.repeat(99)}𝄞${'x'.repeat(1_500)}`;
+    expect(getProductErrors(`{"${pair}":${product(1)}}`)[0]?.path).toBe(`products.${'x'.repeat(99)}\ufffd…`);
   });
 
   test('has at most 100 errors, and says whether there may be more', () => {

@@ -59,11 +59,6 @@ describe('retry', () => {
     expect(await retryFailing([code])).toEqual({ outcome: createError(code), tries: 1, slept: [] });
   });
 
-  test('throws an error that is not from Firestore at once', async () => {
-    const call = () => Promise.reject(new TypeError('a bug'));
-    await expect(retry(call, createContext(new ManualClock(0)), 'standalone')).rejects.toThrow('a bug');
-  });
-
   test('succeeds after an outage of 55 s, with pauses of at most 5 s', async () => {
     const { outcome, slept } = await retryFailing(times(15, 14), { random: () => 0.999 });
     expect(outcome).toBe('done');
@@ -83,18 +78,7 @@ describe('retry', () => {
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
   });
 
-  test('counts the tries after the first', async () => {
-    const context = createContext(new ManualClock(0));
-    let failures = 3;
-    await retry(
-      () => ((failures -= 1) >= 0 ? Promise.reject(createError(14)) : Promise.resolve()),
-      context,
-      'standalone',
-    );
-    expect(context.counters.retries).toBe(3);
-  });
-
-  test('of an attempt tries until the signal aborts', async () => {
+  test('of an attempt goes on for 19 minutes', async () => {
     const { outcome, slept } = await retryFailing(times(500, 14), { regime: 'attempt' });
     expect(outcome).toBe('done');
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);
