@@ -47,7 +47,7 @@ export function assertActionAllowed(record: KeyRecord, { requestContext }: Comma
     const until = formatTime(record.lease_expires_at);
     throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
   }
-  if (JSON.stringify(record).length > MAX_RECORD_BYTES) {
+  if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES) {
     throw new CommandError(
       `The key was resumed or released ${count(record.actions.length, 'time')}, and its record has no room for more. ` +
         'Have the client send the price list under another boq_list_id.',

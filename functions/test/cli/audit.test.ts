@@ -9,8 +9,6 @@ import { runCommand } from './command';
 
 /** The audit as a command. What it finds: audit.test.ts and invariants.test.ts of the modules. */
 
-jest.setTimeout(120_000);
-
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
 beforeEach(async () => {

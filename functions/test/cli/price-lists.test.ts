@@ -14,8 +14,6 @@ import { runCommand as run, runCommandAtTerminal, type CommandOutput } from './c
 
 /** The commands of an operator, over records that the service left behind. */
 
-jest.setTimeout(120_000);
-
 /** Three batches a list, the last of which is not full. */
 const PRODUCTS = 2 * TEST_BATCH + 3;
 const BODY = createPriceListBody(PRODUCTS, { boq_list_id: 'BOQ "7"' });
@@ -101,13 +99,6 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
     { boq_list_id: KEY, result: 'completed', reason: null, response },
   ]);
   expect((await run('list')).out).toBe(NOTHING);
-});
-
-test('two resumes at the same time make the lists ready once', async () => {
-  await failAfter(1);
-  const both = await Promise.all([run('resume', KEY, '--yes'), run('resume', KEY, '--yes')]);
-  expect(both.map(({ code }) => code)).toContain(0);
-  await expectReady();
 });
 
 test('an attempt is listed and resumed once its lease expired, and rejected before', async () => {

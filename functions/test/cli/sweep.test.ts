@@ -9,8 +9,6 @@ import { runCommand } from './command';
 
 /** The sweep as a command. What it decides about a key: recovery.test.ts of the modules. */
 
-jest.setTimeout(60_000);
-
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
 beforeEach(async () => {
