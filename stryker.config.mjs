@@ -24,8 +24,7 @@ export default {
   maxTestRunnerReuse: 100,
   tempDirName: '.stryker/sandbox',
   incrementalFile: '.stryker/incremental.json',
-  reporters: ['progress-append-only', 'clear-text', 'html', 'json'],
+  reporters: ['progress-append-only', 'clear-text', 'html'],
   clearTextReporter: { logTests: false },
   htmlReporter: { fileName: '.stryker/report.html' },
-  jsonReporter: { fileName: '.stryker/report.json' },
 };

@@ -10,8 +10,9 @@ import { updatePerformancePage } from './tables';
  * npm run bench [-- --quick] [--docs]
  * npm run bench -- --soak [--seconds 240] [--outage 60]
  *
- * Measures the service beside the SDK baseline on the embedded Firestore. Fails when a target for
- * calls or memory is missed; a time never fails it.
+ * Measures the service beside the SDK baseline on the embedded Firestore, on Linux, where memory can
+ * be read. Fails when a target is missed that no other load of the machine moves: for calls, and
+ * for most of the memory. A time never fails it.
  */
 const { values: options } = parseArgs({
   options: {

@@ -17,7 +17,7 @@ export interface BenchMetric {
 export interface Bound {
   text: string;
   holds: (value: number) => boolean;
-  /** Whether a miss fails the bench: true for calls and memory, whatever else the machine does. */
+  /** Whether a miss fails the bench: true for calls and most of the memory, which no other load moves. */
   isEnforced: boolean;
 }
 

@@ -136,8 +136,7 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
   const request = post(createOrdersBody(size));
   const small = post(createOrdersBody(Math.min(...plan.orders.map((each) => each.size))));
   const createRequest = () => request;
-  const measuredMemory = measurePeakMemory(name, database, small, createRequest, plan.memoryRounds);
-  const { peak, calls } = await measuredMemory;
+  const { peak, calls } = await measurePeakMemory(name, database, small, createRequest, plan.memoryRounds);
   add('peak memory above idle', 'MB', divideStats(peak, MB), enforced(atMost(READ_PEAK_MB)));
   add('Firestore calls', '', calls, exactly(1));
   if (rounds === 0) return;

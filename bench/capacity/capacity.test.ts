@@ -9,7 +9,7 @@ const IDEAL = {
   databaseWritesPerSecond: Infinity,
 };
 
-test('a list takes its sequential commits and four small calls', () => {
+test('a list takes its sequential commits, and the three small calls that are not beside them', () => {
   const { durations } = simulateCreations({ products: 1_250, lists: 1, seed: 1 }, IDEAL);
   expect(durations).toHaveLength(1);
   expect(durations[0]).toBeCloseTo(2.5 * 770 + 3 * 30);

@@ -10,9 +10,6 @@ const firestore = getFirestore();
 export const getMarkets = async (_: Request, response: Response) =>
   sendRecords(response, 'markets', firestore.collection('markets').select('name.en', 'country_iso', 'currency_iso'));
 
-export const getTeams = async (_: Request, response: Response) =>
-  sendRecords(response, 'teams', firestore.collection('teams').select('name', 'country_iso'));
-
 export const getOrdersByTeam = async (request: Request, response: Response) => {
   const { team_id, start_date, end_date } = request.body as { team_id: string; start_date: string; end_date: string };
   const orders = firestore

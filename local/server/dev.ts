@@ -25,6 +25,8 @@ async function main(): Promise<void> {
   });
   // A terminal sends Ctrl-C to both: the server knows a second signal at once for the same. This process ends with it.
   onStopRequest(() => watched.kill('SIGTERM'));
+  // This process ends also when the embedded Firestore does.
+  process.once('exit', () => watched.kill('SIGTERM'));
   watched.once('exit', (code) => void firestore.close().then(() => process.exit(code === 130 ? 0 : (code ?? 1))));
 }
 

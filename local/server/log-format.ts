@@ -112,7 +112,7 @@ function formatClock(time: Date): string {
 
 /** A string without spaces stands as it is, everything else as JSON. */
 const formatField = (value: unknown): string =>
-  typeof value === 'string' && /^[^\s"=]+$/.test(value) ? escapeControlCharacters(value) : JSON.stringify(value);
+  escapeControlCharacters(typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value));
 
 const escapeControlCharacters = (text: string): string =>
   stripVTControlCharacters(text).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\ufffd');

@@ -58,14 +58,14 @@ async function startFirestoreProcess(
   const exited = once(child, 'exit');
   const report = await Promise.race([
     once(child, 'message').then(([message]) => message as FirestoreReport),
-    exited.then(([code]): FirestoreReport => ({ error: `its process ended with ${code}` })),
+    exited.then(([code, signal]): FirestoreReport => ({ error: `its process ended with ${code ?? signal}` })),
   ]);
   if ('error' in report)
     throw new StartupError(`Firestore cannot start (FIRESTORE_PORT ${port}, DATA_DIR ${dataDir}): ${report.error}`);
   let isClosing = false;
   child.once('exit', () => {
     if (isClosing) return;
-    console.error('The embedded Firestore ended.');
+    console.error('The embedded Firestore ended, and so does this. Start it again.');
     process.exit(1);
   });
   const close = async () => {

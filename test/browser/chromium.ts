@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import puppeteer, { type Browser } from 'puppeteer-core';
+import { devDependencies } from '../../package.json';
 import { createProgramEnvironment, runProgram } from '../support/programs';
 
 /**
@@ -10,7 +11,7 @@ import { createProgramEnvironment, runProgram } from '../support/programs';
  */
 
 /** Where this version of the package is unpacked once. */
-const UNPACKED = resolve('node_modules/.cache', 'chromium-147.0.0');
+const UNPACKED = resolve('node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
 
 /** Unpacks the package the way it does on Amazon Linux, where it brings those libraries too. */
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";

@@ -1,4 +1,4 @@
-import { runProgram } from '../support/programs';
+import { runProgramSync } from '../support/programs';
 
 /** docs/openapi.json by a linter of others. Clients of it: openapi-fetch.ts, run-clients.ts. */
 
@@ -6,11 +6,11 @@ interface Report {
   problems: object[];
 }
 
-test('docs/openapi.json has no finding of a linter, which compares every example with its schema too', async () => {
+test('docs/openapi.json has no finding of a linter, which compares the examples of bodies with their schemas', () => {
   // It would otherwise ask the registry for a newer version of itself, and report its use.
   const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const command = ['node_modules/@redocly/cli/bin/cli.js', 'lint', 'docs/openapi.json', '--format', 'json'];
-  const { stdout } = await runProgram(process.execPath, command, { env });
+  const { stdout } = runProgramSync(process.execPath, command, { env });
   const { problems } = JSON.parse(stdout) as Report;
   expect(problems).toEqual([]);
 });

@@ -19,7 +19,7 @@ const ERRORS = 'functions/src/lib/errors.ts';
 const TEAMS = 'functions/src/get-teams.ts';
 const headers = { 'x-api-key': 'local-dev-key' };
 
-/** Resolves once a start after those before has printed that it is ready. */
+/** Grows by one with each start that has printed that it is ready. */
 const readyTimes = ({ output }: LocalServer) => output.stdout.split('\nReady in').length;
 
 async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {

@@ -161,6 +161,9 @@ describe('against the service', () => {
 });
 
 const IN_PROGRESS = '{"error":"Request is already being processed or requires review"}';
+const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
+/** To less than a minute. */
+const aboutAnHour = expect.closeTo(3_600_000, -5) as number;
 const NOT_CREATED = '{"error":"Price lists could not be created; the request requires review"}';
 
 test.each([
@@ -172,6 +175,7 @@ test.each([
   [500, NOT_CREATED, '60', { kind: 'retry', isForeign: false, afterMs: 60_000 }],
   [502, '', undefined, { kind: 'retry', isForeign: false }],
   [503, '<html>', new Date(0).toUTCString(), { kind: 'retry', isForeign: false, afterMs: 0 }],
+  [503, '', inAnHour, { kind: 'retry', afterMs: aboutAnHour }],
   [504, '', undefined, { kind: 'retry', isForeign: false }],
   [500, '<html>', undefined, { kind: 'retry', isForeign: true }],
   [200, '<html>', undefined, { kind: 'retry', isForeign: true }],
@@ -265,12 +269,14 @@ describe('against a stub', () => {
   test('sends a body of 64 KiB as gzip, and a smaller one as it is', async () => {
     const stub = await startStub([respond(200, '{}'), respond(200, '{}')]);
     const getOrders = (length: number) => `client.getOrdersByTeam({ team_id: 'x'.repeat(${length}) })`;
-    await runInFolder({ url: stub.url, code: `Promise.all([${getOrders(70_000)}]).then(() => ${getOrders(10)})` });
+    // 14 bytes stand around the text.
+    const [atLimit, below] = [65_536 - 14, 65_536 - 15].map(getOrders);
+    await runInFolder({ url: stub.url, code: `${atLimit}.then(() => ${below})` });
     stub.close();
     expect(stub.requests.map(({ headers }) => headers['content-encoding'])).toEqual(['gzip', undefined]);
     const [large = Buffer.of()] = stub.bodies;
     expect(large.length).toBeLessThan(1000);
-    expect(gunzipSync(large).length).toBeGreaterThan(70_000);
+    expect(gunzipSync(large).length).toBe(65_536);
   });
 
   test.each([

@@ -105,8 +105,7 @@ export async function startLocalServer(env: Variables, command = NPM_START, fold
 }
 
 /** Starts it where it is expected to end by itself. */
-export const startExpectingFailure = (env: Variables, folder = '.'): Promise<ProcessExit> =>
-  run(env, NPM_START, folder).ended;
+export const startExpectingFailure = (env: Variables): Promise<ProcessExit> => run(env, NPM_START, '.').ended;
 
 function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
   const child = startProgram(program, args, { cwd, env: { ...DEFAULTS, ...env }, detached: true });
@@ -150,6 +149,10 @@ export async function call(address: string, init: RequestInit = {}): Promise<Loc
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Sends JSON text with an API key by POST. */
-export const post = (address: string, body: string, key = 'local-dev-key'): Promise<LocalResponse> =>
-  call(address, { method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' }, body });
+/** Sends JSON text with the API key by POST. */
+export const post = (address: string, body: string): Promise<LocalResponse> =>
+  call(address, {
+    method: 'POST',
+    headers: { 'x-api-key': 'local-dev-key', 'content-type': 'application/json' },
+    body,
+  });

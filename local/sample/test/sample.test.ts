@@ -1,28 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { EXAMPLE_PRICE_LIST, SAMPLE_SEED } from '..';
+import { SAMPLE_SEED } from '..';
 import { SAMPLE_END, SAMPLE_START, createSampleRecords, type SampleRecord } from '../records';
-import { collections } from '../../../functions/src/lib/firestore/collections';
-import { parseText } from '../../../functions/src/lib/json/body-parser';
-import { createPriceListParser } from '../../../functions/src/price-lists/submission-parser';
 import { orderStatuses } from '../../../functions/src/lib/schemas/requests';
 
 const records = createSampleRecords(SAMPLE_SEED);
 type Collection = SampleRecord['collection'];
 const of = (collection: Collection) => records.filter((record) => record.collection === collection);
-
-test('local/sample/records.ts has records of every collection that the service reads', () => {
-  const names = new Set(records.map(({ collection }) => collection));
-  const { priceListRequests, expectedForwardCosts, priceLists, priceListIdempotency, ...read } = collections;
-  const written = [priceListRequests, expectedForwardCosts, priceLists, priceListIdempotency];
-  expect(names).toEqual(new Set<string>(Object.values(read)));
-  expect(written.filter((collection) => names.has(collection as Collection))).toEqual([]);
-  expect(new Set(records.map(({ collection, id }) => `${collection}/${id}`)).size).toBe(records.length);
-});
-
-test('there are few enough for one commit', () => {
-  // If there are more, local/sample/records.ts makes fewer orders.
-  expect(records.length).toBeLessThanOrEqual(500);
-});
 
 const isMalformed = ({ data }: SampleRecord) => data['team_id'] === 'team-legacy-7';
 
@@ -59,12 +41,4 @@ test('every order and supply order is whole, and belongs to a team and a market 
     expect(markets.has(data['market_id'])).toBe(true);
     expect(data).toMatchObject({ customer_data });
   }
-});
-
-test('the price list to post is accepted, for a market that the sample has', () => {
-  const text = readFileSync(EXAMPLE_PRICE_LIST, 'utf8');
-  const { info, products } = parseText(createPriceListParser(), text);
-  const market = of('markets').find(({ id }) => id === info.market_id);
-  expect(market?.data['currency_iso']).toBe(info.currency_iso);
-  expect(products.ids.length).toBeGreaterThan(0);
 });

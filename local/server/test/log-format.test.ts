@@ -50,11 +50,13 @@ test('a stack follows on its own lines', () => {
   expect(formatForTerminal({ stack: '    at a\n    at b' })).toMatch(/request"\n {4}at a\n {4}at b$/);
 });
 
-test('control characters of a field do not reach the terminal', () => {
-  const line = formatLogEntry({ severity: 'INFO', message: 'a\x1b[2Jb\x07\rc' }, { getColumns: () => 80, getTime });
+test('control characters of a message or a field do not reach the terminal', () => {
+  const hostile = { severity: 'NOTICE', message: 'a\x1b[2Jb\x07\rc', reason: 'd \x9b2J e' };
+  const line = formatLogEntry(hostile, { getColumns: () => 80, getTime });
 
   expect(stripVTControlCharacters(line)).not.toMatch(/[\x00-\x1f]/);
   expect(line).not.toContain('\x1b[2J');
+  expect(line).not.toContain('\x9b');
 });
 
 test.each(['plain text', '{not json', '[1]', '{"message":"no severity"}', 7, undefined])(

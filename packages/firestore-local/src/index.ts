@@ -1,13 +1,6 @@
 /**
  * An embedded Firestore for local work and tests: a gRPC server of google.firestore.v1.Firestore. The SDKs reach it through
- * FIRESTORE_EMULATOR_HOST. This is its public door; what only this repository uses is in internal.ts.
- *
- *   embedded.ts   starts the server; front.ts puts its faults in front of another Firestore; command.ts is the command
- *   engine/       what an operation finds and changes: queries, writes, transactions, locks, indexes, and what is refused
- *   storage/      the documents, in memory and on disk
- *   protocol/     what is exchanged: values, names, requests and errors, their protobuf form, and the server that carries them
- *
- * The engine knows the storage, both know the protocol, and the protocol knows neither.
+ * FIRESTORE_EMULATOR_HOST. This is its public door; its rooms are in ../README.md.
  */
 import { startFirestore as start, type EmbeddedFirestore, type FirestoreOptions } from './embedded';
 

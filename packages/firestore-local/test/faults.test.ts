@@ -1,12 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommittedChange, EndedCall } from '../src';
-import {
-  databaseName,
-  deferred,
-  rejection,
-  sleep,
-  startFirestoreTestServer,
-  type FirestoreTestServer,
-} from './support';
+import { databaseName, rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 let bench: FirestoreTestServer;
 beforeAll(async () => (bench = await startFirestoreTestServer()));
@@ -72,7 +66,7 @@ describe('a fault', () => {
     await db.doc('a/1').set({});
     expect(performance.now() - start).toBeGreaterThan(140);
 
-    const gate = deferred();
+    const gate = Promise.withResolvers<undefined>();
     const held = bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'call', run: () => gate.promise } });
     let done = false;
     const write = db
@@ -83,7 +77,7 @@ describe('a fault', () => {
     await sleep(50);
     expect(done).toBe(false);
     expect((await db.doc('a/2').get()).exists).toBe(false);
-    gate.resolve();
+    gate.resolve(undefined);
     await write;
   });
 

@@ -2,7 +2,7 @@
  * npm run firestore -- record | compare | figures [options]
  *
  *     record     what Google's emulator answers, which `npm test` replays
- *     compare    a recording of new random calls with the embedded Firestore
+ *     compare    a recording, by default the repository's, with the embedded Firestore; then writes conformance.md
  *     figures    the figures of README.md
  */
 

@@ -66,7 +66,7 @@ describe('the data folder', () => {
     expect(after.updateTime).toEqual(before.updateTime);
     expect((await again.collectionGroup('sub').get()).size).toBe(1);
     const { writeTime } = await again.doc('a/1').update({ n: 2 });
-    expect(writeTime.toMillis()).toBe(2000_000);
+    expect(writeTime.toMillis()).toBe(2_000_000);
     expect(writeTime.valueOf() > (after.updateTime?.valueOf() ?? '')).toBe(true);
     await second.close();
   });

@@ -63,12 +63,3 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { co
   }
   throw new Error('expected a rejection');
 }
-
-export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** A promise that the test resolves. */
-export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((fulfil) => (resolve = fulfil));
-  return { promise, resolve };
-}

@@ -1,5 +1,6 @@
 import type { DocumentReference, Firestore, Transaction } from '@google-cloud/firestore';
-import { deferred, rejection, sleep, startFirestoreTestServer, type FirestoreTestServer } from './support';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { databaseName, rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /* https://firebase.google.com/docs/firestore/transaction-data-contention, and what SDK 7.11's Transaction relies on. */
 
@@ -73,11 +74,11 @@ describe('concurrent transactions', () => {
   it('share the lock of a document that they only read', async () => {
     const db = bench.client();
     await db.doc('markets/1').set({ name: 'm' });
-    const both = [deferred(), deferred()] as const;
+    const both = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const;
     const run = (me: 0 | 1): Promise<void> =>
       db.runTransaction(async (transaction) => {
         await transaction.get(db.doc('markets/1'));
-        both[me].resolve();
+        both[me].resolve(undefined);
         await both[me === 0 ? 1 : 0].promise;
         transaction.set(db.doc(`own/${me}`), {});
       });
@@ -107,13 +108,13 @@ describe('locks', () => {
   it('that two transactions need from each other abort the younger one, which retries', async () => {
     const db = bench.client();
     for (const id of ['1', '2']) await db.doc(`a/${id}`).set({ n: 0 });
-    const both = [deferred(), deferred()] as const;
+    const both = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const;
     const attempts = [0, 0];
     const run = (me: 0 | 1): Promise<void> =>
       db.runTransaction(async (transaction) => {
         attempts[me] = (attempts[me] ?? 0) + 1;
         await transaction.get(db.doc(`a/${me + 1}`));
-        both[me].resolve();
+        both[me].resolve(undefined);
         await both[me === 0 ? 1 : 0].promise;
         transaction.set(db.doc(`a/${2 - me}`), { by: me });
       });
@@ -128,12 +129,12 @@ describe('locks', () => {
     const db = bench.client();
     const ref = db.doc('a/1');
     await ref.set({ n: 0 });
-    const ready = [deferred(), deferred()] as const;
+    const ready = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const;
     const run = (me: 0 | 1): Promise<void> =>
       db.runTransaction(
         async (transaction) => {
           await transaction.get(ref);
-          ready[me].resolve();
+          ready[me].resolve(undefined);
           await ready[me === 0 ? 1 : 0].promise;
           transaction.set(ref, { by: me });
         },
@@ -173,10 +174,10 @@ describe('the end of a transaction', () => {
     // A server of its own: gRPC shares one connection among all clients of a process for the same address.
     const own = await startFirestoreTestServer();
     const dying = own.client('orphan');
-    const held = deferred();
+    const held = Promise.withResolvers<undefined>();
     void dying.runTransaction(async (transaction: Transaction) => {
       await transaction.get(dying.doc('a/1'));
-      held.resolve();
+      held.resolve(undefined);
       await new Promise(() => undefined);
     });
     await held.promise;
@@ -188,13 +189,16 @@ describe('the end of a transaction', () => {
     await own.close();
   });
 
-  it('comes after the idle time', async () => {
-    const impatient = await startFirestoreTestServer({ transactionLimits: { idleMs: 300, totalMs: 5000 } });
+  it.each([
+    ['idle', 300, 5_000],
+    ['total', 5_000, 300],
+  ])('comes after the %s time', async (_, idleMs, totalMs) => {
+    const impatient = await startFirestoreTestServer({ transactionLimits: { idleMs, totalMs } });
     const db = impatient.client();
     let attempts = 0;
     await db.runTransaction(async (transaction) => {
       await transaction.get(db.doc('a/1'));
-      if (++attempts === 1) await sleep(800);
+      if (++attempts === 1) await sleep(1_200);
       transaction.set(db.doc('a/1'), { attempts });
     });
     expect((await db.doc('a/1').get()).get('attempts')).toBe(2);
@@ -205,7 +209,10 @@ describe('the end of a transaction', () => {
     const own = await startFirestoreTestServer();
     const db = own.client();
     await db.doc('a/1').set({});
+    const database = databaseName(db);
+    const [{ transaction = null }] = await own.raw().beginTransaction({ database });
     own.server.clear();
+    expect(await rejection(own.raw().commit({ database, transaction, writes: [] }))).toMatchObject({ code: 3 });
     expect((await db.collection('a').get()).empty).toBe(true);
     await db.doc('a/1').create({});
     await own.close();

@@ -40,7 +40,7 @@ export const FIRESTORE_LIMITS: TransactionLimits = { totalMs: 270_000, idleMs: 6
 const ORPHAN_MS = 2000;
 const SWEEP_MS = 500;
 
-/** Of an id. One from before a restart is accepted where a transaction is retried: its client only goes on. */
+/** Of a transaction's id. A retry may name one from before a restart, unknown here: only its length is checked. */
 const ID_BYTES = 12;
 
 /** How many ended transactions are remembered. */

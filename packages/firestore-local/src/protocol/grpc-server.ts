@@ -1,10 +1,10 @@
 import { createServer, type AddressInfo, type Server as SocketServer, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { Metadata, Server, ServerCredentials, type ServerWritableStream, type ServiceDefinition } from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc-js';
 import { RPCS } from './decode-request';
 import type { RpcError } from './errors';
 import type { Rpc } from './requests';
-import { addUnserved } from './unserved';
+import { addUnserved, toDefinition } from './unserved';
 
 /** A response: messages at the client's pace, then a status. */
 export interface ResponseStream {
@@ -46,7 +46,7 @@ export async function startGrpcServer(
 ): Promise<GrpcServer> {
   const sockets = new Map<string, Socket>();
   const server = new Server({
-    // embedded.ts enforces Firestore's limit, with Firestore's error.
+    // calls.ts enforces Firestore's limit, with Firestore's error.
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,
     'grpc-node.flow_control_window': 4 * 1024 * 1024,
@@ -63,7 +63,7 @@ export async function startGrpcServer(
       );
     };
   addUnserved(server);
-  server.addService(definition, Object.fromEntries(RPCS.map((rpc) => [rpc, toHandler(rpc)])));
+  server.addService(toDefinition(RPCS, false), Object.fromEntries(RPCS.map((rpc) => [rpc, toHandler(rpc)])));
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = createServer((socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
@@ -111,23 +111,6 @@ const NOT_GRPC =
 
 /** Whether these first bytes of a connection are those of HTTP/2, which gRPC uses. */
 const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.toString('latin1', 0, 14));
-
-const passThrough = (bytes: Buffer): Buffer => bytes;
-
-const definition: ServiceDefinition = Object.fromEntries(
-  RPCS.map((rpc) => [
-    rpc,
-    {
-      path: `/google.firestore.v1.Firestore/${rpc}`,
-      requestStream: false,
-      responseStream: true,
-      requestSerialize: passThrough,
-      requestDeserialize: passThrough,
-      responseSerialize: passThrough,
-      responseDeserialize: passThrough,
-    },
-  ]),
-);
 
 function createResponseStream(
   call: ServerWritableStream<Buffer, Buffer>,

@@ -17,7 +17,7 @@ const HANDLERS: Readonly<Record<string, (call: Call) => void>> = {
 
 /** Has a server refuse what is not served. */
 export const addUnserved = (server: Server): void =>
-  server.addService(toDefinition(Object.keys(HANDLERS)), { ...HANDLERS });
+  server.addService(toDefinition(Object.keys(HANDLERS), true), { ...HANDLERS });
 
 /** Sends headers first: without them the SDK takes the status for a missing response and tries again for a minute. */
 function refuse(call: Call, subject: string): void {
@@ -54,13 +54,14 @@ const encode = (name: string, message: object): Buffer =>
 
 const passThrough = (bytes: Buffer): Buffer => bytes;
 
-const toDefinition = (names: readonly string[]): ServiceDefinition =>
+/** Operations of the protocol whose messages stay bytes, each with a stream of responses. */
+export const toDefinition = (names: readonly string[], requestStream: boolean): ServiceDefinition =>
   Object.fromEntries(
     names.map((name) => [
       name,
       {
         path: `/google.firestore.v1.Firestore/${name}`,
-        requestStream: true,
+        requestStream,
         responseStream: true,
         requestSerialize: passThrough,
         requestDeserialize: passThrough,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Timestamp, type Firestore } from '@google-cloud/firestore';
 import { createDataRoutes } from '../../viewer';
@@ -228,7 +228,6 @@ test('the pages are read-only, load no script, and are not served under another 
   expect(text).not.toContain('<script');
   expect((await get('/data.css')).headers.get('content-type')).toContain('text/css');
 
-  const { request } = await import('node:http');
   const status = await new Promise((resolve, reject) => {
     request(`${origin}/data`, { headers: { host: 'rebound.example.com' } }, (response) => {
       response.resume();
