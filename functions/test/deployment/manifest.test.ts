@@ -91,9 +91,3 @@ test('the manifest asks for one secret, and for parameters that have defaults', 
   ]);
   expect(manifest.requiredAPIs.map(({ api }) => api)).toEqual(['cloudscheduler.googleapis.com']);
 });
-
-// firebase-tools completes `name@` only when it makes the function, not when it grants the secret.
-test('each function names the full address of its service account', () => {
-  const accounts = Object.values(manifest.endpoints).map(({ serviceAccountEmail }) => serviceAccountEmail);
-  expect(new Set(accounts)).toEqual(new Set([list.serviceAccountEmail, write.serviceAccountEmail]));
-});

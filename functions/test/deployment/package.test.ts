@@ -56,6 +56,12 @@ describe('the deploy package', () => {
     },
   );
 
+  test('addPriceLists loads the SDK, so that its path in a bundle is the one that is looked for', async () => {
+    const files = await listStaticImports(getFileName('addPriceLists'));
+    const code = await Promise.all(files.map((file) => readFile(join(DEPLOY_PACKAGE, file), 'utf8')));
+    expect(code.join()).toMatch(/node_modules\/@google-cloud\/firestore\//);
+  });
+
   test('names exact versions and the deploy runtime, and installs the framework alone', async () => {
     const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
     expect(manifest).toMatchObject({

@@ -8,8 +8,6 @@ import { createPriceListBody } from '../support/submissions';
 
 /** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: modules/price-lists/recovery.test.ts. */
 
-jest.setTimeout(60_000);
-
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
 beforeEach(async () => {

@@ -32,9 +32,9 @@ export async function fuzz(
     while (next < count) {
       const own = seed + next++;
       const request = hostileRequest(createRandom(scattered(own)));
-      const started_at = performance.now();
+      const startedAt = performance.now();
       const { bytes, hung } = await exchangeBytes(port(request), request);
-      report.maxMs = Math.max(report.maxMs, performance.now() - started_at);
+      report.maxMs = Math.max(report.maxMs, performance.now() - startedAt);
       const sentHead = request.pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
       // A connection that we destroy may end anywhere.
       const { responses, violation } =

@@ -126,11 +126,11 @@ describe('the line of a request', () => {
       action: { kind: 'error', code: 'UNAVAILABLE' },
     });
     const { calls } = await counted(() => service.call('addPriceLists', valid('addPriceLists')));
-    expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: calls }]);
+    expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: calls, retries: 2 }]);
     service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'UNAVAILABLE' } });
     service.log.length = 0;
     expect((await counted(() => service.call('getTeams'))).calls).toBe(2);
-    expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: 2 }]);
+    expect(lines('request')).toMatchObject([{ status: 200, firestore_calls: 2, retries: 1 }]);
   });
 
   test('counts the pauses between tries as time that a read waited for Firestore', async () => {

@@ -10,7 +10,7 @@ import { operationNames } from '../support/operations';
 
 jest.mock('firebase-functions/logger');
 
-/** Writes each line that there is, with each of its fields. */
+/** Writes the lines of requests, attempts and sweeps that metrics and alerts may name, with each of their fields. */
 function writeEveryLine(): void {
   const phases_ms: Record<Phase, number> = { body: 1, claim: 1, entries: 1, completion: 1, firestore: 1, client: 1 };
   const error = new ApiError('review_required', 'why', { needsOperator: true });

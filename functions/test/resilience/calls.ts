@@ -3,6 +3,7 @@ import { systemClock } from '../../src/lib/clock';
 import * as commitSizes from '../../src/price-lists/commit-sizes';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
+import type { CommitSizes } from './bundle';
 
 /** The calls to Firestore that one clean creation with two batches a list makes, in the order in which they can come. */
 export const CREATION_CALLS = [
@@ -27,12 +28,10 @@ export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'Batch
  */
 export const TEST_BATCH = 5;
 
-type CommitSizes = Record<keyof typeof commitSizes, number>;
-
 /** Has the service in this process make commits of other sizes. */
-export function replaceSizes(sizes: Partial<CommitSizes>): void {
-  for (const name of Object.keys(sizes) as (keyof CommitSizes)[])
-    jest.replaceProperty<CommitSizes, keyof CommitSizes>(commitSizes, name, sizes[name] ?? NaN);
+export function replaceSizes(sizes: CommitSizes): void {
+  for (const [name, size] of Object.entries(sizes))
+    jest.replaceProperty<Record<string, number>, string>(commitSizes, name, size);
 }
 
 /** Has a creation in this process write batches of {@link TEST_BATCH}. */
@@ -48,7 +47,7 @@ export function createLabelledBody(
   count = PRODUCTS,
 ): PriceListBody {
   const { info: rest, products } = createPriceListBody(count, { boq_list_id: label, ...info });
-  const labelled = Object.entries(products).map(([, prices], i) => [`${label}.${String(i).padStart(4, '0')}`, prices]);
+  const labelled = Object.values(products).map((prices, i) => [`${label}.${String(i).padStart(4, '0')}`, prices]);
   return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
 }
 

@@ -85,9 +85,9 @@ async function connect(): Promise<void> {
 test.each(Object.entries(calls))('a silent %s fails within its deadline', async (_, { rpc, call, deadlineMs }) => {
   await connect();
   embedded.faults.inject({ rpc, times: 100, action: { kind: 'hang' } });
-  const started_at = performance.now();
+  const startedAt = performance.now();
   await expect(call()).rejects.toMatchObject({ code: 4 });
-  const tookMs = performance.now() - started_at;
+  const tookMs = performance.now() - startedAt;
   embedded.faults.clear();
   expect(tookMs).toBeGreaterThan(deadlineMs * 0.9);
   expect(tookMs).toBeLessThan(deadlineMs + 1_000);
@@ -108,7 +108,7 @@ test.each(
   Object.entries(patientCommits).flatMap(([name, { call }]) => codes.map((code) => [name, code, call] as const)),
 )('a %s that fails with %s is sent once', async (_, code, call) => {
   const ended: EndedCall[] = [];
-  const stop = embedded.observe((call) => ended.push(call));
+  const stop = embedded.observe((each) => ended.push(each));
   embedded.faults.inject({ rpc: 'Commit', times: 100, action: { kind: 'error', code } });
   await expect(call()).rejects.toThrow(code);
   embedded.faults.clear();

@@ -2,6 +2,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import type { Call } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
+import { readAllDocuments } from '../support/firestore';
 import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
 import { useTestService } from '../support/service';
@@ -48,25 +49,20 @@ function hasEnded(name: CallName): Promise<void> {
   return promise.finally(stop);
 }
 
+/** What is written beside a call renews the lease. */
+const BESIDE: Partial<Record<CallName, CallName[]>> = {
+  'price entries, batch 1': ['cost entries, batch 2'],
+  'price entries, batch 2': ['cost entries, batch 2'],
+  'read the key': ['cost entries, batch 2', 'price entries, batch 2'],
+};
+
 /** Sends a request and freezes its attempt at a call until the lease expired; `lost`: after that call took effect, its reply lost. */
 async function frozenAt(name: CallName, lost = false) {
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<undefined>();
   const match = (call: Call) => identifyCall(KEY, call) === name;
   const fault = { rpc: getRpc(name), match, when: lost ? 'after' : 'before' } as const;
-  const frozen = service.firestore.faults.inject({
-    ...fault,
-    action: {
-      kind: 'call',
-      run: async () => {
-        await thawed;
-      },
-    },
-  });
-  // What is written beside the call renews the lease.
-  const beside: CallName[] =
-    name.startsWith('price entries') || name === 'read the key' ? ['cost entries, batch 2'] : [];
-  if (name === 'read the key') beside.push('price entries, batch 2');
-  const written = Promise.all(beside.map(hasEnded));
+  const frozen = service.firestore.faults.inject({ ...fault, action: { kind: 'call', run: () => thawed } });
+  const written = Promise.all((BESIDE[name] ?? []).map(hasEnded));
   if (lost) service.firestore.faults.inject({ ...fault, action: { kind: 'error', code: 'INTERNAL' } });
   const response = submit();
   await frozen.fired;
@@ -82,15 +78,8 @@ async function frozenAt(name: CallName, lost = false) {
 }
 
 /** Every document, with the time of its last write. */
-async function everything(): Promise<Map<string, string>> {
-  const collections = ['price_list_idempotency', 'price_list_requests', 'price_lists', 'expected_forward_costs'];
-  const read = await Promise.all([
-    ...collections.map((name) => service.db.collection(name).get()),
-    service.db.collectionGroup('products').get(),
-  ]);
-  const documents = read.flatMap(({ docs }) => docs);
-  return new Map(documents.map(({ ref, updateTime }) => [ref.path, `${updateTime.seconds}.${updateTime.nanoseconds}`]));
-}
+const everything = async (): Promise<Map<string, string>> =>
+  new Map((await readAllDocuments(service.db)).map(({ ref, updateTime }) => [ref.path, updateTime.valueOf()]));
 
 const entriesBatch = 'price entries, batch 1';
 
