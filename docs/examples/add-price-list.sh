@@ -55,7 +55,7 @@ for ((tries = 1; ; tries++)); do
   : >"$folder/headers" && : >"$folder/body"
   # Without a response the outcome is unknown. Sending the same payload again is safe.
   status=$(curl --silent --show-error --max-time "$request_seconds" --dump-header "$folder/headers" \
-    --output "$folder/body" --write-out '%{http_code}' --header "x-api-key: $API_KEY" \
+    --output "$folder/body" --write-out '%{http_code}' --header @<(printf 'x-api-key: %s\n' "$API_KEY") \
     --header 'Content-Type: application/json' --header 'Expect:' --data-binary "@$1" "$url/addPriceLists" \
     2>"$folder/error") || status=000
   error=$(sed -n 's/^{"error":"\([^"]*\)"}$/\1/p' "$folder/body")

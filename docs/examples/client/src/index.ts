@@ -136,7 +136,7 @@ async function callWithRetries(operation: OperationName, options: RequestOptions
     const { reason, error, afterMs = getDelayMs(tries) } = result;
     if (Date.now() + afterMs > retryUntil) throw new RetriesExhaustedError(tries, reason, error);
     onRetry({ operation, retry: tries, reason, delayMs: afterMs });
-    await sleep(afterMs, undefined, { signal });
+    await sleep(afterMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
 }
 
