@@ -29,9 +29,6 @@ function describeResolutionError({ code, detail = 'unknown' }: ResolutionError):
 
 export const NO_CREDENTIALS = 'There are no usable credentials. Run: gcloud auth application-default login';
 
-const LIST_DELETED =
-  'A list document of this key was deleted. Release the key; the client then has to send the request again.';
-
 function describeFirestoreError(code: string, message: string): string {
   switch (code) {
     case 'UNAUTHENTICATED':
@@ -39,7 +36,6 @@ function describeFirestoreError(code: string, message: string): string {
     case 'PERMISSION_DENIED':
       return 'This account may not use Firestore in this project. Check --project, and the role roles/datastore.user.';
     case 'NOT_FOUND':
-      if (message.includes('document to update')) return LIST_DELETED;
       return 'This project has no Firestore database. Check --project.';
     case 'RESOURCE_EXHAUSTED':
       return 'Firestore refuses calls because there are too many: check the quotas of the project.';

@@ -30,9 +30,13 @@ export class KeyStore {
     return readKey(this.db, this.boqListId);
   }
 
-  /** Applies an event, and tries again after a transient error. */
-  apply(event: KeyEvent): Promise<KeyOutcome> {
-    return retry(() => this.tryApply(event), this.context, 'standalone');
+  /**
+   * Applies an event, and tries again after a transient error.
+   *
+   * @param addOwnerWrites to the same commit, if by it the sender owns the attempt
+   */
+  apply(event: KeyEvent, addOwnerWrites?: (writes: CommitWrites) => void): Promise<KeyOutcome> {
+    return retry(() => this.tryApply(event, undefined, addOwnerWrites), this.context, 'standalone');
   }
 
   /** Same, in the time that is reserved for it, or that a stop leaves: the signal of the work may have aborted. */
@@ -46,12 +50,16 @@ export class KeyStore {
   }
 
   /** Applies an event in one try. @param known the record as it was read before; if it changed since, the try fails */
-  async tryApply(event: KeyEvent, known?: KeySnapshot): Promise<KeyOutcome> {
+  async tryApply(
+    event: KeyEvent,
+    known?: KeySnapshot,
+    addOwnerWrites?: (writes: CommitWrites) => void,
+  ): Promise<KeyOutcome> {
     // Of before the read: a lease that lapses meanwhile has not.
     const now = this.context.clock.now();
     const key = known ?? (await this.read());
     const { record, outcome } = transition(key.record, event, now);
-    await this.commit(key, record);
+    await this.commit(key, record, outcome.kind === 'owned' ? addOwnerWrites : undefined);
     return outcome;
   }
 

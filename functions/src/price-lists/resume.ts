@@ -1,5 +1,6 @@
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
+import { setListDocuments } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { runAttempt, type AttemptEnd } from './attempt';
@@ -8,6 +9,7 @@ import type { KeyOutcome, OperatorDecision, ResumeDecision } from './key-state-m
 import { KeyStore } from './key-store';
 import type { Lease, WrittenEntries } from './lease';
 import { readStoredPayload } from './payload';
+import { createListDocuments } from './responses';
 import type { PriceListSubmission } from './submission-parser';
 
 /** Why a key was not resumed or released. The command tells an operator what to do about each. */
@@ -70,11 +72,16 @@ export async function takeOver(
   context: RequestContext,
   onProgress?: (progress: WrittenEntries) => void,
 ): Promise<AttemptEnd> {
-  const { boq_list_id, document_id } = record;
+  const { boq_list_id, document_id, creation } = record;
   const { info, products } = await readSubmission(record, db, context);
 
   const keys = new KeyStore(boq_list_id, db, context);
-  const taken = await keys.apply({ kind: 'resumed', document_id, attempt: { owner: context.newToken() }, ...decision });
+  const event = { kind: 'resumed', document_id, attempt: { owner: context.newToken() }, ...decision } as const;
+  const taken = await keys.apply(event, (writes) => {
+    // As they are, in case somebody deleted one of them.
+    if (creation === null) return;
+    setListDocuments(db, writes, creation, createListDocuments(record, creation, info, 'failed', record.updated_at));
+  });
   if (taken.kind !== 'owned') return { outcome: taken };
 
   const prepare = (lease: Lease) => lease.run(() => findPendingEntries(toEntries(products), lease));

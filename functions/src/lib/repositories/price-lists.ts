@@ -104,7 +104,7 @@ export function setListStatuses(db: Database, writes: CommitWrites, { creation, 
   if (creation === null) return;
   const lists = [listDocument(db, 'expected_forward_cost', creation), listDocument(db, 'price_list', creation)];
   if (status === 'completed') lists.forEach((list) => writes.update(list, { status: 'ready', updated_at }));
-  // Merged, so that a key can be released even if its list documents were deleted.
+  // Merged, so that an attempt can be resolved even if its list documents were deleted.
   else lists.forEach((list) => writes.set(list, { status: 'failed', updated_at }, { merge: true }));
 }
 

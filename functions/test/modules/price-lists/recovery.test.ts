@@ -38,9 +38,13 @@ const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id:
 
 const isEntries = ({ request }: Call<'Commit'>) => request.writes.some(({ name }) => name.includes('/products/'));
 
-/** Also the failure of an attempt: the key with both lists. */
-const isCompletion = ({ request: { writes } }: Call<'Commit'>) =>
+/** Each event that both lists have a part in: here a take-over, then the completion or failure. */
+const isOfLists = ({ request: { writes } }: Call<'Commit'>) =>
   writes.length === 3 && writes.some(({ name }) => name.includes('/price_list_idempotency/'));
+
+/** Runs something before the completion of a resume. */
+const atCompletion = (run: () => Promise<void>) =>
+  database.firestore.faults.inject({ rpc: 'Commit', match: isOfLists, nth: 2, action: { kind: 'call', run } });
 
 function create(key: string, changed: Partial<RequestContext> = {}) {
   const { db, context } = database.open(changed);
@@ -127,6 +131,19 @@ describe('a resume', () => {
     expect(await create('a')).toEqual({ response: resumed.response, replayed: true });
   });
 
+  test('makes whole lists ready, also where somebody has deleted one of them, or all', async () => {
+    const record = await fail('a');
+    const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
+    const paths = [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`];
+    const readLists = async () =>
+      Promise.all(paths.map(async (path) => (await database.client.doc(path).get()).data()));
+    const failed = await readLists();
+    for (const path of paths) await database.client.recursiveDelete(database.client.doc(path));
+    await runResume(record);
+    expect(await readLists()).toEqual(failed.map((list) => ({ ...list, status: 'ready' })));
+    await check('a');
+  });
+
   test('renews its lease while it looks for what is missing', async () => {
     const record = await fail('a');
     const { db, context } = database.open();
@@ -200,7 +217,7 @@ describe('a resume', () => {
       database.clock.advance(2 * LEASE_DURATION_MS);
       ({ outcome: other } = await runResume(record));
     };
-    database.firestore.faults.inject({ rpc: 'Commit', match: isCompletion, action: { kind: 'call', run } });
+    atCompletion(run);
     const { outcome } = await runResume(record);
     expect(outcome).toBe((await readKey('a')).response);
     expect(other).toBe(outcome);
@@ -213,7 +230,7 @@ describe('a resume', () => {
       database.clock.advance(2 * LEASE_DURATION_MS);
       expect(await runRelease(record)).toBeUndefined();
     };
-    database.firestore.faults.inject({ rpc: 'Commit', match: isCompletion, action: { kind: 'call', run } });
+    atCompletion(run);
     expect((await runResume(record)).outcome).toMatchObject({ code: 'key_in_review_again' });
     expect(await readKey('a')).toMatchObject({ status: 'released' });
   });
