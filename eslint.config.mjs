@@ -1,16 +1,9 @@
+import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-export default tseslint.config(
+export default defineConfig(
   {
-    ignores: [
-      '**/node_modules/',
-      '**/dist/',
-      '**/.dev/',
-      'coverage/',
-      '.stryker/',
-      '**/generated/',
-      'docs/examples/client/src/api.ts',
-    ],
+    ignores: ['**/dist/', '**/.dev/', 'coverage/', '.stryker/', '**/generated/', 'docs/examples/client/src/api.ts'],
   },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,

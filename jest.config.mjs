@@ -15,7 +15,7 @@ export const project = (displayName, folder) => ({
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
   // As in the deployed bundle; and firebase-admin/auth needs a package that is an ES module only, which Jest cannot load.
   moduleNameMapper: { '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs' },
-  transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.jest.json' }] },
+  transform: { '^.+\\.ts$': 'ts-jest' },
 });
 
 export default {

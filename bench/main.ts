@@ -1,10 +1,11 @@
+import { writeFileSync } from 'node:fs';
 import { arch, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { renderMetrics, type BenchMetric } from './metrics';
 import { measureAll, plans } from './scenarios';
 import { soak } from './soak/soak';
 import { buildVariants, startDatabase } from './stack';
-import { updatePerformancePage } from './tables';
+import { PERFORMANCE_PAGE, renderPerformancePage } from './tables';
 
 /*
  * npm run bench [-- --quick] [--docs]
@@ -14,17 +15,30 @@ import { updatePerformancePage } from './tables';
  * be read. Fails when a target is missed that no other load of the machine moves: for calls, and
  * for most of the memory. A time never fails it.
  */
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    docs: { type: 'boolean', default: false },
-    soak: { type: 'boolean', default: false },
-    seconds: { type: 'string', default: '240' },
-    outage: { type: 'string', default: '60' },
-  },
-});
+async function main(): Promise<void> {
+  const { soak: isSoak, seconds, outage, ...options } = readOptions();
+  if (isSoak) await soak({ seconds: Number(seconds), outageSeconds: Number(outage) });
+  else await bench(options);
+}
 
-async function bench(): Promise<void> {
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        quick: { type: 'boolean', default: false },
+        docs: { type: 'boolean', default: false },
+        soak: { type: 'boolean', default: false },
+        seconds: { type: 'string', default: '240' },
+        outage: { type: 'string', default: '60' },
+      },
+    }).values;
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(64);
+  }
+}
+
+async function bench(options: { quick: boolean; docs: boolean }): Promise<void> {
   const startedAt = performance.now();
   const metrics: BenchMetric[] = [];
   const tell = (step: string) => {
@@ -85,7 +99,8 @@ async function updateSummary(metrics: readonly BenchMetric[]): Promise<void> {
   const summary = SUMMARY.flatMap(([scenario, metric]) =>
     metrics.filter((each) => each.scenario === scenario && each.metric === metric),
   );
-  await updatePerformancePage({ summary: `${describeMachine()}\n\n${renderMetrics(summary)}` });
+  const sections = { summary: `${describeMachine()}\n\n${renderMetrics(summary)}` };
+  writeFileSync(PERFORMANCE_PAGE, await renderPerformancePage(sections));
 }
 
 /** The machine that figures were measured on. */
@@ -95,10 +110,7 @@ function describeMachine(): string {
   return `Machine: ${processors}, ${memory} GiB, Node ${process.versions.node}.`;
 }
 
-const { seconds, outage } = options;
-const soakOptions = { seconds: Number(seconds), outageSeconds: Number(outage) };
-const run = options.soak ? soak(soakOptions) : bench();
-run.catch((error: unknown) => {
+main().catch((error: unknown) => {
   console.error(error);
   process.exitCode = 1;
 });

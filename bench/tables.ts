@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** The tables of the bench, in a terminal and in docs/performance.md. */
 
@@ -24,20 +24,11 @@ export function renderTable(
   return [line(first), line(rule), ...others.map(line)].join('\n');
 }
 
-/**
- * Puts texts between `<!-- name -->` and `<!-- /name -->` of docs/performance.md.
- *
- * @returns whether the page was out of date
- * @throws when a section is missing
- */
-export async function updatePerformancePage(
-  sections: Readonly<Record<string, string>>,
-  isDryRun = false,
-): Promise<boolean> {
+/** The page with texts between its `<!-- name -->` and `<!-- /name -->`. @throws when a section is missing */
+export async function renderPerformancePage(sections: Readonly<Record<string, string>>): Promise<string> {
   // Loaded here: a test of a table needs no formatter.
   const { format, resolveConfig } = await import('prettier');
-  const before = readFileSync(PERFORMANCE_PAGE, 'utf8');
-  let page = before;
+  let page = readFileSync(PERFORMANCE_PAGE, 'utf8');
   for (const [name, content] of Object.entries(sections)) {
     const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
     const [start, end] = [page.indexOf(open), page.indexOf(close)];
@@ -45,7 +36,5 @@ export async function updatePerformancePage(
     page = `${page.slice(0, start + open.length)}\n\n${content}\n\n${page.slice(end)}`;
   }
   const config = await resolveConfig(PERFORMANCE_PAGE);
-  const after = await format(page, { ...config, parser: 'markdown' });
-  if (!isDryRun) writeFileSync(PERFORMANCE_PAGE, after);
-  return after !== before;
+  return format(page, { ...config, parser: 'markdown' });
 }

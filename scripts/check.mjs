@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 
 /**
  * `npm run check`: the build first, then types, lint, format, layers and generated files, beside
@@ -14,18 +13,13 @@ const CACHED = '--cache --cache-strategy content';
 const checks = {
   eslint: `node_modules/eslint/bin/eslint.js . ${CACHED} --cache-location ${CACHE}/eslint/`,
   tsc: `node_modules/typescript/bin/tsc --noEmit --incremental --tsBuildInfoFile ${CACHE}/tsc.json`,
-  generated: 'scripts/generate.mjs --check',
+  generated: '--import tsx scripts/generate.mjs --check',
   prettier: `node_modules/prettier/bin/prettier.cjs --check . ${CACHED} --log-level warn`,
 };
 
 // If the source does not build, the other checks would only repeat that error.
 await check(['build', 'scripts/build.mjs']);
-const waiting = process.exitCode === 1 ? [] : Object.entries(checks);
-await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
-
-async function work() {
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await check(next);
-}
+if (process.exitCode !== 1) await Promise.all(Object.entries(checks).map(check));
 
 async function check([name, command]) {
   const startedAt = performance.now();

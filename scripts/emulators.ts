@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
 import { seedIfEmpty } from '../local/sample';
@@ -21,7 +22,8 @@ import definitions from '../firestore.indexes.json';
 
 const FIREBASE_TOOLS = `firebase-tools@${dependencies['firebase-tools']}`;
 
-async function main(embedded: boolean): Promise<void> {
+async function main(): Promise<void> {
+  const { embedded = false } = parseArgs({ options: { embedded: { type: 'boolean' } } }).values;
   // Another program's Firestore would get the sample data.
   if (!embedded) await assertPortFree(emulators.firestore.port, 'emulators.firestore.port of firebase.json');
   await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');
@@ -65,4 +67,4 @@ function fail(error: unknown): void {
   process.exit(1);
 }
 
-main(process.argv.includes('--embedded')).catch(fail);
+main().catch(fail);

@@ -1,30 +1,51 @@
 import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { generateTables } from '../bench/costs/costs';
+import { generateLayers } from './layers.mjs';
+import { generateMessages } from './messages.mjs';
+import { generateDescription } from './openapi/generate';
 
 /*
- * node scripts/generate.mjs [--check]
+ * npm run generate [-- --check]
  *
- * `npm run generate` writes all that is generated. With --check it fails if something is out of date.
+ * Writes all that is generated from the code. With --check it writes nothing, and fails if
+ * something is out of date.
  */
 
-/** What is generated from the code, and by what. */
-const GENERATORS = {
-  /** The API description, and the client's types and operations. */
-  openapi: ['--import', 'tsx', 'scripts/openapi.ts'],
-  /** The tables of costs and scale in docs/performance.md. */
-  costs: ['--import', 'tsx', 'bench/costs/main.ts'],
-  /** The picture of the layers in docs/architecture.md. */
-  layers: ['scripts/layers.mjs'],
-  /** The code that encodes and decodes Firestore's messages. */
-  messages: ['scripts/messages.mjs'],
-};
+/** Each returns texts by their paths. */
+const GENERATORS = [generateDescription, generateTables, generateLayers, generateMessages];
 
 /** The page conformance.md, which a test holds in place of --check: it replays 80,000 calls. */
 const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];
 
-const isCheck = process.argv.includes('--check');
-const generators = isCheck ? GENERATORS : { ...GENERATORS, conformance: CONFORMANCE };
-for (const [name, command] of Object.entries(generators)) {
-  if (!isCheck) console.log(`${name}:`);
-  const { status } = spawnSync(process.execPath, [...command, ...(isCheck ? ['--check'] : [])], { stdio: 'inherit' });
+try {
+  const { check = false } = parseArgs({ options: { check: { type: 'boolean' } } }).values;
+  await generate(check);
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 64;
+}
+
+async function generate(isCheck) {
+  for (const listTexts of GENERATORS) {
+    try {
+      await update(await listTexts(), isCheck);
+    } catch (error) {
+      console.error(error.message);
+      process.exitCode = 1;
+    }
+  }
+  if (isCheck) return;
+  const { status } = spawnSync(process.execPath, CONFORMANCE, { stdio: 'inherit' });
   if (status !== 0) process.exitCode = 1;
+}
+
+async function update(texts, isCheck) {
+  for (const [file, text] of Object.entries(texts)) {
+    if ((await readFile(file, 'utf8').catch(() => undefined)) === text) continue;
+    if (isCheck) throw new Error(`${file} is out of date. To write it: npm run generate`);
+    await writeFile(file, text);
+    console.log(`Written: ${file}`);
+  }
 }

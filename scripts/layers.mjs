@@ -1,12 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { cruise, format } from 'dependency-cruiser';
-
-/**
- * Draws who imports whom in docs/architecture.md, and fails on an import against
- * .dependency-cruiser.cjs. With --check it fails, too, if the picture is out of date, and writes
- * nothing.
- */
 
 const FOLDERS = [
   'functions/src',
@@ -24,20 +18,14 @@ const PICTURE = /(?<=<!-- layers -->\n\n```mermaid\n).*?(?=```)/s;
 const { imports, coldStart } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
 const cruiseBy = ({ options, forbidden }, folders) =>
   cruise(folders, { ...options, validate: true, ruleSet: { forbidden } });
-const cruised = [await cruiseBy(imports, FOLDERS), await cruiseBy(coldStart, ['functions/src'])];
-const reports = await Promise.all(cruised.map(({ output }) => format(output, { outputType: 'err-long' })));
-for (const { output, exitCode } of reports) if (exitCode > 0) console.error(output);
 
-if (reports.some(({ exitCode }) => exitCode > 0)) process.exitCode = 1;
-else await updatePicture(process.argv.includes('--check'));
-
-async function updatePicture(isCheck) {
-  const page = await readFile(PAGE, 'utf8');
-  const drawn = page.replace(PICTURE, drawLayers(cruised[0].output.modules));
-  if (drawn === page) return;
-  if (!isCheck) return writeFile(PAGE, drawn);
-  console.error(`The picture in ${PAGE} is out of date: npm run generate`);
-  process.exitCode = 1;
+/** Draws who imports whom. @throws Error on an import against .dependency-cruiser.cjs */
+export async function generateLayers() {
+  const cruised = [await cruiseBy(imports, FOLDERS), await cruiseBy(coldStart, ['functions/src'])];
+  const reports = await Promise.all(cruised.map(({ output }) => format(output, { outputType: 'err-long' })));
+  const forbidden = reports.filter(({ exitCode }) => exitCode > 0).map(({ output }) => output);
+  if (forbidden.length > 0) throw new Error(forbidden.join('\n'));
+  return { [PAGE]: (await readFile(PAGE, 'utf8')).replace(PICTURE, drawLayers(cruised[0].output.modules)) };
 }
 
 /** The imports between boxes; those of `lib` are left out, since every box has them. */

@@ -1,16 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import protobuf from 'protobufjs';
 import pbjs from 'protobufjs-cli/pbjs.js';
 import pbts from 'protobufjs-cli/pbts.js';
-
-/**
- * Generates the code of messages.proto: encoders of what is sent, decoders of what is read, and
- * their types. The halves that nothing calls are left out, because a cold start loads them too.
- * With --check it fails if the code is out of date.
- */
 
 const FIRESTORE = 'functions/src/lib/firestore';
 const FILES = {
@@ -24,28 +18,24 @@ const runPbts = promisify(pbts.main);
 
 const TARGET = join(FIRESTORE, 'generated');
 
-const outdated = (await generate()).filter(([file, code]) => !existsSync(file) || readFileSync(file, 'utf8') !== code);
-if (!process.argv.includes('--check')) for (const [file, code] of outdated) writeFileSync(file, code);
-else if (outdated.length > 0) {
-  console.error(`Out of date: ${outdated.map(([file]) => file).join(', ')}. To write them: npm run generate`);
-  process.exitCode = 1;
-}
-
-/** Returns paths and code. */
-async function generate() {
+/**
+ * Returns the code of messages.proto: encoders of what is sent, decoders of what is read, and their
+ * types. The halves that nothing calls are left out, because a cold start loads them too.
+ */
+export async function generateMessages() {
   const { nested } = protobuf.parse(readFileSync(join(FIRESTORE, 'messages.proto'), 'utf8')).root.toJSON();
   const temporary = mkdtempSync(join(tmpdir(), 'messages-'));
-  const generated = [];
+  const generated = {};
   for (const [name, { namespaces, unused }] of Object.entries(FILES)) {
     const definitions = join(temporary, `${name}.json`);
     const picked = namespaces.map((namespace) => [namespace, { nested: nested[namespace].nested }]);
     writeFileSync(definitions, JSON.stringify({ nested: Object.fromEntries(picked) }));
     const options = ['--target=static-module', '--wrap=commonjs', `--root=${name}`, ...UNUSED, unused];
-    generated.push([join(TARGET, `${name}.js`), await runPbjs([...options, '--no-comments', definitions])]);
+    generated[join(TARGET, `${name}.js`)] = await runPbjs([...options, '--no-comments', definitions]);
     // The types come from the comments.
     const commented = join(temporary, `${name}.js`);
     writeFileSync(commented, await runPbjs([...options, definitions]));
-    generated.push([join(TARGET, `${name}.d.ts`), await runPbts(['--no-comments', commented])]);
+    generated[join(TARGET, `${name}.d.ts`)] = await runPbts(['--no-comments', commented]);
   }
   rmSync(temporary, { recursive: true });
   return generated;

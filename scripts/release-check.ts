@@ -7,7 +7,7 @@ import { checkHandover } from '../functions/test/deployment/rollout';
 import { runProgram } from '../test/support/programs';
 
 /*
- * npm run release:check [-- TAG] [--with REVISION]
+ * npm run release:check -- [TAG] [--with REVISION]
  *
  * What a release must pass besides .ci/run, in this order: versions that agree, also with the tag
  * if one is given; an API description that breaks no client of the last release; and this code and
@@ -15,12 +15,14 @@ import { runProgram } from '../test/support/programs';
  * the newest tag `v…` before, or the revision that is named.
  */
 
-const { values, positionals } = parseArgs({ options: { with: { type: 'string' } }, allowPositionals: true });
-const [tag] = positionals;
-
 async function main(): Promise<void> {
-  checkVersions();
-  const last = values.with ?? (await findLastRelease());
+  // npm takes an option for itself that stands before the dashes, and hands on its value.
+  if (process.env['npm_config_with'] !== undefined)
+    throw new Error('Write `--` before the options: npm run release:check -- --with REVISION');
+  const { values, positionals } = parseArgs({ options: { with: { type: 'string' } }, allowPositionals: true });
+  const [tag] = positionals;
+  checkVersions(tag);
+  const last = values.with ?? (await findLastRelease(tag));
   if (last === undefined) {
     console.log('The versions agree. There is no release yet to compare with.');
     return;
@@ -35,7 +37,7 @@ async function main(): Promise<void> {
 }
 
 /** The version of a release stands in several files. @throws Error unless all agree */
-function checkVersions(): void {
+function checkVersions(tag: string | undefined): void {
   const files = ['package.json', 'functions/package.json', 'docs/examples/client/package.json'];
   const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
   versions.push(['docs/openapi.json', (readJson('docs/openapi.json') as { info: Versioned }).info.version]);
@@ -53,7 +55,7 @@ interface Versioned {
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
 /** @returns the newest tag `v…` before the one that is checked, undefined if there is none */
-async function findLastRelease(): Promise<string | undefined> {
+async function findLastRelease(tag: string | undefined): Promise<string | undefined> {
   const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
   try {
     return (await git('describe', ...options)).trim();

@@ -1,8 +1,8 @@
 import { listOptions, rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
 import { MAX_ENTRIES_PER_COMMIT } from '../../functions/src/price-lists/commit-sizes';
 import { billCreation, billRead, getAuditReads, REPLAY } from '../../functions/test/support/billed-documents';
-import { CALLS_IN_A_ROW, PRODUCTION } from '../capacity/capacity';
-import { renderTable } from '../tables';
+import { CALLS_IN_A_ROW, PRODUCTION, renderCapacityTable } from '../capacity/capacity';
+import { PERFORMANCE_PAGE, renderPerformancePage, renderTable } from '../tables';
 
 /** The tables of docs/performance.md#costs: the documents that tests count, times prices. */
 
@@ -24,7 +24,7 @@ const PRICES = {
 
 type Usage = Partial<Record<keyof typeof PRICES, number>>;
 
-export const getCost = (usage: Usage): number =>
+const getCost = (usage: Usage): number =>
   sum(Object.entries(PRICES).map(([name, { per, price }]) => (usage[name as keyof Usage] ?? 0) * (price / per)));
 
 /** Both entries of a product and its share of the payload, measured with those of bench/data.ts. */
@@ -91,8 +91,13 @@ const tasks: [string, Usage][] = [
 
 const COLUMNS = 'Call|Size|Reads|Writes|Instance s|USD per 1,000 calls|USD per month, stored'.split('|');
 
+/** The page with the tables of costs and scale. */
+export const generateTables = async (): Promise<Record<string, string>> => ({
+  [PERFORMANCE_PAGE]: await renderPerformancePage({ ...renderCosts(), creations: renderCapacityTable() }),
+});
+
 /** The tables by the names of their sections. */
-export function renderCosts(): Record<string, string> {
+function renderCosts(): Record<string, string> {
   const each = calls.map(({ name, size, usage: { storedGiB = 0, ...once } }) => {
     const documents = [count(once.reads), count(once.writes), String(once.cpuSeconds)];
     const costs = [once, { storedGiB }].map((usage) => usd(1000 * getCost(usage)));

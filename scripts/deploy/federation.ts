@@ -15,7 +15,8 @@ const CONDITION =
 
 const UPDATE =
   'gcloud iam workload-identity-pools providers update-oidc $id --location=global --workload-identity-pool=github ' +
-  '--attribute-mapping=google.subject=assertion.sub,attribute.environment=assertion.environment ' +
+  '--attribute-mapping=google.subject=assertion.sub,attribute.environment=assertion.environment,' +
+  'attribute.repository_id=assertion.repository_id,attribute.repository_owner_id=assertion.repository_owner_id ' +
   `--attribute-condition="assertion.repository_owner_id == '<owner id>' && assertion.repository_id == '<repository id>' && assertion.environment in ['production', 'audit']"`;
 
 interface Providers {
@@ -34,9 +35,8 @@ interface Providers {
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;
-  const providers = await ask<Providers>('iam', `${path}/${POOL}/providers`);
-  for (const { name, disabled, attributeMapping, attributeCondition } of providers?.workloadIdentityPoolProviders ??
-    []) {
+  const { workloadIdentityPoolProviders = [] } = (await ask<Providers>('iam', `${path}/${POOL}/providers`)) ?? {};
+  for (const { name, disabled, attributeMapping, attributeCondition } of workloadIdentityPoolProviders) {
     const isNarrow = CONDITION.test(attributeCondition ?? '');
     const isMapped = attributeMapping?.['attribute.environment'] === 'assertion.environment';
     if (disabled === true || (isNarrow && isMapped)) continue;

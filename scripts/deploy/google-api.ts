@@ -35,11 +35,12 @@ export function createGoogleClient(projectId: string, token: string | undefined,
     const headers = { Authorization: `Bearer ${token}`, 'x-goog-user-project': projectId };
     const request = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
     const signal = AbortSignal.timeout(20_000);
-    const response = await fetch(`${endpoint}/${host}/${path}`, { ...request, signal }).catch((error: unknown) => {
-      const { message, cause } = error as Error;
-      throw new UnreachableError(`${host}: ${cause instanceof Error ? cause.message : message}`);
-    });
-    const text = await response.text();
+    const { response, text } = await fetch(`${endpoint}/${host}/${path}`, { ...request, signal })
+      .then(async (response) => ({ response, text: await response.text() }))
+      .catch((error: unknown) => {
+        const { message, cause } = error as Error;
+        throw new UnreachableError(`${host}: ${cause instanceof Error ? cause.message : message}`);
+      });
     if (response.status === 404) return undefined;
     if (response.ok) return JSON.parse(text) as T;
     const [, message = text.slice(0, 200)] = /"message": ?"([^"]+)/.exec(text) ?? [];

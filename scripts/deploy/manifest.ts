@@ -14,7 +14,6 @@ export interface DeployManifest {
 export interface ManifestEndpoint {
   /** An address that contains the expression `{{ params.PROJECT_ID }}`. */
   serviceAccountEmail: string;
-  region: [string];
   httpsTrigger?: object;
   scheduleTrigger?: object;
 }

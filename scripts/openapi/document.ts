@@ -87,13 +87,13 @@ function toPathItem(operation: Operation, components: Components): JsonObject {
 }
 
 function toOperationObject(operation: Operation, components: Components): JsonObject {
-  const { name, info, tag, summary, description, notes, request, response } = operation;
+  const { name, info, tag, summary, description, request, response } = operation;
   const corsHeaders = info.cors ? CORS_HEADERS : [];
   return {
     operationId: name,
     tags: [tag],
     summary,
-    description: [description, ...notes].join('\n\n'),
+    description: description.join('\n\n'),
     parameters: [{ $ref: '#/components/parameters/X-Request-Id' }],
     ...(request === undefined ? {} : { requestBody: toRequestBody(operation, request, components) }),
     responses: {

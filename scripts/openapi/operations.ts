@@ -21,9 +21,8 @@ export interface Example {
 export interface OperationDescription {
   tag: 'Organisation data' | 'Price lists';
   summary: string;
-  description: string;
-  /** For readers of one operation alone: docs/api.md says it once for all. */
-  notes: readonly string[];
+  /** Paragraphs. */
+  description: readonly string[];
   /** The body of a POST. */
   request?: {
     schema: ZodSchema;
@@ -81,9 +80,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
   addPriceLists: {
     tag: 'Price lists',
     summary: 'Add price lists',
-    description:
+    description: [
       'Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.',
-    notes: [
       'Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.',
       "Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.",
       'If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.',
@@ -111,8 +109,12 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getOrdersByTeam: {
     tag: 'Organisation data',
     summary: 'Get orders by team',
-    description: 'The orders of a team that were created within a range of days, with one status or any.',
-    notes: [DATE_RANGE, NULL_FIELDS, NO_PAGINATION],
+    description: [
+      'The orders of a team that were created within a range of days, with one status or any.',
+      DATE_RANGE,
+      NULL_FIELDS,
+      NO_PAGINATION,
+    ],
     request: {
       schema: ordersByTeamRequestSchema,
       examples: { month: { summary: 'Delivered orders of July 2026', value: examples.ordersByTeam } },
@@ -133,8 +135,12 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getWarehouses: {
     tag: 'Organisation data',
     summary: 'Get warehouses',
-    description: 'All warehouses. The only operation that browsers may call, from the allowed origins.',
-    notes: [NULL_FIELDS, NO_PAGINATION, PREFLIGHT],
+    description: [
+      'All warehouses. The only operation that browsers may call, from the allowed origins.',
+      NULL_FIELDS,
+      NO_PAGINATION,
+      PREFLIGHT,
+    ],
     response: {
       schema: responses.warehousesResponseSchema,
       description: 'The warehouses, keyed by their identifiers.',
@@ -155,8 +161,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getMarkets: {
     tag: 'Organisation data',
     summary: 'Get markets',
-    description: 'All markets.',
-    notes: [NULL_FIELDS, NO_PAGINATION],
+    description: ['All markets.', NULL_FIELDS, NO_PAGINATION],
     response: {
       schema: responses.marketsResponseSchema,
       description: 'The markets, keyed by their identifiers.',
@@ -171,8 +176,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getTeams: {
     tag: 'Organisation data',
     summary: 'Get teams',
-    description: 'All teams.',
-    notes: [NULL_FIELDS, NO_PAGINATION],
+    description: ['All teams.', NULL_FIELDS, NO_PAGINATION],
     response: {
       schema: responses.teamsResponseSchema,
       description: 'The teams, keyed by their identifiers.',
@@ -187,8 +191,11 @@ const descriptions: Record<OperationName, OperationDescription> = {
   supplyOrdersInvoices: {
     tag: 'Organisation data',
     summary: 'Supply orders invoices',
-    description: 'The supply orders of a team that were created within a range of days, with their invoices.',
-    notes: [DATE_RANGE, NO_PAGINATION],
+    description: [
+      'The supply orders of a team that were created within a range of days, with their invoices.',
+      DATE_RANGE,
+      NO_PAGINATION,
+    ],
     request: {
       schema: supplyOrdersInvoicesRequestSchema,
       examples: {

@@ -418,6 +418,7 @@ describe('the command', () => {
   let answers: Answers;
   let requests: string[];
   let authorizations: Set<string | undefined>;
+  let isCutOff: boolean;
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -429,6 +430,7 @@ describe('the command', () => {
         const body = await text(request);
         const found = answer(answers, api, path, body === '' ? undefined : JSON.parse(body));
         response.statusCode = found === undefined ? 404 : 200;
+        if (isCutOff) return void response.write('{', () => response.destroy());
         response.end(JSON.stringify(found ?? { error: { message: 'stub' } }));
       })();
     }).listen(0, '127.0.0.1');
@@ -440,6 +442,7 @@ describe('the command', () => {
     answers = READY;
     requests = [];
     authorizations = new Set();
+    isCutOff = false;
   });
 
   afterEach(() => rmSync(PARAMETERS_FILE, { force: true }));
@@ -496,6 +499,14 @@ describe('the command', () => {
     expect(stdout).toMatch(
       /^Could not be checked \(6\): firestore\.googleapis\.com: .*ECONNREFUSED.*\n {2}database \(default\)$/m,
     );
+  });
+
+  test('says what it could not read to its end', async () => {
+    writeParameters();
+    isCutOff = true;
+    const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^Could not be checked \(6\): firestore\.googleapis\.com: .*\n {2}database \(default\)$/m);
   });
 
   test('says first that it has no credentials, and lists what is unknown under one reason', async () => {

@@ -74,6 +74,23 @@ test.each(files)('%s stands on metrics, labels, objectives and a section that th
   if (section !== undefined) expect(operations).toContain(`\n### ${section}\n`);
 });
 
+test('no condition looks back for more than the 25 hours that Google allows', () => {
+  for (const [, text] of files) {
+    const { conditions = [] } = JSON.parse(text) as { conditions?: { conditionThreshold?: Threshold }[] };
+    for (const { conditionThreshold } of conditions) {
+      const [aggregation] = conditionThreshold?.aggregations ?? [];
+      const periods = [aggregation?.alignmentPeriod, conditionThreshold?.duration];
+      const seconds = periods.map((period = '0s') => Number.parseFloat(period));
+      expect(seconds.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(25 * 3_600);
+    }
+  }
+});
+
+interface Threshold {
+  duration: string;
+  aggregations?: { alignmentPeriod: string }[];
+}
+
 test('the alert on killed instances knows the text with which Node ends when its heap is full', () => {
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
   const { stderr, signal } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
