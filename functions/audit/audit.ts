@@ -1,10 +1,10 @@
-import { forEachConcurrently } from '../src/lib/concurrency';
 import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
 import type { RequestContext } from '../src/lib/request-context';
 import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
 import { StoredAttemptReader } from './attempt-reader';
+import { forEachConcurrently } from './concurrency';
 import {
   checkAttempt,
   checkKeyRecord,
@@ -13,7 +13,7 @@ import {
   getRecordedAttempts,
   type Violation,
 } from './invariants';
-import { ATTEMPT_COLLECTIONS, findBoqListIds, readKeyFields, readPage, type Fields } from './stored-records';
+import { ATTEMPT_COLLECTIONS, findBoqListIds, PAGE_SIZE, readKeyFields, readPage, type Fields } from './stored-records';
 
 /**
  * The audit: reads every record of add price lists, and reports where an invariant (invariants.ts)
@@ -44,8 +44,6 @@ export interface AuditReporter {
   /** @param keys checked so far */
   onProgress: (keys: number) => void;
 }
-
-const PAGE_SIZE = 300;
 
 /** Keys that are checked at once. Each holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
@@ -184,7 +182,7 @@ class Auditor {
     for (let after: string | null = null; ;) {
       const start = after;
       const page: [id: string, stored: Fields][] = await this.#reader.read(
-        () => readPage(this.db, collection, fields, start, PAGE_SIZE),
+        () => readPage(this.db, collection, fields, start),
         0,
       );
       this.#reader.documentReads += Math.max(1, page.length);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { collections } from '../src/lib/firestore/collections';
-import { keyDocumentId, LIST_KINDS, type ListKind } from '../src/lib/repositories/price-lists';
+import { keyDocumentId, LIST_COLLECTIONS, LIST_KINDS, type ListKind } from '../src/lib/repositories/price-lists';
 import type { Fields } from './stored-records';
 import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
@@ -219,7 +219,7 @@ export function checkListStatus(
   return [report('list_status', `is ${shown}, but its attempt is ${status}`)];
 }
 
-/** The lists of a resumed attempt are still failed, or processing if its process had crashed. */
+/** The lists of a resumed attempt are still failed, or processing if an older version took over a crashed one. */
 function getAllowedStatuses(status: KeyRecord['status'], { actions }: KeyRecord): string[] {
   switch (status) {
     case 'processing':
@@ -253,9 +253,7 @@ function checkListDocument(
 }
 
 const getListPath = (kind: ListKind, creation: ClaimedLists): string =>
-  kind === 'price_list'
-    ? `${collections.priceLists}/${creation.price_list_id}`
-    : `${collections.expectedForwardCosts}/${creation.expected_forward_cost_id}`;
+  `${LIST_COLLECTIONS[kind]}/${creation[`${kind}_id`]}`;
 
 const createReporter =
   (boq_list_id: string | null, path: string) =>

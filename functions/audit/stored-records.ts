@@ -83,15 +83,17 @@ export async function readListStatuses(
 /** Stored fields of a document. */
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** Documents of one reading. */
+export const PAGE_SIZE = 300;
+
 /** Reads documents by their ids. @param after the last id before; null: from the first */
 export async function readPage(
   db: Database,
   collection: string,
   selected: readonly string[] | 'all',
   after: string | null,
-  limit: number,
 ): Promise<[id: string, stored: Fields][]> {
-  const ordered = db.firestore.collection(collection).orderBy('__name__').limit(limit);
+  const ordered = db.firestore.collection(collection).orderBy('__name__').limit(PAGE_SIZE);
   const page = after === null ? ordered : ordered.startAfter(after);
   const documents: [string, Fields][] = [];
   for await (const document of db.stream(selected === 'all' ? page : page.select(...selected))) {

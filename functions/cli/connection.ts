@@ -58,7 +58,9 @@ export async function assertReadable(target: Target, db: Database, context: Requ
   } catch (error) {
     context.signal.throwIfAborted();
     if (target.address === undefined) throw new CommandError(describeError(error));
-    throw new CommandError(`What listens at ${target.address} does not answer as Firestore does.`);
+    throw new CommandError(
+      `What listens at ${target.address} does not answer as Firestore does. Check FIRESTORE_EMULATOR_HOST.`,
+    );
   } finally {
     timeout.cancel();
   }

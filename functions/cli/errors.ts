@@ -52,4 +52,4 @@ function describeFirestoreError(code: string, message: string): string {
 }
 
 export const describeUnreadable = (path: string): string =>
-  `${path} cannot be read, and is left out. A later version may have written it.`;
+  `${path} cannot be read, and is left out. If a later version wrote it, deploy that again; report one changed by hand.`;

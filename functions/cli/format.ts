@@ -17,8 +17,9 @@ import {
 
 /** What an operator sees of a key, as text. */
 
-export function formatKeys(keys: readonly KeySummary[], isReviewOnly: boolean, now: number): string {
-  const title = isReviewOnly ? formatUnresolved(keys) : `${count(keys.length, 'key')} of this status`;
+/** @param isDefault without a status among the options: all keys that nobody works on, and that are not resolved */
+export function formatKeys(keys: readonly KeySummary[], isDefault: boolean, now: number): string {
+  const title = isDefault ? formatUnresolved(keys) : `${count(keys.length, 'key')} of this status`;
   if (keys.length === 0) return `${title}.\n`;
   return `${title}, oldest first.\n\n${keys.map((key) => formatFields(key, now, getCommonFields(key))).join('\n')}`;
 }

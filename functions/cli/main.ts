@@ -4,15 +4,12 @@ import { getFirestore } from 'firebase-admin/firestore';
 import { configureClient, createDatabase } from '../src/lib/firestore/database';
 import { findNodeProblem } from '../src/lib/node-version';
 import { createRequestContext } from '../src/lib/request-context';
-import type { CallTimeouts } from '../src/lib/time-limits';
+import { SWEEP_TIMEOUTS_MS } from '../src/lib/time-limits';
 import { parseArguments, type ParsedCommand } from './arguments';
 import { assertReachable } from './connection';
 import { CommandError, describeError } from './errors';
 import { describeTarget, resolveTarget, useTarget } from './target';
 import { Terminal, type Streams } from './terminal';
-
-/** An operator may be far from the database. A commit ends well before its lease. */
-const TIMEOUTS_MS: CallTimeouts = { read: 20_000, commit: 20_000, query: 600_000 };
 
 /**
  * Runs one command of an operator.
@@ -45,9 +42,9 @@ async function runInProject({ run, project }: ParsedCommand, terminal: Terminal,
   useTarget(target);
   terminal.printError(`${describeTarget(target)}\n\n`);
   const app = initializeApp({ projectId: target.project }, crypto.randomUUID());
-  const firestore = configureClient(getFirestore(app), TIMEOUTS_MS);
+  const firestore = configureClient(getFirestore(app), SWEEP_TIMEOUTS_MS);
   const requestContext = createRequestContext(signal);
-  const db = createDatabase(firestore, requestContext, TIMEOUTS_MS);
+  const db = createDatabase(firestore, requestContext, SWEEP_TIMEOUTS_MS);
   try {
     await assertReachable(target, db, requestContext);
     return await run({ terminal, db, requestContext, project });

@@ -44,7 +44,7 @@ export function parseAddress(address: string): { host: string; port: number } {
   // A scheme without a default port, so that every port is kept.
   const url = URL.canParse(`grpc://${address}`) ? new URL(`grpc://${address}`) : undefined;
   if (url === undefined || url.port === '')
-    throw new CommandError(`FIRESTORE_EMULATOR_HOST is not an address with a port: ${address}`);
+    throw new CommandError(`FIRESTORE_EMULATOR_HOST is not an address with a port: ${address}. Write host:port.`);
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) };
 }
 

@@ -20,7 +20,7 @@ const OPTIONS: SweepOptions = {
   stopping: shutdown.refuseWrites.signal,
 };
 
-/** The same as the platform's time, less what failing the attempts under way and the response take. */
+/** The platform's time, less what failing the attempts under way and the response take. */
 const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
 const reporter: SweepReporter = {

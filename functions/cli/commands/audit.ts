@@ -3,7 +3,7 @@ import { countKeyRecords } from '../../audit/stored-records';
 import { audit, type AuditReport } from '../../audit/audit';
 import type { Violation } from '../../audit/invariants';
 import { formatCommand } from '../format';
-import { count, formatNumber, quote, quoteId } from '../text';
+import { count, escapeControls, formatNumber, isTypeable, quote, quoteId } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface AuditCommandOptions {
@@ -50,13 +50,16 @@ function formatViolation(violation: Violation, project: string | undefined): str
   const { boq_list_id, path, message, products = [] } = violation;
   const key = boq_list_id === null ? '' : `${quoteId(boq_list_id)}: `;
   const examples = products.length === 0 ? '' : `, such as ${products.map(quote).join(', ')}`;
-  return `${key}${path} ${message}${examples}. More: ${getCommand(violation, project)}\n`;
+  const command = getCommand(violation, project);
+  const more = command === null ? '' : ` More: ${command}`;
+  return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
-/** The command that shows more: of the key, or of a document that has none. */
-function getCommand({ boq_list_id, path, rule }: Violation, project: string | undefined): string {
-  const [, id] = path.split('/');
-  return formatCommand('show', boq_list_id === null || rule === 'key_readable' ? (id ?? '') : boq_list_id, project);
+/** The command that shows more: of the key, or of a document that has none; null for one whose id cannot be typed. */
+function getCommand({ boq_list_id, path, rule }: Violation, project: string | undefined): string | null {
+  if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, project);
+  const [, id = ''] = path.split('/');
+  return isTypeable(id) ? formatCommand('show', id, project) : null;
 }
 
 function formatReport({ keys, attempts, violations, document_reads }: AuditReport, sampleSize: number): string {

@@ -34,8 +34,8 @@ export async function findKey(id: string, context: CommandContext): Promise<KeyR
 
 async function describeUnknown(id: string, { db, requestContext }: CommandContext): Promise<string> {
   const paths = await retry(() => findAttemptDocuments(db, id), requestContext, 'standalone');
-  if (paths.length === 0) return `No request was ever accepted for ${quoteId(id)}.`;
-  return `No key refers to ${paths.join(' and ')}, though it exists.`;
+  if (paths.length === 0) return `No request was ever accepted for ${quoteId(id)}. Check the id and --project.`;
+  return `No key refers to ${paths.join(' and ')}, though it exists: report that.`;
 }
 
 /** Half of what Firestore stores: the other half is for what attempts to come add. */

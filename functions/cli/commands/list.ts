@@ -1,4 +1,4 @@
-import { forEachConcurrently } from '../../src/lib/concurrency';
+import { forEachConcurrently } from '../../audit/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
 import { readKeyRecords, readListStatuses } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
@@ -22,18 +22,18 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
   const inProgress = records.filter((record) => isInProgress(record, now));
   const selected = records
     .filter((record) => now - record.updated_at >= olderThan)
-    .filter((record) => status !== undefined || !inProgress.includes(record))
+    .filter((record) => status !== undefined || !isInProgress(record, now))
     .sort((a, b) => a.updated_at - b.updated_at);
   const summaries = await readSummaries(selected, context);
 
-  const isReviewOnly = status === undefined;
+  const isDefault = status === undefined;
   const note = formatInProgress(inProgress);
   if (json === true) {
     terminal.print(toJson(summaries));
     terminal.printError(note);
   } else {
-    terminal.print(formatKeys(summaries, isReviewOnly, now));
-    if (isReviewOnly) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
+    terminal.print(formatKeys(summaries, isDefault, now));
+    if (isDefault) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
     const first = summaries.find(needsOperator) ?? summaries[0];
     if (first !== undefined) terminal.print(`\nNext: ${formatCommand('show', first.boq_list_id, context.project)}\n`);
   }

@@ -21,7 +21,7 @@ export async function show(id: string, { payload: file, json }: ShowOptions, con
     writePayload(payload, file, context);
     return 0;
   }
-  const details = await readKeyDetails(record, payload, db);
+  const details = await retry(() => readKeyDetails(record, payload, db), requestContext, 'standalone');
   if (json === true) {
     terminal.print(toJson(details));
     return 0;

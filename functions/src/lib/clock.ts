@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The one source of time and of timers. Everything that compares or stores a time, waits or gives up, receives it. */
+/** The one source of time and of timers. What compares or stores the time of a record, or waits to try again, receives it. */
 export type Clock = typeof systemClock;
 
 export const systemClock = {

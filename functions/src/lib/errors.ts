@@ -1,9 +1,9 @@
 import { FAILURE_RESERVE_MS } from './time-limits';
 
 /**
- * Every error response: its status and its public message. Code, logs, docs/openapi.json and, with
- * the meanings of scripts/openapi/errors.ts, docs/api.md follow from this table. A message is part
- * of the interface, so tests, documents and samples quote it, some in part: search for its words.
+ * Every error response: its status and its public message. Code, logs and docs/openapi.json follow
+ * from this table, and a test holds docs/api.md to it. A message is part of the interface, so tests,
+ * documents and samples quote it, some in part: search for its words.
  * What led to an error is the message of an {@link ApiError}, logged and never sent.
  */
 export const ERROR_DEFINITIONS = {
@@ -97,6 +97,5 @@ export const getErrorMessage = (error: unknown): string => (error instanceof Err
 /** Converts anything thrown. The response to an unexpected error reveals nothing of it. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const message = error instanceof Error ? error.message : 'thrown value is not an error';
-  return new ApiError('internal_error', message, { cause: error });
+  return new ApiError('internal_error', getErrorMessage(error), { cause: error });
 }

@@ -17,7 +17,7 @@ export const CALL_TIMEOUTS_MS = {
 
 export type CallTimeouts = typeof CALL_TIMEOUTS_MS;
 
-/** Of a sweep, which compares all entries of a list with its payload: the SDK reads 364,000 of them for a minute and more. */
+/** Of a sweep, and of the command, which compare all entries of a list with its payload: the SDK reads 364,000 of them for a minute and more. */
 export const SWEEP_TIMEOUTS_MS: CallTimeouts = { ...CALL_TIMEOUTS_MS, query: 600_000 };
 
 /** An event of a key in one try: reads the record, and commits. */
@@ -61,8 +61,8 @@ export const STOP_RESERVE_MS = 2_000;
 const OUTAGE_MS = 60_000;
 
 /**
- * The regimes of retries: no try begins later than this after the first. Every call to Firestore
- * has one of them. The end of the work (its time is up, it is stopped) ends them all, except
+ * The regimes of retries: no try begins later than this after the first. Calls to Firestore have
+ * one of them, but for two that may fail: a read ahead, and a corrected `sweep_due_at`. The end of the work (its time is up, it is stopped) ends them all, except
  * `reserve`, which is for what follows then.
  */
 export const RETRY_MS = {

@@ -17,7 +17,7 @@ export class PayloadNotStoredError extends Error {
 }
 
 /** What is particular to an attempt that a submission, an operator or the sweep began. */
-export interface AttemptWork {
+interface AttemptWork {
   info: PriceListInfo;
   /** Stores what has to be stored before the entries, and finds the entries that are to be written. */
   prepare: (lease: Lease) => Promise<Entries>;

@@ -16,14 +16,7 @@ import type { Market } from '../lib/schemas/responses';
 import { PayloadNotStoredError, runAttempt, type AttemptEnd } from './attempt';
 import { MAX_CLAIM_CHUNKS } from './commit-sizes';
 import { toEntries } from './entries';
-import {
-  complete,
-  createClaim,
-  getSweepObstacle,
-  transition,
-  type AttemptDraft,
-  type KeyOutcome,
-} from './key-state-machine';
+import { complete, createClaim, transition, type AttemptDraft, type KeyOutcome } from './key-state-machine';
 import { KeyStore } from './key-store';
 import type { Lease } from './lease';
 import { FINGERPRINT_VERSION, Payload } from './payload';
@@ -31,7 +24,7 @@ import { createListDocuments, createSuccessResponse, requireCreated, type Creati
 import type { PriceListSubmission } from './submission-parser';
 
 /** What a creation tells the log. */
-export interface CreationRequest {
+interface CreationRequest {
   requestId: string;
   log: PriceListLogger;
 }
@@ -52,7 +45,9 @@ export async function createPriceLists(
 ): Promise<CreationResult> {
   const { info, products } = submission;
   const payload = new Payload(submission);
-  const keys = new KeyStore(info.boq_list_id, db, context);
+  const keys = new KeyStore(info.boq_list_id, db, context, (record, reason) =>
+    request.log.left({ ...record, reason }, context.clock.now() - record.claimed_at),
+  );
   const claimed = await measurePhase(context.counters, 'claim', () => claim(payload, request, keys));
   if (claimed.kind !== 'owned') return requireCreated(claimed);
 
@@ -72,13 +67,6 @@ function logEnd({ outcome }: AttemptEnd, attempt: KeyRecord, now: number, log: P
   if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null);
   else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt, now - attempt.claimed_at);
   else log.superseded(attempt, outcome.kind);
-}
-
-/** A request that lets a lapsed lease take effect is the last to meet the attempt, if no sweep may resume it. */
-function logSettled(record: KeyRecord | undefined, now: number, log: PriceListLogger): void {
-  if (record?.status !== 'requires_review') return;
-  const reason = getSweepObstacle(record);
-  if (reason !== null) log.left({ ...record, reason }, now - record.claimed_at);
 }
 
 /** An attempt without what its market and its compressed payload decide. */
@@ -112,7 +100,7 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
 async function tryClaim(
   payload: Payload,
   claimant: Claimant,
-  { requestId, log }: CreationRequest,
+  { requestId }: CreationRequest,
   keys: KeyStore,
 ): Promise<KeyOutcome> {
   const { info } = payload.submission;
@@ -122,7 +110,6 @@ async function tryClaim(
   const judged = transition(key.record, { kind: 'expireIfLapsed', caller: claimant }, now);
   if (judged.outcome.kind !== 'available') {
     await keys.commit(key, judged.record);
-    if (keys.hasCommitted(judged.record)) logSettled(judged.record, now, log);
     return judged.outcome;
   }
   const chunks = await payload.getChunks();

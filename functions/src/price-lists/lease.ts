@@ -54,7 +54,7 @@ export class Lease {
     return this.run(() => {
       const known = this.#key;
       this.#key = undefined;
-      return this.keys.tryApply(createEvent(this.keys.context.clock.now()), known);
+      return this.keys.tryApply(createEvent(this.keys.context.clock.now()), { known });
     });
   }
 

@@ -1,4 +1,4 @@
-import type { Database } from '../lib/firestore/database';
+import type { CommitWrites, Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { setListDocuments } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
@@ -76,16 +76,26 @@ export async function takeOver(
   const { info, products } = await readSubmission(record, db, context);
 
   const keys = new KeyStore(boq_list_id, db, context);
-  const event = { kind: 'resumed', document_id, attempt: { owner: context.newToken() }, ...decision } as const;
-  const taken = await keys.apply(event, (writes) => {
+  const attempt = { owner: context.newToken() };
+  const addLists = (writes: CommitWrites) => {
     // As they are, in case somebody deleted one of them.
     if (creation === null) return;
     setListDocuments(db, writes, creation, createListDocuments(record, creation, info, 'failed', record.updated_at));
-  });
+  };
+  const taken = await keys
+    .apply({ kind: 'resumed', document_id, attempt, ...decision }, addLists)
+    .catch((cause: unknown) => findTaken(attempt, cause, keys));
   if (taken.kind !== 'owned') return { outcome: taken };
 
   const prepare = (lease: Lease) => lease.run(() => findPendingEntries(toEntries(products), lease));
   return runAttempt(taken.record, { info, prepare, onProgress }, keys);
+}
+
+/** The take-over may have taken effect. Its attempt would then block the key, so the record is read first. */
+async function findTaken(attempt: Pick<KeyRecord, 'owner'>, cause: unknown, keys: KeyStore): Promise<KeyOutcome> {
+  const found = await keys.applyWithinReserve({ kind: 'expireIfLapsed', caller: attempt });
+  if (found.kind !== 'owned') throw cause;
+  return found;
 }
 
 async function readSubmission(record: KeyRecord, db: Database, context: RequestContext): Promise<PriceListSubmission> {

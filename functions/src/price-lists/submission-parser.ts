@@ -105,8 +105,8 @@ class ProductsValidator implements MemberHandler {
       .filter((place, i, sorted) => id(place) !== id(sorted[i + 1] ?? ids.length));
     return {
       ids: Array.from(places, id),
-      expectedForwardCostPrices: this.#expectedForwardCostPrices.release(places),
-      priceListPrices: this.#priceListPrices.release(places),
+      expectedForwardCostPrices: this.#expectedForwardCostPrices.take(places),
+      priceListPrices: this.#priceListPrices.take(places),
     };
   }
 }
@@ -124,7 +124,7 @@ class GrowingColumn {
   }
 
   /** Returns the values at these places, in their order, and drops its own copy. */
-  release(places: Uint32Array): Float64Array {
+  take(places: Uint32Array): Float64Array {
     const values = this.#values;
     this.#values = new Float64Array(1);
     this.#length = 0;

@@ -40,7 +40,7 @@ test('nothing at the address of FIRESTORE_EMULATOR_HOST: one sentence within 2 s
 test('an address without a port is one sentence', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = 'localhost';
   const { code, err } = await runCommand('list');
-  expect([code, err]).toEqual([1, 'FIRESTORE_EMULATOR_HOST is not an address with a port: localhost\n']);
+  expect([code, err]).toEqual([1, 'FIRESTORE_EMULATOR_HOST is not an address with a port: localhost. Write host:port.\n']);
 });
 
 test('an empty FIRESTORE_EMULATOR_HOST is unset', () => {
@@ -77,7 +77,7 @@ test('a database that does not respond is one sentence after 8 s, in production 
   const local = { ...PRODUCTION, address: NOWHERE };
   expect(await Promise.all([getReadError(PRODUCTION, hang), getReadError(local, hang)])).toEqual([
     expect.stringMatching(/^Firestore does not answer .*Check the network, --project,/),
-    `What listens at ${NOWHERE} does not answer as Firestore does.`,
+    `What listens at ${NOWHERE} does not answer as Firestore does. Check FIRESTORE_EMULATOR_HOST.`,
   ]);
 }, 15_000);
 

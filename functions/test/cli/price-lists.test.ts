@@ -159,7 +159,7 @@ test('several keys: one that cannot be resumed does not stop the others, and eac
   await failAfter(1);
   const { text } = await submit(createPriceListBody(3, { boq_list_id: 'other' }));
   const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes');
-  expect([code, err]).toEqual([1, containing('\n"unknown": No request was ever accepted for "unknown".\n')]);
+  expect([code, err]).toEqual([1, containing('\n"unknown": No request was ever accepted for "unknown". ')]);
   expect(out.trim().split('\n')).toEqual([
     `"other": completed. The client gets: ${text}`,
     `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,

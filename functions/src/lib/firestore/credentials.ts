@@ -1,5 +1,6 @@
 import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
+import { getErrorMessage } from '../errors';
 
 /**
  * Returns the credentials of both channels: TLS, and with each call the access token of the
@@ -16,8 +17,7 @@ export function createDefaultCredentials(): ChannelCredentials {
         const { access_token } = await account.getAccessToken();
         return { authorization: `Bearer ${access_token}` };
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : 'unknown error';
-        throw Object.assign(new Error(`No access token: ${reason}`), { code: status.UNAVAILABLE });
+        throw Object.assign(new Error(`No access token: ${getErrorMessage(cause)}`), { code: status.UNAVAILABLE });
       }
     },
   });

@@ -102,7 +102,7 @@ export function setSweepDueAt(writes: CommitWrites, { reference, version }: Foun
 /** Gives both lists the status in which the end of their attempt leaves them. */
 export function setListStatuses(db: Database, writes: CommitWrites, { creation, status, updated_at }: KeyRecord): void {
   if (creation === null) return;
-  const lists = [listDocument(db, 'expected_forward_cost', creation), listDocument(db, 'price_list', creation)];
+  const lists = LIST_KINDS.map((kind) => listDocument(db, kind, creation));
   if (status === 'completed') lists.forEach((list) => writes.update(list, { status: 'ready', updated_at }));
   // Merged, so that an attempt can be resolved even if its list documents were deleted.
   else lists.forEach((list) => writes.set(list, { status: 'failed', updated_at }, { merge: true }));
@@ -166,7 +166,7 @@ export async function readPayloadChunks(db: Database, { document_id }: Attempt):
 }
 
 /** The two lists of an attempt. */
-const LIST_COLLECTIONS = {
+export const LIST_COLLECTIONS = {
   expected_forward_cost: collections.expectedForwardCosts,
   price_list: collections.priceLists,
 };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findDocumentIdProblem, MAX_DOCUMENT_ID_BYTES } from '../document-id';
-import { expectedError, textField } from './fields';
+import { expectedError, LONE_SURROGATE_MESSAGE, textField } from './fields';
 
 /** The request body of add price lists. */
 
@@ -66,7 +66,7 @@ const DOCUMENT_ID_MESSAGES = {
 export function validateProductId(id: string): string | undefined {
   const problem = findDocumentIdProblem(id);
   if (problem === 'empty') return DOCUMENT_ID_MESSAGES.empty;
-  if (!id.isWellFormed()) return 'Expected well-formed Unicode, received a lone surrogate';
+  if (!id.isWellFormed()) return LONE_SURROGATE_MESSAGE;
   if (id !== id.trim()) return 'A product identifier must not start or end with whitespace';
   return problem && DOCUMENT_ID_MESSAGES[problem];
 }

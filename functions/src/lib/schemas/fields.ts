@@ -6,7 +6,7 @@ import { ValidationError, type FieldError } from '../errors';
 /** Maximum UTF-8 length of a text field. */
 export const MAX_TEXT_BYTES = 10_000;
 
-const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
+export const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
 
 /**
  * Describes a value that fails validation by its kind only: a response never repeats a value of the

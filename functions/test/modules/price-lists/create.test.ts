@@ -190,6 +190,15 @@ describe('a creation', () => {
     expect((await create()).logged).toEqual([]);
   });
 
+  test('whose claim fails tells the log so, too, when it looks for the last time', async () => {
+    await create();
+    const lapsed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
+    await getKey().update({ ...lapsed, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action });
+    expect((await create()).logged).toMatchObject([['left', { automatic_resumes: MAX_AUTOMATIC_RESUMES }, 0]]);
+  });
+
   test('of one batch makes four calls in a row: the completion needs no read after the entries', async () => {
     const calls = database.recordCalls();
     const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';

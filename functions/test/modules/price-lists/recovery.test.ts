@@ -210,6 +210,18 @@ describe('a resume', () => {
     expect(await readKey('a')).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
   });
 
+  test.each(['operator', 'sweep'])('that is stopped as it takes over gives the attempt back (%s)', async (by) => {
+    const record = await fail('a', STOPPED);
+    const stop = new AbortController();
+    const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isOfLists, when: 'after', action });
+    if (by === 'sweep') await runSweep({}, { signal: stop.signal });
+    else await runResume(record, { signal: stop.signal });
+    const actions = by === 'sweep' ? [] : [expect.objectContaining({ by })];
+    const givenBack = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions };
+    expect(await readKey('a')).toMatchObject(givenBack);
+  });
+
   test('whose attempt another one completed meanwhile returns that response', async () => {
     const record = await fail('a');
     let other: unknown;
