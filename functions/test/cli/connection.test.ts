@@ -40,7 +40,10 @@ test('nothing at the address of FIRESTORE_EMULATOR_HOST: one sentence within 2 s
 test('an address without a port is one sentence', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = 'localhost';
   const { code, err } = await runCommand('list');
-  expect([code, err]).toEqual([1, 'FIRESTORE_EMULATOR_HOST is not an address with a port: localhost. Write host:port.\n']);
+  expect([code, err]).toEqual([
+    1,
+    'FIRESTORE_EMULATOR_HOST is not an address with a port: localhost. Write host:port.\n',
+  ]);
 });
 
 test('an empty FIRESTORE_EMULATOR_HOST is unset', () => {
