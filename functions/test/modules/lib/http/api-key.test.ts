@@ -1,6 +1,6 @@
 import crypto, { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { identifyApiKey } from '../../../../src/lib/http/api-key';
+import { identifyApiKey, requireApiKey } from '../../../../src/lib/http/api-key';
 import { anyCharacter } from '../../../support/arbitrary-text';
 
 const apiKeys = fc.array(fc.string({ minLength: 1, unit: anyCharacter }), { maxLength: 4 });
@@ -9,6 +9,20 @@ const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('
 
 /** What Node makes of a header: one character for each byte. */
 const receive = (bytes: Buffer) => bytes.toString('latin1');
+
+test.each([
+  ['configured', 'api_key_not_configured', 'the API key setting is blank', [], { 'x-api-key': 'a' }],
+  ['in the request', 'invalid_api_key', 'no API key in the request', ['a'], {}],
+  ['that is configured', 'invalid_api_key', 'the API key is not a configured one', ['a'], { 'x-api-key': 'b' }],
+] as const)('without an API key %s the error is %s', (_, code, message, apiKeys, headers) => {
+  const isAsked = code === 'invalid_api_key';
+  const error = { code, message, headers: isAsked ? { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } : {} };
+  expect(() => requireApiKey(headers, apiKeys)).toThrow(expect.objectContaining(error) as Error);
+});
+
+test('an API key that is configured has its id', () => {
+  expect(requireApiKey({ 'x-api-key': 'b' }, ['a', 'b'])).toBe(toKeyId('b'));
+});
 
 describe('identifyApiKey', () => {
   test('returns the id of the configured API key that a header holds in UTF-8 or Latin-1, and of no other', () =>
