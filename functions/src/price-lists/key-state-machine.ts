@@ -170,7 +170,7 @@ const MAX_RETRY_AFTER_MS = 300_000;
 /** Time until the sweep that takes an attempt that failed has begun; null if an operator is needed. */
 export function getSweepDelayMs(record: KeyRecord, now: number): number | null {
   const dueAt = getSweepDueAt(record);
-  if (dueAt === null || getSweepObstacle(record) !== null) return null;
+  if (dueAt === null) return null;
   const sweepAt = (Math.floor(Math.max(dueAt, now) / SWEEP_INTERVAL_MS) + 1) * SWEEP_INTERVAL_MS;
   return Math.min(sweepAt + SWEEP_START_MS - now, MAX_RETRY_AFTER_MS);
 }

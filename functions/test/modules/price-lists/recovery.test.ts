@@ -139,9 +139,31 @@ describe('a resume', () => {
       Promise.all(paths.map(async (path) => (await database.client.doc(path).get()).data()));
     const failed = await readLists();
     for (const path of paths) await database.client.recursiveDelete(database.client.doc(path));
+    let meanwhile: unknown;
+    atCompletion(async () => {
+      meanwhile = await readLists();
+    });
     await runResume(record);
+    expect(meanwhile).toEqual(failed);
     expect(await readLists()).toEqual(failed.map((list) => ({ ...list, status: 'ready' })));
     await check('a');
+  });
+
+  test('that may not take over throws why', async () => {
+    const record = await fail('a');
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isOfLists, action });
+    expect((await runResume(record)).outcome).toMatchObject({ code: 7 });
+    expect(await readKey('a')).toEqual(record);
+  });
+
+  test('of an attempt whose key another one has lost meanwhile writes no list', async () => {
+    const record = await fail('a');
+    await getKey('a').update({ ...CRASHED, document_id: 'another', creation: null });
+    const list = database.client.doc(`price_lists/${record.creation?.price_list_id}`);
+    await list.delete();
+    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_in_review_again' });
+    expect((await list.get()).exists).toBe(false);
   });
 
   test('renews its lease while it looks for what is missing', async () => {
