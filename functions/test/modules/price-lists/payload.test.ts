@@ -138,6 +138,13 @@ describe('a packed payload', () => {
       }),
     ));
 
+  test('is given back with characters of several bytes, wherever its pieces end', async () => {
+    const body = createPriceListBody(0);
+    for (let i = 0; i < 200; i += 1)
+      body.products[`${'€'.repeat(400)}${i}`] = { price_list_price: i, expected_forward_cost_price: 0 };
+    expect(await inflate(await compressToChunks(parseSubmission(body)))).toBe(model(body));
+  });
+
   test('is cut into chunks that fit a document each, however little it compresses', async () => {
     const body = createPriceListBody(0);
     for (let i = 0; i < 3000; i += 1) {

@@ -571,6 +571,19 @@ describe('a sweep', () => {
     expect((await runSweep()).summary).toEqual(NOTHING_DONE);
     expect((await runSweep({ all: true })).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
     expect(await readKey('b')).toEqual(waiting);
+    const calls = database.recordCalls();
+    await runSweep({ all: true });
+    expect(calls.map(({ rpc }) => rpc)).not.toContain('Commit');
+  });
+
+  test('reads on where more keys are due than one reading has', async () => {
+    const record = await fail('a', { ...STOPPED, creation: null });
+    await deletePayload(record);
+    const keys = Array.from({ length: 150 }, (_, i) => `key-${i}`);
+    const batch = database.client.batch();
+    for (const key of keys) batch.set(getKey(key), { ...record, boq_list_id: key, sweep_due_at: TEST_START });
+    await batch.commit();
+    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, left: 151 });
   });
 
   test.each([
