@@ -3,6 +3,7 @@ import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { audit } from '../../../audit/audit';
+import { forEachConcurrently } from '../../../audit/concurrency';
 import { createPriceLists } from '../../../src/price-lists/create';
 import type { Violation } from '../../../audit/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
@@ -309,4 +310,18 @@ describe('beside other work', () => {
     const signal = AbortSignal.abort(new Error('stopped'));
     await expect(runAudit(Infinity, { signal })).rejects.toThrow('stopped');
   });
+});
+
+test('of several items as many are begun as may be at once, and none after an error', async () => {
+  const begun: number[] = [];
+  const held = Promise.withResolvers<undefined>();
+  const work = forEachConcurrently([1, 2, 3, 4], 2, async (item) => {
+    begun.push(item);
+    if (item === 2) throw new Error('the second');
+    await held.promise;
+  });
+  await expect(work).rejects.toThrow('the second');
+  held.resolve(undefined);
+  await new Promise(setImmediate);
+  expect(begun).toEqual([1, 2]);
 });
