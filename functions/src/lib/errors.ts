@@ -3,8 +3,8 @@ import { FAILURE_RESERVE_MS } from './time-limits';
 /**
  * Every error response: its status and its public message. Code, logs and docs/openapi.json follow
  * from this table, and a test holds docs/api.md to it. A message is part of the interface, so tests,
- * documents and samples quote it, some in part: search for its words.
- * What led to an error is the message of an {@link ApiError}, logged and never sent.
+ * documents and samples quote it, some in part: search for its words. What led to an error is the
+ * message of an {@link ApiError}, logged and never sent.
  */
 export const ERROR_DEFINITIONS = {
   validation_failed: { status: 400, message: 'Payload is invalid' },

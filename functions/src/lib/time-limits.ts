@@ -17,7 +17,10 @@ export const CALL_TIMEOUTS_MS = {
 
 export type CallTimeouts = typeof CALL_TIMEOUTS_MS;
 
-/** Of a sweep, and of the command, which compare all entries of a list with its payload: the SDK reads 364,000 of them for a minute and more. */
+/**
+ * Of a sweep and of the command, which compare all entries of a list with its payload: the SDK reads
+ * 364,000 of them for a minute and more.
+ */
 export const SWEEP_TIMEOUTS_MS: CallTimeouts = { ...CALL_TIMEOUTS_MS, query: 600_000 };
 
 /** An event of a key in one try: reads the record, and commits. */
@@ -62,8 +65,9 @@ const OUTAGE_MS = 60_000;
 
 /**
  * The regimes of retries: no try begins later than this after the first. Calls to Firestore have
- * one of them, but for two that may fail: a read ahead, and a corrected `sweep_due_at`. The end of the work (its time is up, it is stopped) ends them all, except
- * `reserve`, which is for what follows then.
+ * one of them, but for two that may fail: a read ahead, and a corrected `sweep_due_at`. The end of
+ * the work (its time is up, it is stopped) ends them all, except `reserve`, which is for what
+ * follows then.
  */
 export const RETRY_MS = {
   /** Query of a read operation, counted from its last document. A try takes at most {@link CALL_TIMEOUTS_MS}.query. */

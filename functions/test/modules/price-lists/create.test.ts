@@ -31,6 +31,9 @@ afterEach(() => jest.restoreAllMocks());
 /** Two batches a list. */
 const BODY = createPriceListBody(TEST_BATCH + 1);
 
+/** What a process leaves of a creation that was killed, once its lease has lapsed. */
+const LAPSED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
+
 /** Runs a creation to its end. */
 async function create(body: PriceListBody = BODY, changed: Partial<RequestContext> = {}) {
   const logged: unknown[][] = [];
@@ -176,24 +179,22 @@ describe('a creation', () => {
 
   test('that finds the lapsed lease of an attempt with no resumes left tells the log that an operator is needed', async () => {
     await create();
-    const lapsed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
-    await getKey().update({ ...lapsed, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    await getKey().update({ ...LAPSED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
     const first = await create();
     expect(getRejection(first)).toEqual(['review_required', undefined]);
     const reason = 'it was resumed 3 times without an operator, and failed again';
     expect(first.logged).toEqual([['left', expect.objectContaining({ reason }), 0]]);
     expect((await create()).logged).toEqual([]);
-    await getKey().update({ ...lapsed, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    await getKey().update({ ...LAPSED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
     failCommits(isKey, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     expect((await create()).logged).toEqual([['left', expect.objectContaining({ reason }), 125]]);
-    await getKey().update({ ...lapsed, automatic_resumes: 0 });
+    await getKey().update({ ...LAPSED, automatic_resumes: 0 });
     expect((await create()).logged).toEqual([]);
   });
 
   test('whose claim fails tells the log so, too, when it looks for the last time', async () => {
     await create();
-    const lapsed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
-    await getKey().update({ ...lapsed, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    await getKey().update({ ...LAPSED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
     const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action });
     expect((await create()).logged).toMatchObject([['left', { automatic_resumes: MAX_AUTOMATIC_RESUMES }, 0]]);
@@ -217,7 +218,7 @@ describe('a creation', () => {
 
   test('with another payload, too, fails an attempt whose lease has lapsed', async () => {
     await create();
-    await getKey().update({ status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START });
+    await getKey().update(LAPSED);
     const other = { ...BODY, info: { ...BODY.info, name: 'July' } };
     expect(getRejection(await create(other))).toEqual(['idempotency_key_reused', undefined]);
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'lease_expired' });
