@@ -7,6 +7,7 @@ import { releaseKey, type ReleaseOptions } from './commands/release';
 import { resumeKeys, type ResumeOptions } from './commands/resume';
 import { show, type ShowOptions } from './commands/show';
 import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
+import type { TargetOptions } from './target';
 import type { Terminal } from './terminal';
 import { formatNumber, quoteForShell } from './text';
 
@@ -18,8 +19,7 @@ type Run = (context: CommandContext) => Promise<number>;
 export interface ParsedCommand {
   kind: 'command';
   run: Run;
-  /** The project that the arguments name. */
-  project: string | undefined;
+  targetOptions: TargetOptions;
 }
 
 export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
@@ -49,7 +49,8 @@ export function parseArguments(
   }
   // The parser ends without a command only by an error.
   if (run === undefined) return { kind: 'ended', exitCode: 2 };
-  return { kind: 'command', run, project: program.opts<{ project?: string }>().project };
+  const { project, database } = program.opts<{ project?: string; database?: string }>();
+  return { kind: 'command', run, targetOptions: { project, database } };
 }
 
 /** npm passes options before `--` as `npm_config_…`. @returns those that are ours */
@@ -75,6 +76,7 @@ function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onComma
   const program = new Command('npm run price-lists --')
     .description('Looks after the keys of add price lists: see docs/runbook.md.')
     .option('--project <id>', 'the project; by default that of the environment, or of .firebaserc')
+    .option('--database <id>', 'the Firestore database; by default that of DATABASE_ID, or (default)')
     .addHelpText('after', PROJECT_HELP)
     .configureOutput({
       writeOut: (text) => terminal.print(text),

@@ -4,6 +4,7 @@ import { keyDocumentId } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';
 import { needsOperator, type KeyDetails, type KeySummary } from './facts';
+import type { TargetOptions } from './target';
 import {
   count,
   escapeControls,
@@ -128,10 +129,13 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** A command for a key or a document, as it is typed. @param project if it has to be named */
-export function formatCommand(verb: string, id: string, project: string | undefined): string {
-  const projectOption = project === undefined ? '' : ` --project ${quoteForShell(project)}`;
-  return `npm run price-lists -- ${verb}${projectOption} ${id.startsWith('-') ? '-- ' : ''}${formatId(id)}`;
+/** A command for a key or a document, as it is typed. @param options those that name its target */
+export function formatCommand(verb: string, id: string, options: TargetOptions): string {
+  const { project, database } = options;
+  const named = Object.entries({ project, database }).map(([name, value]) =>
+    value === undefined ? '' : ` --${name} ${quoteForShell(value)}`,
+  );
+  return `npm run price-lists -- ${verb}${named.join('')} ${id.startsWith('-') ? '-- ' : ''}${formatId(id)}`;
 }
 
 /** An id as it is typed at a shell: that of the key's record, if its own cannot be typed. */

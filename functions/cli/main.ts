@@ -35,19 +35,23 @@ export async function runPriceLists(
   }
 }
 
-async function runInProject({ run, project }: ParsedCommand, terminal: Terminal, signal: AbortSignal): Promise<number> {
+async function runInProject(
+  { run, targetOptions }: ParsedCommand,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
   const problem = findNodeProblem();
   if (problem !== undefined) throw new CommandError(problem);
-  const target = resolveTarget(project);
+  const target = resolveTarget(targetOptions);
   useTarget(target);
   terminal.printError(`${describeTarget(target)}\n\n`);
   const app = initializeApp({ projectId: target.project }, crypto.randomUUID());
-  const firestore = configureClient(getFirestore(app), SWEEP_TIMEOUTS_MS);
+  const firestore = configureClient(getFirestore(app, target.database), SWEEP_TIMEOUTS_MS);
   const requestContext = createRequestContext(signal);
   const db = createDatabase(firestore, requestContext, SWEEP_TIMEOUTS_MS);
   try {
     await assertReachable(target, db, requestContext);
-    return await run({ terminal, db, requestContext, project });
+    return await run({ terminal, db, requestContext, targetOptions });
   } finally {
     // Calls that were given up would keep the client open until their timeouts.
     await Promise.race([firestore.terminate(), delay(1_000)]);

@@ -1,30 +1,40 @@
 import { readFileSync } from 'node:fs';
+import { DEFAULT_DATABASE_ID } from '../src/lib/config';
 import { CommandError } from './errors';
 
 /** Which database a command works with. */
 export interface Target {
   project: string;
+  database: string;
   /** Address of a local Firestore; undefined in production. */
   address: string | undefined;
   /** Whether the address is that of FIRESTORE_EMULATOR_HOST. */
   isAddressGiven: boolean;
 }
 
+/** The options of a command that name its target. The commands that it prints name it likewise. */
+export interface TargetOptions {
+  project: string | undefined;
+  database: string | undefined;
+}
+
 const LOCAL_ADDRESS = '127.0.0.1:8080';
 
 /** A project whose id begins with `demo-` is a local one, by Firebase's convention. */
-export function resolveTarget(givenProject: string | undefined): Target {
-  const { GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT } = process.env;
-  const project = givenProject ?? GOOGLE_CLOUD_PROJECT ?? GCLOUD_PROJECT ?? readDefaultProject();
+export function resolveTarget(options: TargetOptions): Target {
+  const { GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT, DATABASE_ID } = process.env;
+  const project = options.project ?? GOOGLE_CLOUD_PROJECT ?? GCLOUD_PROJECT ?? readDefaultProject();
   // An empty value means unset, as in the Firestore SDK.
+  const database = options.database ?? (DATABASE_ID === '' ? undefined : DATABASE_ID) ?? DEFAULT_DATABASE_ID;
   const given = process.env['FIRESTORE_EMULATOR_HOST'] === '' ? undefined : process.env['FIRESTORE_EMULATOR_HOST'];
   const address = given ?? (project.startsWith('demo-') ? LOCAL_ADDRESS : undefined);
-  return { project, address, isAddressGiven: given !== undefined };
+  return { project, database, address, isAddressGiven: given !== undefined };
 }
 
 /** Sets the environment by which Google's libraries and functions/src find the target. */
-export function useTarget({ project, address }: Target): void {
+export function useTarget({ project, database, address }: Target): void {
   process.env['GOOGLE_CLOUD_PROJECT'] = project;
+  process.env['DATABASE_ID'] = database;
   if (address === undefined) {
     delete process.env['FIRESTORE_EMULATOR_HOST'];
     return;
@@ -36,8 +46,10 @@ export function useTarget({ project, address }: Target): void {
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 
-export const describeTarget = ({ project, address }: Target): string =>
-  `Project ${project}, ${address === undefined ? 'in production' : `at ${address}`}`;
+export const describeTarget = ({ project, database, address }: Target): string => {
+  const named = database === DEFAULT_DATABASE_ID ? `Project ${project}` : `Project ${project}, database ${database}`;
+  return `${named}, ${address === undefined ? 'in production' : `at ${address}`}`;
+};
 
 /** @throws CommandError */
 export function parseAddress(address: string): { host: string; port: number } {

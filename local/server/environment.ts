@@ -8,6 +8,7 @@ export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalC
     FIREBASE_CONFIG: JSON.stringify({ projectId: PROJECT }),
     API_KEY: apiKey,
     CORS_ALLOWED_ORIGINS: corsAllowedOrigins,
+    DATABASE_ID: '(default)',
     // Google's libraries would look for a metadata server on the network.
     METADATA_SERVER_DETECTION: 'none',
   });

@@ -121,8 +121,18 @@ function listParameters({ projectId, manifest, parameters }: Deployment): Requir
   return settings.map((param) => [`parameter ${param.name}`, () => Promise.resolve(findProblem(param))]);
 }
 
+/** The rule of https://cloud.google.com/firestore/docs/manage-databases. */
+const DATABASE_ID = /^(\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$/;
+
+/** Returns the database that the functions will use: without a valid value, the default one. */
+const getDatabaseId = ({ parameters }: Deployment): string => {
+  const id = parameters?.['DATABASE_ID'] ?? '';
+  return DATABASE_ID.test(id) ? id : '(default)';
+};
+
 function findValueProblem({ name, type }: ManifestParam, value: string): string | undefined {
   if (type === 'int' && !/^\d+$/.test(value)) return `${value} is no number`;
+  if (name === 'DATABASE_ID' && !DATABASE_ID.test(value)) return `${value} is not the id of a database`;
   if (name !== 'CORS_ALLOWED_ORIGINS') return undefined;
   const origins = value.split(',').map((origin) => origin.trim());
   const problems = origins.filter((origin) => origin !== '').map(findOriginProblem);
@@ -140,6 +150,8 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId, manifest } = deployment;
   const path = `v1/projects/${projectId}`;
   const database = 'gcloud firestore databases';
+  const databaseId = getDatabaseId(deployment);
+  const named = `--database='${databaseId}'`;
   const accounts = 'gcloud iam service-accounts';
   const secrets = manifest.params.filter(({ type }) => type === 'secret');
   /** `fix` mends what is not there, `change` what has another value. */
@@ -170,11 +182,11 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
       fix: 'deploy the functions to a region that has Cloud Scheduler',
     },
     {
-      subject: 'database (default)',
-      at: ['firestore', `${path}/databases/(default)`],
+      subject: `database ${databaseId}`,
+      at: ['firestore', `${path}/databases/${databaseId}`],
       is: { type: 'FIRESTORE_NATIVE' },
-      fix: `${database} create --location=nam5 --type=firestore-native --project ${projectId}`,
-      change: `${database} update --type=firestore-native --project ${projectId}`,
+      fix: `${database} create ${named} --location=nam5 --type=firestore-native --project ${projectId}`,
+      change: `${database} update ${named} --type=firestore-native --project ${projectId}`,
     },
     ...secrets.map(({ name }) => ({
       subject: `secret ${name}`,
@@ -345,8 +357,9 @@ function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
   ];
 }
 
-function listFirestoreSettings({ projectId, indexes: declared }: Deployment, ask: AskGoogle): Requirement[] {
-  const group = `v1/projects/${projectId}/databases/(default)/collectionGroups/-`;
+function listFirestoreSettings(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId, indexes: declared } = deployment;
+  const group = `v1/projects/${projectId}/databases/${getDatabaseId(deployment)}/collectionGroups/-`;
   const deploy = `firebase deploy --only firestore:indexes --project ${projectId}`;
   interface StoredIndexes {
     indexes?: { name: string; queryScope: string; fields: IndexField[]; state: string }[];

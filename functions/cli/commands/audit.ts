@@ -3,6 +3,7 @@ import { countKeyRecords } from '../../audit/stored-records';
 import { audit, type AuditReport } from '../../audit/audit';
 import type { Violation } from '../../audit/invariants';
 import { formatCommand } from '../format';
+import type { TargetOptions } from '../target';
 import { count, escapeControls, formatNumber, isTypeable, quote, quoteId } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
@@ -17,13 +18,13 @@ export async function auditRecords(
   { sample, full, json }: AuditCommandOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { terminal, db, requestContext, project } = context;
+  const { terminal, db, requestContext, targetOptions } = context;
   const startedAt = requestContext.clock.now();
   const total = await retry(() => countKeyRecords(db), requestContext, 'standalone');
   const sampleSize = full === true ? Infinity : sample;
   const format = json === true ? toViolationLine : formatViolation;
   const report = await audit(db, requestContext, sampleSize, {
-    onViolation: (violation) => terminal.print(format(violation, project)),
+    onViolation: (violation) => terminal.print(format(violation, targetOptions)),
     onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
   });
   const duration_ms = requestContext.clock.now() - startedAt;
@@ -33,9 +34,9 @@ export async function auditRecords(
 }
 
 /** One line of the log of a job (docs/operations.md#audit), without product ids. */
-function toViolationLine(violation: Violation, project: string | undefined): string {
+function toViolationLine(violation: Violation, targetOptions: TargetOptions): string {
   const { rule, boq_list_id, path, message } = violation;
-  const command = getCommand(violation, project);
+  const command = getCommand(violation, targetOptions);
   const text = `${path} ${message}`;
   return toJsonLine({ severity: 'ERROR', message: text, event: 'audit_violation', rule, boq_list_id, path, command });
 }
@@ -46,20 +47,20 @@ function createSummary(report: AuditReport, duration_ms: number) {
   return { severity, message, event: 'audit_completed', ...report, duration_ms };
 }
 
-function formatViolation(violation: Violation, project: string | undefined): string {
+function formatViolation(violation: Violation, targetOptions: TargetOptions): string {
   const { boq_list_id, path, message, products = [] } = violation;
   const key = boq_list_id === null ? '' : `${quoteId(boq_list_id)}: `;
   const examples = products.length === 0 ? '' : `, such as ${products.map(quote).join(', ')}`;
-  const command = getCommand(violation, project);
+  const command = getCommand(violation, targetOptions);
   const more = command === null ? '' : ` More: ${command}`;
   return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
 /** The command that shows more: of the key, or of a document that has none; null for one whose id cannot be typed. */
-function getCommand({ boq_list_id, path, rule }: Violation, project: string | undefined): string | null {
-  if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, project);
+function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
+  if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
   const [, id = ''] = path.split('/');
-  return isTypeable(id) ? formatCommand('show', id, project) : null;
+  return isTypeable(id) ? formatCommand('show', id, targetOptions) : null;
 }
 
 function formatReport({ keys, attempts, violations, document_reads }: AuditReport, sampleSize: number): string {

@@ -7,6 +7,7 @@ import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { CommandError } from '../errors';
 import { isInProgress } from '../facts';
 import { formatId, formatTime } from '../format';
+import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
 import { count, escapeJsonControls, quoteId } from '../text';
 
@@ -16,8 +17,8 @@ export interface CommandContext {
   readonly db: Database;
   /** Its signal aborts when the operator stops the command. */
   readonly requestContext: RequestContext;
-  /** The project, if the arguments name it: then the next command has to name it, too. */
-  readonly project: string | undefined;
+  /** Each command that this one prints repeats these options. */
+  readonly targetOptions: TargetOptions;
 }
 
 /** Finds the one key that an id leads to. @throws CommandError if there is none, or several */

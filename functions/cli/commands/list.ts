@@ -35,7 +35,8 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
     terminal.print(formatKeys(summaries, isDefault, now));
     if (isDefault) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
     const first = summaries.find(needsOperator) ?? summaries[0];
-    if (first !== undefined) terminal.print(`\nNext: ${formatCommand('show', first.boq_list_id, context.project)}\n`);
+    if (first !== undefined)
+      terminal.print(`\nNext: ${formatCommand('show', first.boq_list_id, context.targetOptions)}\n`);
   }
   for (const path of unreadable) terminal.printError(`${describeUnreadable(path)}\n`);
   return 0;

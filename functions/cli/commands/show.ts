@@ -30,7 +30,7 @@ export async function show(id: string, { payload: file, json }: ShowOptions, con
   terminal.print(formatKeyDetails(details, now));
   if (record.status === 'completed' || record.status === 'released' || isInProgress(record, now)) return 0;
   const next = payload.kind === 'valid' ? 'resume' : `release --reason '…'`;
-  terminal.print(`\nNext: ${formatCommand(next, record.boq_list_id, context.project)}\n`);
+  terminal.print(`\nNext: ${formatCommand(next, record.boq_list_id, context.targetOptions)}\n`);
   return 0;
 }
 

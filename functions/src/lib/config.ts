@@ -15,6 +15,15 @@ const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
 });
 
+/** The database that Firestore has when none is named. */
+export const DEFAULT_DATABASE_ID = '(default)';
+
+const databaseId = defineString('DATABASE_ID', {
+  default: DEFAULT_DATABASE_ID,
+  label: 'Firestore database',
+  description: 'Another one than (default) after a restore: Google restores only into a new database.',
+});
+
 /** Minimum and maximum instances per function. Set at deployment, because they determine cost. */
 export const instanceLimits = {
   minInstances: defineInt('MIN_INSTANCES', {
@@ -37,6 +46,9 @@ export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam
 
 /** Returns no API key if the setting is unset or blank. */
 export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\n');
+
+/** Returns the id of the database that the service, the command and the audit use. */
+export const getDatabaseId = (): string => databaseId.value().trim() || DEFAULT_DATABASE_ID;
 
 export const getAllowedOrigins = (): string[] => splitNonBlank(corsAllowedOrigins.value(), ',');
 

@@ -17,7 +17,12 @@ afterEach(() => jest.restoreAllMocks());
 
 /** Nothing ever listens at port 1. */
 const NOWHERE = '127.0.0.1:1';
-const PRODUCTION: Target = { project: 'production', address: undefined, isAddressGiven: false };
+const PRODUCTION: Target = {
+  project: 'production',
+  database: '(default)',
+  address: undefined,
+  isAddressGiven: false,
+};
 
 /** An error as gRPC words it. */
 const RAW = /UNAVAILABLE:|ECONNREFUSED|\d+ [A-Z]+_?[A-Z]+:|    at /;
@@ -49,8 +54,8 @@ test('an address without a port is one sentence', async () => {
 test('an empty FIRESTORE_EMULATOR_HOST is unset', () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = '';
   const local = { address: '127.0.0.1:8080', isAddressGiven: false };
-  expect(resolveTarget('demo-price-lists')).toMatchObject(local);
-  expect(resolveTarget('production')).toMatchObject({ address: undefined });
+  expect(resolveTarget({ project: 'demo-price-lists', database: undefined })).toMatchObject(local);
+  expect(resolveTarget({ project: 'production', database: undefined })).toMatchObject({ address: undefined });
 });
 
 test('production without credentials is one sentence with the command that signs in, within 15 s', async () => {

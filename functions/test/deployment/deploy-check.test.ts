@@ -13,7 +13,12 @@ import { DEPLOY_PACKAGE } from './deployed';
 /** `npm run deploy:check` against a stub of the Google APIs that it calls. */
 
 const PROJECT_ID = 'deploy-check-test';
-const PARAMETERS = { CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com', MIN_INSTANCES: '0', MAX_INSTANCES: '20' };
+const PARAMETERS = {
+  CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com',
+  DATABASE_ID: '(default)',
+  MIN_INSTANCES: '0',
+  MAX_INSTANCES: '20',
+};
 const PARAMETERS_FILE = `functions/.env.${PROJECT_ID}`;
 
 const PATH = `v1/projects/${PROJECT_ID}`;
@@ -198,12 +203,19 @@ const ROWS: Row[] = [
     `not in ${PARAMETERS_FILE}`,
     `echo 'MAX_INSTANCES=20' >> ${PARAMETERS_FILE}`,
     {},
-    { parameters: { CORS_ALLOWED_ORIGINS: '', MIN_INSTANCES: '0' } },
+    { parameters: { CORS_ALLOWED_ORIGINS: '', DATABASE_ID: '(default)', MIN_INSTANCES: '0' } },
+  ],
+  [
+    'parameter DATABASE_ID',
+    'Restored is not the id of a database',
+    `edit ${PARAMETERS_FILE}`,
+    {},
+    parameters({ DATABASE_ID: 'Restored' }),
   ],
   [
     'database (default)',
     'type is "DATASTORE_MODE"',
-    `gcloud firestore databases update --type=firestore-native ${OF_PROJECT}`,
+    `gcloud firestore databases update --database='(default)' --type=firestore-native ${OF_PROJECT}`,
     { [database]: { type: 'DATASTORE_MODE' } },
   ],
   [
@@ -369,6 +381,16 @@ test.each([
       },
     },
   ],
+  [
+    'whose functions use another database',
+    Object.fromEntries(
+      ['', '/collectionGroups/-/fields', '/collectionGroups/-/indexes'].flatMap((path): [string, Answers[string]][] => [
+        [`${database}${path}`, undefined],
+        [`firestore ${PATH}/databases/restored${path}`, READY[`${database}${path}`]],
+      ]),
+    ),
+    parameters({ DATABASE_ID: 'restored' }),
+  ],
   ['that is not deployed from GitHub', { [providers]: undefined }],
   ['whose images shall be kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
   [
@@ -516,7 +538,7 @@ describe('the command', () => {
     });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^No Google credentials: .*gcloud auth application-default login\n/);
-    expect(stdout).toMatch(/^Missing \(3\)\n/);
+    expect(stdout).toMatch(/^Missing \(4\)\n/);
     expect(stdout.match(/Could not be checked/g)).toHaveLength(1);
     expect(stdout).toContain(': no credentials\n');
     expect(requests).toEqual([]);

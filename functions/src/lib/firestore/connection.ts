@@ -1,4 +1,5 @@
 import { Client, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-js';
+import { getDatabaseId } from '../config';
 import { runOutsideDomain } from './node-domain';
 
 /**
@@ -38,8 +39,8 @@ const FIRESTORE_ADDRESS = 'firestore.googleapis.com:443';
 /** Connects like the Firestore SDK: to FIRESTORE_EMULATOR_HOST if that is set, else with the default credentials. */
 async function openConnection() {
   const emulator = process.env['FIRESTORE_EMULATOR_HOST'];
-  /** `projects/<project>/databases/(default)` */
-  const databasePath = `projects/${await resolveProjectId()}/databases/(default)`;
+  /** `projects/<project>/databases/<database>` */
+  const databasePath = `projects/${await resolveProjectId()}/databases/${getDatabaseId()}`;
   const client =
     emulator === undefined
       ? // The libraries behind it take a while to load.

@@ -16,6 +16,7 @@ import { createDefaultCredentials } from './credentials';
 import { runOutsideDomain } from './node-domain';
 import { commitPriceEntries, type PriceEntryBatch } from './price-entry-batch';
 import { abortable } from '../clock';
+import { getDatabaseId } from '../config';
 import type { RequestContext } from '../request-context';
 import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../time-limits';
 
@@ -39,7 +40,10 @@ export function getDatabase(context: RequestContext, timeouts = CALL_TIMEOUTS_MS
 
 function createClient(timeouts: CallTimeouts): Firestore {
   const app = clients.size === 0 ? getApps()[0] : undefined;
-  return configureClient(getFirestore(app ?? initializeApp(undefined, `client-${clients.size}`)), timeouts);
+  return configureClient(
+    getFirestore(app ?? initializeApp(undefined, `client-${clients.size}`), getDatabaseId()),
+    timeouts,
+  );
 }
 
 const createDeadlineError = (ms: number): Error =>
