@@ -13,6 +13,7 @@ import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
  *
  *     index.cjs           loads the function that a process serves
  *     <function>.cjs      one file per function, with the code that it alone needs
+ *     instance.cjs        what index.cjs calls when a process starts
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
  *     compile-cache.cjs   Node's compile cache: made by `gcp-build`, turned on by index.cjs
  *     package.json        the packages that are not bundled, with exact versions
@@ -25,6 +26,7 @@ import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
 const SOURCE = 'functions';
 const DIST = 'functions/dist';
 const INDEX = 'index.cjs';
+const INSTANCE = `${SOURCE}/src/lib/http/instance.ts`;
 const COMPILE_CACHE = 'compile-cache.cjs';
 
 /** Packages that production installs. */
@@ -100,7 +102,7 @@ async function bundle() {
   const entryPoints = operations.map((file) => `${SOURCE}/src/${file}`);
   const { outputFiles, metafile } = await build({
     ...TARGET,
-    entryPoints,
+    entryPoints: [...entryPoints, { in: INSTANCE, out: 'instance' }],
     outdir: DIST,
     outExtension: { '.js': '.cjs' },
     chunkNames: 'chunk-[hash]',
@@ -130,12 +132,13 @@ async function toCommonJs(text) {
   return code;
 }
 
-/** Loads each function on first access, because a process serves only one. */
+/** Starts the instance, and loads each function on first access, because a process serves only one. */
 function createIndex(functions) {
   const getters = functions.map(
     ({ name, file }) => `  get ${name}() {\n    return require('./${file}').${name};\n  },\n`,
   );
-  return `'use strict';\nrequire('./${COMPILE_CACHE}').enable();\nmodule.exports = {\n${getters.join('')}};\n`;
+  const start = [`require('./${COMPILE_CACHE}').enable();`, `require('./instance.cjs').startInstance();`];
+  return `'use strict';\n${start.join('\n')}\nmodule.exports = {\n${getters.join('')}};\n`;
 }
 
 /** Returns the commit that is built, `-dirty` if files differ; `unknown` without a repository. */

@@ -1,3 +1,5 @@
+import { startInstance } from './lib/http/instance';
+
 export { addPriceLists } from './add-price-lists';
 export { getMarkets } from './get-markets';
 export { getOrdersByTeam } from './get-orders-by-team';
@@ -5,3 +7,6 @@ export { getTeams } from './get-teams';
 export { getWarehouses } from './get-warehouses';
 export { supplyOrdersInvoices } from './supply-orders-invoices';
 export { sweepPriceLists } from './sweep-price-lists';
+
+/** A process that loads this module serves functions. The build writes an index of its own that calls it too. */
+startInstance();

@@ -4,7 +4,6 @@ import { getErrorMessage } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { runOutsideDomain } from './lib/firestore/node-domain';
 import { retry } from './lib/firestore/retry';
-import { startInstance } from './lib/http/instance';
 import { shutdown } from './lib/http/shutdown';
 import { logSweepEnded, logSweepFailed, logSweptAttempt, logUnreadableKey } from './lib/logging';
 import { countKeysInReview } from './lib/repositories/price-lists';
@@ -38,8 +37,6 @@ const reporter: SweepReporter = {
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runOutsideDomain(runSweep),
 );
-
-startInstance();
 
 /** A sweep that fails is logged, and followed by the next: Cloud Scheduler has nothing to repeat. */
 async function runSweep(): Promise<void> {

@@ -16,11 +16,39 @@ export const DEPLOY_PACKAGE = 'functions/dist';
 
 export const PROJECT = 'demo-price-lists';
 
+const REGION = 'us-central1';
+
 /** The files that a deployment uploads, without what firebase.json excludes. */
 export async function listUploadedFiles(): Promise<string[]> {
   const excluded = new Set(firebase.functions.flatMap(({ ignore }) => ignore));
   return (await readdir(DEPLOY_PACKAGE)).filter((file) => !excluded.has(file)).sort();
 }
+
+/** What Cloud Run and the Functions Framework's image set. */
+const getPlatformVariables = (target: string) => ({
+  NODE_ENV: 'production',
+  PORT: '0',
+  K_SERVICE: target.toLowerCase(),
+  K_REVISION: `${target.toLowerCase()}-00001-abc`,
+  K_CONFIGURATION: target.toLowerCase(),
+  FUNCTION_SIGNATURE_TYPE: 'http',
+});
+
+/**
+ * What firebase-tools 15.34.2 sets on a function, besides its parameters and secrets
+ * (lib/gcp/cloudfunctionsv2.js, lib/deploy/functions/prepare.js).
+ */
+const getDeploymentVariables = (target: string) => ({
+  FUNCTION_TARGET: target,
+  FUNCTION_REGION: REGION,
+  LOG_EXECUTION_ID: 'true',
+  GCLOUD_PROJECT: PROJECT,
+  FIREBASE_CONFIG: JSON.stringify({ projectId: PROJECT }),
+  EVENTARC_CLOUD_EVENT_SOURCE: `projects/${PROJECT}/locations/${REGION}/services/${target}`,
+});
+
+/** What firebase-tools 15.34.2 sets on a build: Google's buildpack then runs no `gcp-build`. */
+const BUILD_VARIABLES = { GOOGLE_NODE_RUN_SCRIPTS: '' };
 
 /** Installs the deploy package as production does, in an empty folder; returns the folder. */
 export async function installDeployPackage(): Promise<string> {
@@ -28,6 +56,7 @@ export async function installDeployPackage(): Promise<string> {
   for (const file of await listUploadedFiles()) await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
   await runProgram('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], {
     cwd: folder,
+    env: BUILD_VARIABLES,
   });
   return folder;
 }
@@ -77,13 +106,8 @@ export async function startDeployedFunction(
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'] ?? '',
-      NODE_ENV: 'production',
-      PORT: '0',
-      K_SERVICE: target.toLowerCase(),
-      FUNCTION_TARGET: target,
-      FUNCTION_SIGNATURE_TYPE: 'http',
-      GCLOUD_PROJECT: PROJECT,
-      FIREBASE_CONFIG: JSON.stringify({ projectId: PROJECT }),
+      ...getPlatformVariables(target),
+      ...getDeploymentVariables(target),
       ...env,
     },
   });

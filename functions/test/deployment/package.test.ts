@@ -32,13 +32,14 @@ interface Lock {
 }
 
 describe('the deploy package', () => {
-  test('contains one file per function, shared chunks, the compile cache script, manifest, lock file and bill of materials', async () => {
+  test('contains one file per function, the start of an instance, shared chunks, the compile cache script, manifest, lock file and bill of materials', async () => {
     const uploaded = await listUploadedFiles();
     expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
       [
         ...Object.keys(functions).map(getFileName),
         'compile-cache.cjs',
         'index.cjs',
+        'instance.cjs',
         'package-lock.json',
         'package.json',
         'sbom.cdx.json',

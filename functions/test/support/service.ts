@@ -7,6 +7,7 @@ import type { HttpsFunction } from 'firebase-functions/v2/https';
 import type { EndedCall, IndexDefinitions, Requests } from '../../../packages/firestore-local/src';
 import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
 import { takeConsoleLines } from '../../../test/support/console';
+import { startInstance } from '../../src/lib/http/instance';
 import { assertConforms } from '../contract/conformance';
 import { readDeclaredIndexes } from './declared-indexes';
 import type { ReceivedResponse } from './received-response';
@@ -88,6 +89,7 @@ async function startTestService(functions: ServedFunctions, indexes: IndexDefini
   const log: LogLine[] = [];
   const leaks = createLogLeakDetector();
   captureLog(log, leaks);
+  startInstance();
   const servers = new Map<OperationName, Server>();
   for (const name of operationNames) {
     const served = functions[name];

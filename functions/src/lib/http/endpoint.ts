@@ -7,14 +7,8 @@ import { ERROR_DEFINITIONS, toApiError, type ApiError } from '../errors';
 import { logRequest } from '../logging';
 import { createRequestContext } from '../request-context';
 import { toErrorResponse } from './error-response';
-import { startInstance } from './instance';
 import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';
-import {
-  ClientGoneError,
-  disableFrameworkBodyParsing,
-  makeRequestUrlsRoutable,
-  type RequestWithRawBody,
-} from './request-body';
+import { ClientGoneError, type RequestWithRawBody } from './request-body';
 import { sendResponse } from './response';
 import { shutdown } from './shutdown';
 import { parseTraceId } from './trace-id';
@@ -25,10 +19,6 @@ import { parseTraceId } from './trace-id';
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
 
 const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
-
-disableFrameworkBodyParsing();
-makeRequestUrlsRoutable();
-startInstance();
 
 /** Makes the Cloud Function of an operation. */
 export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>): OperationFunction {

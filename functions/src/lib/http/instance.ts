@@ -5,25 +5,28 @@ import { Script } from 'node:vm';
 import { ConfigError, getBuild, isCloudRunInstance } from '../config';
 import { logInstanceStarted, type CompileCacheStatus } from '../logging';
 import { findNodeProblem } from '../node-version';
+import { prepareEachRequest } from './incoming-requests';
 import { stopOnSigterm } from './shutdown';
 
 /**
- * What a process does first: says so if its Node is too old, and starts an instance of Cloud Run.
+ * Starts a process that serves functions: checks its Node, and installs what concerns every request
+ * of the process. Importing an operation alone installs nothing.
  *
- * @throws ConfigError
+ * @throws ConfigError if Node is too old
  */
 export function startInstance(): void {
   const problem = findNodeProblem();
   if (problem !== undefined) throw new ConfigError(problem);
+  prepareEachRequest();
   if (!isCloudRunInstance()) return;
   stopOnSigterm();
   logInstanceStarted({ ...getBuild(), node: process.version, compile_cache: checkCompileCache() });
 }
 
 /**
- * Google changes Node's patch version under a running function, and V8 rejects what another version
- * compiled without a word: a cold start then takes some 100 ms longer. The build keeps one piece of
- * V8's own data beside the cache, which shares its fate.
+ * Google changes Node's patch version under a deployed function. V8 then silently rejects the compile
+ * cache, and a cold start takes about 100 ms longer. The build keeps a probe beside the cache, which
+ * V8 rejects exactly when it rejects the rest.
  */
 function checkCompileCache(): CompileCacheStatus {
   const folder = getCompileCacheDir();

@@ -1,4 +1,3 @@
-import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, finished, PassThrough } from 'node:stream';
 import { MIMEType, TextDecoder } from 'node:util';
@@ -10,43 +9,7 @@ import { JsonSyntaxError, type BodyParser } from '../json/body-parser';
 /** A request of the Functions Framework, or of a server that has read the body already (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 
-/**
- * Keeps the body parsers of the Functions Framework away from every body. They parse and inflate
- * before a handler runs, so before the API key is checked, and respond to malformed JSON in HTML.
- * Node reports a request on this channel first; a parser that finds no content type leaves the
- * stream alone, and {@link getContentType} still finds it in the raw headers.
- */
-export function disableFrameworkBodyParsing(): void {
-  onEachRequest((request) => delete request.headers['content-type']);
-}
-
-/**
- * Makes every address one that the Functions Framework can route: it responds in HTML to one that
- * is not a path, such as `*`, or whose path cannot be decoded. No operation has a path of its own.
- * Every other address stays as it is, since a process may serve more than functions.
- */
-export function makeRequestUrlsRoutable(): void {
-  onEachRequest((request) => {
-    const [path = '', ...query] = (request.url ?? '').split('?');
-    if (!path.startsWith('/')) request.url = '/';
-    else if (!isDecodable(path)) request.url = [path.replaceAll('%', '%25'), ...query].join('?');
-  });
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Calls `fn` with each request of this process before anything else sees it. */
-const onEachRequest = (fn: (request: IncomingMessage) => void): void =>
-  channel('http.server.request.start').subscribe((message) => fn((message as { request: IncomingMessage }).request));
-
-/** There is nobody any more to respond to. */
+/** The client has left, so there is no one to respond to. */
 export class ClientGoneError extends Error {}
 
 /** What an operation takes as its body. */
@@ -103,6 +66,7 @@ const payloadTooLarge = (maxBytes: number) => new PayloadTooLargeError({ scope: 
 const createBodyTimeoutError = () =>
   new ApiError('request_timeout', 'the body did not arrive in time', { headers: { Connection: 'close' } });
 
+/** From the raw headers, since `prepareEachRequest` hides it from the Functions Framework. */
 function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
   const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
   return name === -1 ? undefined : rawHeaders[name + 1];

@@ -1,16 +1,8 @@
 import { once } from 'node:events';
-import { createServer, request as openRequest, type IncomingMessage, type ClientRequest, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { PassThrough } from 'node:stream';
 import { ValidationError } from '../../../../src/lib/errors';
-import {
-  ClientGoneError,
-  disableFrameworkBodyParsing,
-  makeRequestUrlsRoutable,
-  readBody,
-  type RequestWithRawBody,
-} from '../../../../src/lib/http/request-body';
+import { ClientGoneError, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
 import { createJsonParser, type BodyParser } from '../../../../src/lib/json/body-parser';
 
 /** How a body is read from its request, whatever it arrives in. */
@@ -280,49 +272,4 @@ test('a body that a server has read before is taken from there', async () => {
   expect(await read(Object.assign(request, { rawBody: Buffer.from('{"a":1}') }))).toEqual({ a: 1 });
   const large = Object.assign(createRequest(), { rawBody: Buffer.alloc(1_001, ' ') });
   await expect(read(large, { maxBytes: 1_000 })).rejects.toMatchObject(tooLarge);
-});
-
-describe('each request of the process', () => {
-  let server: Server;
-  let received: Pick<IncomingMessage, 'url' | 'headers'>[];
-
-  beforeAll(async () => {
-    disableFrameworkBodyParsing();
-    makeRequestUrlsRoutable();
-    server = createServer((request, response) => {
-      received.push({ url: request.url, headers: request.headers });
-      response.end();
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-  });
-  beforeEach(() => (received = []));
-  afterAll(() => server.close());
-
-  const respondTo = async (path: string, headers: Headers = {}): Promise<void> => {
-    const { port } = server.address() as AddressInfo;
-    const sent: ClientRequest = openRequest({ host: '127.0.0.1', port, path, headers, agent: false }).end();
-    const [incoming] = (await once(sent, 'response')) as [IncomingMessage];
-    incoming.resume();
-    await once(incoming, 'end');
-  };
-
-  test('has lost its content type, and no other header', async () => {
-    await respondTo('/', { ...JSON_TYPE, 'X-Other': '1' });
-    expect(received[0]?.headers).toMatchObject({ 'x-other': '1' });
-    expect(received[0]?.headers['content-type']).toBeUndefined();
-  });
-
-  test.each([
-    ['/', '/'],
-    ['/a?b=c', '/a?b=c'],
-    ['/%ff%?a=%22b%22', '/%25ff%25?a=%22b%22'],
-    ['/data/orders?field=status&value=%22DELIVERED%22', '/data/orders?field=status&value=%22DELIVERED%22'],
-    ['/data/caf%C3%A9', '/data/caf%C3%A9'],
-    ['*', '/'],
-    ['http://elsewhere/a', '/'],
-  ])('for %s is routed as %s', async (path, routed) => {
-    await respondTo(path);
-    expect(received[0]?.url).toBe(routed);
-  });
 });

@@ -1,0 +1,60 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Prepares each request of this process before the Functions Framework sees it. Node publishes a
+ * request on this channel before it calls any listener of the server.
+ */
+export function prepareEachRequest(): void {
+  subscribe('http.server.request.start', (message) => {
+    const { request } = message as { request: IncomingMessage };
+    hideContentType(request);
+    removeMalformedHeaders(request);
+    makeUrlRoutable(request);
+  });
+}
+
+/**
+ * Keeps the framework's body parsers away from every body: they parse and inflate before the API
+ * key is checked, and respond to malformed JSON in HTML. They skip a request without a content type.
+ */
+function hideContentType({ headers }: IncomingMessage): void {
+  delete headers['content-type'];
+}
+
+/**
+ * Headers that the Functions Framework and firebase-functions copy into labels of every log line.
+ * A value of any other form would let a caller without an API key write its own text to the log.
+ */
+const LOGGED_HEADERS = {
+  'function-execution-id': /^[\w-]{1,64}$/,
+  traceparent: /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/,
+  'x-cloud-trace-context': /^[0-9a-f]{32}(\/\d{1,20}(;o=[0-3])?)?$/i,
+};
+
+function removeMalformedHeaders({ headers }: IncomingMessage): void {
+  for (const [name, pattern] of Object.entries(LOGGED_HEADERS)) {
+    const value = headers[name]?.toString();
+    if (value !== undefined && !pattern.test(value)) Reflect.deleteProperty(headers, name);
+  }
+}
+
+/**
+ * Replaces an address that the framework cannot route and answers in HTML: one that is not a path,
+ * such as `*`, or whose path cannot be decoded. No operation has a path of its own. Every other
+ * address stays as it is, because a process may serve more than functions.
+ */
+function makeUrlRoutable(request: IncomingMessage): void {
+  const [path = '', ...query] = (request.url ?? '').split('?');
+  if (!path.startsWith('/')) request.url = '/';
+  else if (!isDecodable(path)) request.url = [path.replaceAll('%', '%25'), ...query].join('?');
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

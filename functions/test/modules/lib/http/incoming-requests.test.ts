@@ -1,0 +1,91 @@
+import { channel } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { createServer, request as openRequest, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { prepareEachRequest } from '../../../../src/lib/http/incoming-requests';
+
+/** What changes in each request of a process that serves functions, and that importing one changes nothing. */
+
+const OPERATIONS = readdirSync('functions/src').filter((file) => file.endsWith('.ts') && file !== 'index.ts');
+
+test.each(OPERATIONS)('importing %s changes no request of the process', async (file) => {
+  const subscribe = jest.spyOn(channel('http.server.request.start'), 'subscribe');
+  await jest.isolateModulesAsync(() => import(`../../../../src/${file}`) as Promise<void>);
+  expect(subscribe).not.toHaveBeenCalled();
+  subscribe.mockRestore();
+});
+
+describe('each request of a process that serves functions', () => {
+  let server: Server;
+  let received: Pick<IncomingMessage, 'url' | 'headers'>[];
+
+  beforeAll(async () => {
+    prepareEachRequest();
+    server = createServer((request, response) => {
+      received.push({ url: request.url, headers: request.headers });
+      response.end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  beforeEach(() => (received = []));
+  afterAll(() => server.close());
+
+  async function receive(path: string, headers: Record<string, string | string[]> = {}) {
+    const { port } = server.address() as AddressInfo;
+    const sent = openRequest({ host: '127.0.0.1', port, path, headers, agent: false }).end();
+    const [incoming] = (await once(sent, 'response')) as [IncomingMessage];
+    incoming.resume();
+    await once(incoming, 'end');
+    return received[0];
+  }
+
+  test('has lost its content type, and no other header', async () => {
+    const request = await receive('/', { 'content-type': 'application/json', 'x-other': '1' });
+    expect(request?.headers).toMatchObject({ 'x-other': '1' });
+    expect(request?.headers['content-type']).toBeUndefined();
+  });
+
+  test.each([
+    ['/', '/'],
+    ['/a?b=c', '/a?b=c'],
+    ['/%ff%?a=%22b%22', '/%25ff%25?a=%22b%22'],
+    ['/data/orders?field=status&value=%22DELIVERED%22', '/data/orders?field=status&value=%22DELIVERED%22'],
+    ['/data/caf%C3%A9', '/data/caf%C3%A9'],
+    ['*', '/'],
+    ['http://elsewhere/a', '/'],
+  ])('for %s is routed as %s', async (path, routed) => {
+    expect((await receive(path))?.url).toBe(routed);
+  });
+
+  const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const PARENT = `00-${TRACE}-00f067aa0ba902b7-01`;
+
+  test.each([
+    ['function-execution-id', 'ip6ym9iwyr1s'],
+    ['traceparent', PARENT],
+    ['x-cloud-trace-context', `${TRACE.toUpperCase()}/18446744073709551615;o=1`],
+    ['x-cloud-trace-context', `${TRACE}/1`],
+    ['x-cloud-trace-context', TRACE],
+  ])('keeps a well-formed %s: %s', async (name, value) => {
+    expect((await receive('/', { [name]: value }))?.headers[name]).toBe(value);
+  });
+
+  test.each([
+    ['function-execution-id', 'x'.repeat(65)],
+    ['function-execution-id', 'two words'],
+    ['function-execution-id', 'caf\xe9'],
+    ['function-execution-id', ['a', 'b']],
+    ['traceparent', PARENT.toUpperCase()],
+    ['traceparent', `${PARENT}-more`],
+    ['traceparent', [PARENT, PARENT]],
+    ['x-cloud-trace-context', `${TRACE}/${'1'.repeat(21)}`],
+    ['x-cloud-trace-context', `${'1'.repeat(4_000)}/1`],
+    ['x-cloud-trace-context', `${TRACE}/1;o=${'x'.repeat(100)}`],
+  ])('loses a %s of another form (%#)', async (name, value) => {
+    const request = await receive('/', { [name]: value, 'x-other': '1' });
+    expect(request?.headers[name]).toBeUndefined();
+    expect(request?.headers['x-other']).toBe('1');
+  });
+});
