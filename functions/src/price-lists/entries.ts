@@ -40,11 +40,8 @@ export async function findPendingEntries(entries: Entries, lease: Lease): Promis
     const isPending = (i: number) => stored.get(ids[i] ?? '') !== prices[i];
     return { ids: ids.filter((_, i) => isPending(i)), prices: prices.filter((_, i) => isPending(i)) };
   };
-  const [expected_forward_cost, price_list] = await Promise.all([
-    findIn('expected_forward_cost'),
-    findIn('price_list'),
-  ]);
-  return { expected_forward_cost, price_list };
+  // One after the other, so that no reading goes on when the other has failed.
+  return { expected_forward_cost: await findIn('expected_forward_cost'), price_list: await findIn('price_list') };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/time-limits';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
+import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { MAX_CLOCK_SKEW_MS } from '../resilience/monitor';
 import type { SeededRandom } from './random';
@@ -66,6 +67,8 @@ export interface Process {
   stopped: boolean;
   /** Until when which of its calls get no reply. */
   readonly hangs: Map<string, number>;
+  /** Ends its work. */
+  readonly ending: AbortController;
   readonly context: RequestContext;
   readonly db: Database;
 }
@@ -166,7 +169,8 @@ export class Simulator {
       process.token = tokens === 1 ? name : `${name}/${tokens}`;
       return process.token;
     };
-    const context = { ...real, clock, random: () => this.random.next(), newToken };
+    const ending = new AbortController();
+    const context = { ...real, clock, random: () => this.random.next(), newToken, signal: ending.signal };
     const db = this.#gateDatabase(createDatabase(this.firestore, real), timeouts, () => process);
     const { promise: died, reject } = Promise.withResolvers<never>();
     died.catch(() => undefined);
@@ -187,6 +191,7 @@ export class Simulator {
       stop: undefined,
       stopped: false,
       hangs: new Map(),
+      ending,
       context,
       db: this.broken.db?.(db, context) ?? db,
     };
@@ -195,7 +200,7 @@ export class Simulator {
 
   /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link ProcessCrashed} when it dies. */
   async run<T>(process: Process, budgetMs: number, work: (context: RequestContext) => Promise<T>): Promise<T> {
-    const ending = new AbortController();
+    const { ending, context } = process;
     const endBudget = () => ending.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
     const cancels = [this.#startTimer(process, budgetMs, endBudget)];
     process.stop = () => {
@@ -210,7 +215,6 @@ export class Simulator {
     };
     this.#running.add(process);
     try {
-      const context = { ...process.context, signal: ending.signal };
       return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
@@ -313,6 +317,10 @@ export class Simulator {
       ...real,
       getAll: (...documents) => gate('read', `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
       stream: (query) => iterate(() => gate('query', 'query', () => collect(real.stream(query)))),
+      streamQuery: (query, decode) => {
+        const run: RunQuery = (_, ...request) => this.#stream((read) => gate('query', 'stream', read), ...request);
+        return streamDocuments(getProcess().context, query, decode, run);
+      },
       count: (query) => gate('query', 'count', () => real.count(query)),
       commit: (addWrites) => gate('commit', 'commit', () => real.commit(addWrites)),
       commitPriceEntries: (batch) => {
@@ -321,6 +329,25 @@ export class Simulator {
         return gate('commit', `${batch.field} of entries`, () => real.commitPriceEntries(batch));
       },
     };
+  }
+
+  /** Carries out a call of a query at its gate. One that fails after it took effect delivers a part, and breaks off. */
+  async *#stream(
+    gate: (read: () => Promise<void>) => Promise<void>,
+    ...request: [parent: string, request: Buffer]
+  ): AsyncGenerator<Buffer[]> {
+    let responses: Buffer[] = [];
+    const read = async () => {
+      const batches = await collect(runQuery(createRequestContext(new AbortController().signal), ...request));
+      responses = batches.flat();
+    };
+    try {
+      await gate(read);
+    } catch (error) {
+      yield responses.slice(0, this.random.integer(0, responses.length));
+      throw error;
+    }
+    yield responses;
   }
 
   #gate<T>(process: Process, what: string, timeoutMs: number, carryOut: () => Promise<T>): Promise<T> {

@@ -47,16 +47,20 @@ async function openConnection() {
         new Client(FIRESTORE_ADDRESS, (await import('./credentials')).createDefaultCredentials(), CHANNEL_OPTIONS)
       : new Client(emulator, credentials.createInsecure(), CHANNEL_OPTIONS);
   const documentsPath = `${databasePath}/documents`;
-  /** The request parameter by which Google routes a call. */
-  const routing = {
-    RunQuery: `parent=${encodeURIComponent(documentsPath)}`,
-    Commit: `database=${encodeURIComponent(databasePath)}`,
-  };
-  /** Returns the arguments with which `client` makes a call. */
-  const prepareCall = (method: keyof typeof routing, request: Buffer, timeoutMs: number) => {
+  /**
+   * Returns the arguments with which `client` makes a call.
+   *
+   * @param route the field of the request by which Google routes the call, and its value
+   */
+  const prepareCall = (
+    method: 'RunQuery' | 'Commit',
+    [field, value]: readonly [field: string, value: string],
+    request: Buffer,
+    timeoutMs: number,
+  ) => {
     const metadata = new Metadata();
     metadata.set('google-cloud-resource-prefix', databasePath);
-    metadata.set('x-goog-request-params', routing[method]);
+    metadata.set('x-goog-request-params', `${field}=${encodeURIComponent(value)}`);
     // Without it an emulator applies the security rules, which deny every client.
     if (emulator !== undefined) metadata.set('authorization', 'Bearer owner');
     const options = { deadline: Date.now() + timeoutMs };

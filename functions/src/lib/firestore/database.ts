@@ -13,8 +13,10 @@ import {
 } from 'firebase-admin/firestore';
 import { CHANNEL_OPTIONS } from './connection';
 import { createDefaultCredentials } from './credentials';
+import type { QuerySpec } from './messages';
 import { runOutsideDomain } from './node-domain';
-import { commitPriceEntries, type PriceEntryBatch } from './price-entry-batch';
+import { commitPriceEntries, type PriceEntryBatch } from './price-entries';
+import { streamDocuments, type Decode } from './query';
 import { abortable } from '../clock';
 import { getDatabaseId } from '../config';
 import type { RequestContext } from '../request-context';
@@ -52,9 +54,10 @@ const createDeadlineError = (ms: number): Error =>
 /** @param firestore the client of the process */
 export function createDatabase(
   firestore: Firestore,
-  { clock, counters, signal: requestSignal }: RequestContext,
+  context: RequestContext,
   timeouts: CallTimeouts = CALL_TIMEOUTS_MS,
 ) {
+  const { clock, counters, signal: requestSignal } = context;
   const startCall = <T>(call: () => T): T => {
     counters.firestoreCalls += 1;
     return runOutsideDomain(call);
@@ -79,26 +82,36 @@ export function createDatabase(
       return addAbortSignal(requestSignal, documents) as AsyncIterable<QueryDocumentSnapshot>;
     },
 
+    /**
+     * Streams the documents of a query in batches, past the SDK. Unlike the other methods it makes as
+     * many calls as it needs: after an error it continues after the last document (query.ts).
+     */
+    streamQuery: <T>(query: QuerySpec, decode: Decode<T>) => streamDocuments(context, query, decode),
+
     /** Counts the documents of a query. */
     async count(query: Query): Promise<number> {
       return (await startCall(() => query.count().get())).data().count;
     },
 
     /** Commits the added writes: all of them, or none if a precondition fails. */
-    commit(addWrites: (writes: CommitWrites) => void): Promise<void> {
-      // A transaction without reads is a single commit. The SDK would retry `WriteBatch.commit` for
-      // up to ten minutes, even after the request has ended.
-      const update = (writes: CommitWrites) => {
-        addWrites(writes);
-        return Promise.resolve();
-      };
-      return startCall(() => firestore.runTransaction(update, { maxAttempts: 1 }));
-    },
+    commit: (addWrites: (writes: CommitWrites) => void): Promise<void> => startCall(() => commit(firestore, addWrites)),
 
     /** Replaces entries of one list: all of them, or none. */
     commitPriceEntries: (batch: PriceEntryBatch): Promise<void> =>
       startCall(() => commitPriceEntries(batch, timeouts.commit)),
   };
+}
+
+/**
+ * Commits in one call: a transaction without reads is that. The SDK would retry `WriteBatch.commit` for
+ * up to ten minutes, even after the request has ended.
+ */
+function commit(firestore: Firestore, addWrites: (writes: CommitWrites) => void): Promise<void> {
+  const update = (writes: CommitWrites) => {
+    addWrites(writes);
+    return Promise.resolve();
+  };
+  return firestore.runTransaction(update, { maxAttempts: 1 });
 }
 
 /**

@@ -5,6 +5,8 @@ import { Position, Response } from './generated/response';
 
 /** What to read from a collection. */
 export interface QuerySpec {
+  /** Path of the document whose subcollection is read; without one, a collection of the database is. */
+  parent?: string;
   collection: string;
   /** Conditions that all hold. */
   where?: readonly FieldFilter[];
@@ -30,6 +32,7 @@ const FILTER_OPERATORS = {
 /**
  * Encodes the request for all documents of a query.
  *
+ * @param parent full name of the document, or of the database's documents, whose collection is read
  * @param last response with a document, to encode the request for those after it, read at the same
  * time
  */
@@ -62,10 +65,12 @@ export function encodeRunQueryRequest(
  */
 export function decodeDocument(response: Buffer): { id: string; fields: StoredFields } | undefined {
   const { document } = Response.RunQueryResponse.decode(response);
-  if (!document) return undefined;
-  const name = document.name ?? '';
-  return { id: name.slice(name.lastIndexOf('/') + 1), fields: toStoredFields(document) };
+  return document ? { id: toDocumentId(document.name), fields: toStoredFields(document) } : undefined;
 }
+
+/** Returns the last segment of a document's full name. */
+export const toDocumentId = (name: string | null | undefined): string =>
+  (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
 
 /** Decodes where a query continues, all encoded: values of the order, name of the document, time of the read. */
 function decodePosition(response: Buffer, orderBy: readonly string[]) {

@@ -13,56 +13,96 @@ const MESSAGES_PER_BATCH = 128;
 const MAX_BATCH_BYTES = 1024 * 1024;
 
 /**
- * Streams the records of a query's documents, each with its id, in batches as they arrive, at the
- * pace of the consumer.
+ * Decodes the document of a response as its id and a record; undefined for a response without a
+ * document.
+ */
+export type Decode<T> = (response: Buffer) => [id: string, record: T] | undefined;
+
+/**
+ * Makes one call of RunQuery, and yields its encoded responses in batches, at the pace of the
+ * consumer.
+ *
+ * @param parent full name of the document, or of the database's documents, whose collection is read
+ * @throws gRPC error; `DEADLINE_EXCEEDED` after the timeout of a query
+ */
+export type RunQuery = (context: RequestContext, parent: string, request: Buffer) => AsyncIterable<readonly Buffer[]>;
+
+/** Streams the records of a query's documents, as {@link streamDocuments} does. */
+export const streamQuery = <T>(
+  context: RequestContext,
+  query: QuerySpec,
+  toRecord: (stored: StoredFields) => T,
+): AsyncGenerator<[id: string, record: T][]> =>
+  streamDocuments(context, query, (response) => {
+    const document = decodeDocument(response);
+    return document && [document.id, toRecord(document.fields)];
+  });
+
+/**
+ * Streams the documents of a query, each with its id, in batches as they arrive, at the pace of the
+ * consumer.
  *
  * They come in the order of the query, each once. After a transient error the query continues after
  * the last document and reads at the same time as before; it fails after a minute of errors without
  * a document.
  *
+ * @param run makes each call: the simulation passes calls of its own
  * @throws the reason of the context's signal as soon as that aborts
  */
-export async function* streamQuery<T>(
+export async function* streamDocuments<T>(
   context: RequestContext,
   query: QuerySpec,
-  toRecord: (stored: StoredFields) => T,
+  decode: Decode<T>,
+  run: RunQuery = runQuery,
 ): AsyncGenerator<[id: string, record: T][]> {
-  const { signal } = context;
-  const { client, documentsPath, prepareCall } = await getConnection();
+  const { documentsPath } = await getConnection();
+  const parent = query.parent === undefined ? documentsPath : `${documentsPath}/${query.parent}`;
   let backoff = new Backoff(context, 'query');
-  let request = encodeRunQueryRequest(documentsPath, query);
+  let request = encodeRunQueryRequest(parent, query);
   for (;;) {
-    signal.throwIfAborted();
+    context.signal.throwIfAborted();
     context.counters.firestoreCalls += 1;
-    const prepared = prepareCall('RunQuery', request, CALL_TIMEOUTS_MS.query);
-    const call = runOutsideDomain(() => client.makeServerStreamRequest(...prepared));
-    const cancel = () => call.cancel();
-    signal.addEventListener('abort', cancel);
     let last: Buffer | undefined;
     try {
-      for await (const messages of readBatches(call, context.counters)) {
+      for await (const messages of run(context, parent, request)) {
         const found: [string, T][] = [];
         for (const message of messages) {
-          const document = decodeDocument(message);
+          const document = decode(message);
           if (document === undefined) continue;
-          found.push([document.id, toRecord(document.fields)]);
+          found.push(document);
           last = message;
         }
         if (found.length > 0) yield found;
       }
       return;
     } catch (error) {
-      signal.throwIfAborted();
+      context.signal.throwIfAborted();
       if (!isTransient(error)) throw error;
       if (last !== undefined) {
-        request = encodeRunQueryRequest(documentsPath, query, last);
+        request = encodeRunQueryRequest(parent, query, last);
         backoff = new Backoff(context, 'query');
       }
       await measurePhase(context.counters, 'firestore', () => backoff.wait(error));
-    } finally {
-      signal.removeEventListener('abort', cancel);
-      cancel();
     }
+  }
+}
+
+/** {@link RunQuery} over the connection of the process. */
+export async function* runQuery(
+  { signal, counters }: RequestContext,
+  parent: string,
+  request: Buffer,
+): AsyncGenerator<readonly Buffer[]> {
+  const { client, prepareCall } = await getConnection();
+  const prepared = prepareCall('RunQuery', ['parent', parent], request, CALL_TIMEOUTS_MS.query);
+  const call = runOutsideDomain(() => client.makeServerStreamRequest(...prepared));
+  const cancel = () => call.cancel();
+  signal.addEventListener('abort', cancel);
+  try {
+    yield* readBatches(call, counters);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    cancel();
   }
 }
 

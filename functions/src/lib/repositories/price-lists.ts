@@ -12,6 +12,7 @@ import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
 import { DELETED, type Database, type CommitWrites } from '../firestore/database';
+import { decodePriceEntry } from '../firestore/price-entries';
 import { toMarket } from './organisation';
 
 /**
@@ -198,16 +199,18 @@ export function writeEntryBatch(
   return db.commitPriceEntries({ collection, field: fields.entry[kind], ids, prices });
 }
 
-/** Streams the stored entries of a list: the product id, and the stored price as it is. */
+/**
+ * Streams the stored entries of a list by id: the product id, and the stored price, undefined if
+ * that is not a number. A failed call continues after the last entry.
+ */
 export async function* streamStoredEntries(
   db: Database,
   kind: ListKind,
   creation: ClaimedLists,
-): AsyncGenerator<readonly [id: string, price: unknown]> {
-  const priceField = fields.entry[kind];
-  for await (const entry of db.stream(entriesCollection(db, kind, creation).select(priceField))) {
-    yield [entry.id, entry.get(priceField)];
-  }
+): AsyncGenerator<[id: string, price: number | undefined]> {
+  const field = fields.entry[kind];
+  const query = { parent: listDocument(db, kind, creation).path, collection: subcollections.products, fields: [field] };
+  for await (const entries of db.streamQuery(query, (response) => decodePriceEntry(response, field))) yield* entries;
 }
 
 /** @throws Error for a record of a later version or another program; it names fields, never a value */

@@ -1,5 +1,7 @@
 import { getConnection } from './connection';
+import { Entry } from './generated/entry';
 import { Request } from './generated/request';
+import { toDocumentId } from './messages';
 import { runOutsideDomain } from './node-domain';
 
 /** Entries of one list that one commit writes. */
@@ -36,8 +38,24 @@ export async function commitPriceEntries(
   });
   // In Node protobufjs makes Buffers.
   const request = Request.CommitRequest.encode({ database: databasePath, writes }).finish();
-  const call = prepareCall('Commit', request as Buffer, timeoutMs);
+  const call = prepareCall('Commit', ['database', databasePath], request as Buffer, timeoutMs);
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   runOutsideDomain(() => client.makeUnaryRequest(...call, (error, reply) => (error ? reject(error) : resolve(reply))));
   await promise;
+}
+
+/**
+ * Decodes the entry in the response to a query, for `streamDocuments`.
+ *
+ * @param field holds the price
+ * @returns the price as it is stored; undefined as the price if that is missing or not a number, and
+ * undefined for a response without a document
+ */
+export function decodePriceEntry(response: Buffer, field: string): [id: string, price: number | undefined] | undefined {
+  const { document } = Entry.RunQueryResponse.decode(response);
+  if (!document) return undefined;
+  const { doubleValue, integerValue } = document.fields?.[field] ?? {};
+  // protobufjs decodes 64 bits as a Long where that package is installed.
+  const price = doubleValue ?? (typeof integerValue === 'object' ? integerValue?.toNumber() : integerValue);
+  return [toDocumentId(document.name), price];
 }

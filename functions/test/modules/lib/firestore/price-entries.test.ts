@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { Firestore } from 'firebase-admin/firestore';
-import { commitPriceEntries } from '../../../../src/lib/firestore/price-entry-batch';
+import { commitPriceEntries, decodePriceEntry } from '../../../../src/lib/firestore/price-entries';
+import { streamDocuments } from '../../../../src/lib/firestore/query';
+import { createRequestContext } from '../../../../src/lib/request-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
@@ -52,13 +54,23 @@ const value = fc.oneof(
 );
 const entries = fc.uniqueArray(fc.tuple(id, value), { selector: ([id]) => id, minLength: 1, maxLength: 40 });
 
-test('stores what the SDK stores, for any ids and numbers, and replaces documents', async () => {
+async function streamPrices(): Promise<[id: string, price: number | undefined][]> {
+  const context = createRequestContext(new AbortController().signal);
+  const query = { parent: 'price_lists/list-1', collection: 'products', fields: ['price'] };
+  const prices: [string, number | undefined][] = [];
+  for await (const batch of streamDocuments(context, query, (response) => decodePriceEntry(response, 'price')))
+    prices.push(...batch);
+  return prices;
+}
+
+test('stores what the SDK stores, for any ids and numbers, streams it, and replaces documents', async () => {
   await fc.assert(
     fc.asyncProperty(entries, async (numbers) => {
       firestore.clear();
       await set(numbers);
       const expected = numbers.map(([id, value]) => [id, { price: asStored(value) }] as const);
       expect(await stored()).toEqual(Object.fromEntries(expected));
+      expect(new Map(await streamPrices())).toEqual(new Map(numbers));
     }),
     { numRuns: 200 },
   );
@@ -66,6 +78,38 @@ test('stores what the SDK stores, for any ids and numbers, and replaces document
   await replaced.set({ price: 1, other: 'field' });
   await set([['a', 2]]);
   expect((await replaced.get()).data()).toEqual({ price: 2n });
+});
+
+test('an entry without a number as its price is streamed without a price', async () => {
+  firestore.clear();
+  const fields = {
+    a: { price: -5n, other: 1 },
+    b: { price: '1' },
+    c: { other: 1 },
+    d: { price: null },
+    e: { price: -0.5 },
+  };
+  for (const [id, data] of Object.entries(fields)) await sdk.doc(`${COLLECTION}/${id}`).set(data);
+  // A collection of the same name elsewhere.
+  await sdk.doc('price_lists/list-2/products/a').set({ price: 1 });
+  expect(await streamPrices()).toEqual([
+    ['a', -5],
+    ['b', undefined],
+    ['c', undefined],
+    ['d', undefined],
+    ['e', -0.5],
+  ]);
+});
+
+test('a stream of entries continues after the last one', async () => {
+  firestore.clear();
+  const numbers = Array.from({ length: 300 }, (_, i) => [`product-${1000 + i}`, i / 4] as const);
+  await set(numbers);
+  const fault = { when: { messages: 200 }, action: { kind: 'error', code: 'UNAVAILABLE' } } as const;
+  firestore.faults.inject({ rpc: 'RunQuery', ...fault });
+  const before = firestore.counts().RunQuery;
+  expect(await streamPrices()).toEqual(numbers);
+  expect(firestore.counts().RunQuery - before).toBe(2);
 });
 
 test('a batch is one call, and written whole or not at all', async () => {
