@@ -8,6 +8,9 @@ import type { PayloadLimit } from './errors';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
+/** How long a client may send no byte of a body, whatever is left of its time for the whole body. */
+export const BODY_IDLE_TIMEOUT_MS = 10_000;
+
 /** For a body of a read. */
 export const READ_BODY_LIMITS = { maxBytes: MIB, timeoutMs: 30_000 };
 

@@ -1,26 +1,32 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { ApiError } from '../errors';
 import { measurePhase, type RequestContext } from '../request-context';
 
-/** How much of a body is discarded after an early response, and for how long. */
-const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
-const MAX_DISCARD_MS = 5_000;
+/** How long the rest of a body is discarded after an early response: until one of these is over. */
+const LINGER = { idleMs: 2_000, maxMs: 5_000, maxBytes: 32 * 1024 * 1024 };
+
+/** Responses that get no further byte, although Node has not ended those of an early response. */
+const finalResponses = new WeakSet<ServerResponse>();
+
+/** Whether all bytes of a response have gone to the operating system. The rest of its body may still arrive. */
+export const isAnswered = (response: ServerResponse): boolean =>
+  finalResponses.has(response) && response.writableLength === 0;
 
 /** Writes a response to its client, and tells whether the client was sent all of it. */
 export class ClientWriter {
   /** Chunks that the operating system does not have yet. */
   #unsentChunks = 0;
 
-  /** @param context its signal ends the waiting for the client; aborted already, it does not */
+  /** @param context its signal ends the wait for the client; a signal that has already aborted is ignored */
   constructor(
     private readonly response: ServerResponse,
     private readonly context: Pick<RequestContext, 'signal' | 'counters'>,
   ) {}
 
-  /** Whether the client is gone, or a stopping instance has sent an error response meanwhile. */
+  /** Whether the client has gone, or a stopping instance has sent an error response meanwhile. */
   get isOver(): boolean {
-    return this.response.destroyed || this.response.writableEnded;
+    return this.response.destroyed || this.response.writableEnded || finalResponses.has(this.response);
   }
 
   /** Keeps the chunk in memory until the client reads it. @returns false if it should not get more at once */
@@ -34,64 +40,79 @@ export class ClientWriter {
 
   /** @throws ApiError request_timeout */
   async writeAtClientsPace(chunk: Buffer): Promise<void> {
-    if (!this.isOver && !this.write(chunk)) await this.#waitFor('drain');
+    if (!this.isOver && !this.write(chunk)) await this.#waitFor((done) => this.response.once('drain', done));
   }
 
   /**
-   * Ends the response, and waits until it is sent. If the request has not arrived completely, the
-   * client has the response, and the rest of the body is discarded first (nginx calls it a
-   * lingering close): a client that sends before it reads would lose the response to a connection
-   * that is closed while it sends.
+   * Ends the response, and waits until its bytes are sent. If the request has not arrived completely,
+   * the connection is closed later, apart from this call (nginx calls it a lingering close): a client
+   * that sends before it reads would lose the response to a connection that closes while it sends.
    *
    * @returns whether all of it was sent; false if the client had gone before
    * @throws ApiError request_timeout
    */
   async end(): Promise<boolean> {
     const { response } = this;
-    if (!response.req.complete && !this.isOver) {
-      this.#announceClose();
-      response.flushHeaders();
-      await discardBody(response.req);
+    const isEarly = !response.req.complete;
+    if (!this.isOver) {
+      if (isEarly) this.#announceClose();
+      finalResponses.add(response);
+      if (isEarly) {
+        response.flushHeaders();
+        await this.#waitFor((done) => response.write('', done));
+        lingerAndClose(response);
+      } else {
+        response.end();
+        await this.#waitFor((done) => response.once('finish', done));
+      }
     }
-    if (!this.isOver) response.end();
-    if (!response.writableFinished && !response.destroyed) await this.#waitFor('finish');
     return this.#unsentChunks === 0;
   }
 
-  /** After an early response the connection is not used again, since the rest of the body may never end. */
+  /** After an early response the connection is not used again, because the rest of the body may never end. */
   #announceClose(): void {
     const { response } = this;
     if (!response.headersSent && !response.req.complete) response.setHeader('Connection', 'close');
   }
 
-  /** Waits for an event, or until the client is gone. */
-  async #waitFor(event: 'drain' | 'finish'): Promise<void> {
+  /** Waits until `start` has called `done`, or the client has gone. */
+  async #waitFor(start: (done: () => void) => void): Promise<void> {
     const { response } = this;
     const { signal, counters } = this.context;
     const { promise, resolve, reject } = Promise.withResolvers();
+    const done = () => resolve(undefined);
     const abort = () => reject(new ApiError('request_timeout', 'the client did not read the response in time'));
-    response.once(event, resolve).once('close', resolve);
+    response.once('close', done);
     signal.addEventListener('abort', abort);
+    start(done);
     try {
       await measurePhase(counters, 'client', () => promise);
     } finally {
-      response.off(event, resolve).off('close', resolve);
+      response.off('close', done);
       signal.removeEventListener('abort', abort);
     }
   }
 }
 
-/** Lets go of a body as it arrives, unparsed, up to its end or a bound. */
-async function discardBody(request: IncomingMessage): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers();
-  const timer = setTimeout(resolve, MAX_DISCARD_MS);
+/**
+ * Discards the rest of a body as it arrives, unparsed, and then ends the response, which closes the
+ * connection. A response in chunks gets its last chunk only then.
+ */
+function lingerAndClose(response: ServerResponse): void {
+  const { req: request } = response;
+  const close = () => {
+    clearTimeout(idle);
+    clearTimeout(total);
+    response.end();
+  };
+  const idle = setTimeout(close, LINGER.idleMs);
+  const total = setTimeout(close, LINGER.maxMs);
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {
+    idle.refresh();
     bytes += chunk.length;
-    if (bytes > MAX_DISCARDED_BYTES) resolve(undefined);
+    if (bytes > LINGER.maxBytes) close();
   });
-  finished(request, () => resolve(undefined));
+  finished(request, close);
   request.resume();
-  await promise;
-  clearTimeout(timer);
 }

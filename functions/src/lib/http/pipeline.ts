@@ -88,8 +88,10 @@ async function readEndpointBody<Body>(
   return measurePhase(counters, 'body', () => readBody(request, body, parent));
 }
 
-/** An origin is sent by the client and may have any length. */
 const MAX_LOGGED_ORIGIN_LENGTH = 300;
+
+/** An origin is sent by the client: it may have any length, and characters that no browser sends. */
+const toLoggedOrigin = (origin: string): string => origin.slice(0, MAX_LOGGED_ORIGIN_LENGTH).replace(/[^!-~]/g, '?');
 
 /** @returns whether the request was a preflight, and has its response */
 async function handleCors(exchange: Exchange): Promise<boolean> {
@@ -97,7 +99,7 @@ async function handleCors(exchange: Exchange): Promise<boolean> {
   const isAllowed = applyCors(request, response, getAllowedOrigins());
   if (request.method !== 'OPTIONS') return false;
   if (!isAllowed) {
-    logFields.origin = request.headers.origin?.slice(0, MAX_LOGGED_ORIGIN_LENGTH) ?? '';
+    logFields.origin = toLoggedOrigin(request.headers.origin ?? '');
     throw new ApiError('origin_not_allowed', 'CORS_ALLOWED_ORIGINS does not have the origin of a preflight');
   }
   response.statusCode = 204;

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { addAbortSignal, finished, PassThrough } from 'node:stream';
+import { addAbortSignal, finished, PassThrough, type Writable } from 'node:stream';
 import { MIMEType, TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { systemClock } from '../clock';
 import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
 import { JsonSyntaxError, type BodyParser } from '../json/body-parser';
+import { BODY_IDLE_TIMEOUT_MS } from '../payload-limits';
 
 /** A request of the Functions Framework, or of a server that has read the body already (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
@@ -37,7 +38,8 @@ export async function readBody<Body>(
   parent.throwIfAborted();
   assertJsonContentType(getContentType(request));
   const parser = createParser();
-  const { signal, cancel } = systemClock.createTimeout(timeoutMs, createBodyTimeoutError, parent);
+  const createReason = () => bodyTimeout('the body did not arrive in time');
+  const { signal, cancel } = systemClock.createTimeout(timeoutMs, createReason, parent);
   const chunks = request.rawBody ? [request.rawBody] : streamBytes(request, maxBytes, signal);
   let skippedBytes: number | undefined;
   try {
@@ -62,9 +64,8 @@ const invalidBody = (message: string) => new ValidationError([{ path: 'body', me
 
 const payloadTooLarge = (maxBytes: number) => new PayloadTooLargeError({ scope: 'body', bytes: maxBytes });
 
-/** Why a body is not read to its end. The connection cannot be used again, as the rest of the body may still arrive. */
-const createBodyTimeoutError = () =>
-  new ApiError('request_timeout', 'the body did not arrive in time', { headers: { Connection: 'close' } });
+/** The connection cannot be used again, because the rest of the body may still arrive. */
+const bodyTimeout = (message: string) => new ApiError('request_timeout', message, { headers: { Connection: 'close' } });
 
 /** From the raw headers, since `prepareEachRequest` hides it from the Functions Framework. */
 function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
@@ -105,11 +106,15 @@ async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: 
   finished(request, (error) => {
     if (error) source.destroy(new ClientGoneError('the client left before its body was complete'));
   });
+  const stopWatching = onIdle(request, source, () =>
+    source.destroy(bodyTimeout(`no byte of the body arrived for ${BODY_IDLE_TIMEOUT_MS} ms`)),
+  );
   let sentBytes = 0;
-  request.on('data', (bytes: Buffer) => {
+  const countBytes = (bytes: Buffer) => {
     sentBytes += bytes.length;
     if (sentBytes > maxBytes) source.destroy(payloadTooLarge(maxBytes));
-  });
+  };
+  request.on('data', countBytes);
   try {
     yield* source as AsyncIterable<Buffer>;
   } catch (error) {
@@ -117,11 +122,34 @@ async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: 
     const isGzipError = isGzip && error instanceof Error && 'errno' in error;
     throw isGzipError ? invalidBody('Expected a valid gzip body') : error;
   } finally {
-    // Before it flows again: when its last destination goes, a stream is paused.
+    stopWatching();
+    // Before it flows again: a stream that loses its last destination is paused.
     request.unpipe(source);
-    request.removeAllListeners('data');
+    request.off('data', countBytes);
     request.resume();
   }
+}
+
+/**
+ * Calls `fn` when no byte has arrived for {@link BODY_IDLE_TIMEOUT_MS}. The time in which `destination`
+ * takes no more is not counted: the request is paused then.
+ *
+ * @returns a function that ends the watch
+ */
+export function onIdle(request: IncomingMessage, destination: Writable, fn: () => void): () => void {
+  const timer = setTimeout(() => {
+    if (request.complete) return;
+    if (destination.writableNeedDrain) timer.refresh();
+    else fn();
+  }, BODY_IDLE_TIMEOUT_MS);
+  const restart = () => void timer.refresh();
+  request.on('data', restart);
+  destination.on('drain', restart);
+  return () => {
+    clearTimeout(timer);
+    request.off('data', restart);
+    destination.off('drain', restart);
+  };
 }
 
 /** Characters that are parsed at a time, however small the chunks are in which a client sends them. */

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../clock';
 import { StoppedError } from '../errors';
 import { logInstanceStopped, logInstanceStopping } from '../logging';
 import { STOP_MS, STOP_RESERVE_MS } from '../time-limits';
+import { isAnswered } from './client-writer';
 
 /** Lets the kernel send the last bytes before the exit closes the sockets. */
 const LINGER_MS = 50;
@@ -24,7 +25,11 @@ export class Shutdown {
     return this.refuseWrites.signal.aborted;
   }
 
-  /** Adds a response, of any request that reaches the process. */
+  get #unanswered(): number {
+    return [...this.#openResponses].filter((response) => !isAnswered(response)).length;
+  }
+
+  /** Adds the response to any request that reaches the process. */
   addResponse(server: Server, response: ServerResponse): void {
     this.#servers.add(server);
     this.#openResponses.add(response);
@@ -39,13 +44,16 @@ export class Shutdown {
     if (this.#isStopping && this.#openResponses.size === 0) this.#drained.abort();
   }
 
-  /** Accepts no more connections, and returns when the requests in progress have their responses, or time is up. */
+  /**
+   * Accepts no more connections. Returns when the requests in progress have their responses and their
+   * connections are closed, or time is up.
+   */
   async stop(clock: Clock): Promise<void> {
     const startedAt = clock.now();
     const reason = new StoppedError('the instance is stopping', STOP_RESERVE_MS);
     this.refuseWrites.abort(reason);
     for (const server of this.#servers) server.close();
-    logInstanceStopping(this.#openResponses.size);
+    logInstanceStopping(this.#unanswered);
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
     this.#endStopIfDrained();
 
@@ -61,7 +69,7 @@ export class Shutdown {
       wait(STOP_MS.stopWaiting, this.stopWaiting),
       wait(STOP_MS.exit),
     ]);
-    logInstanceStopped(this.#openResponses.size, clock.now() - startedAt);
+    logInstanceStopped(this.#unanswered, clock.now() - startedAt);
   }
 }
 

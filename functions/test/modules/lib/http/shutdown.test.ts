@@ -3,11 +3,13 @@ import { Socket } from 'node:net';
 import { systemClock, type Clock } from '../../../../src/lib/clock';
 import { StoppedError } from '../../../../src/lib/errors';
 import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging';
+import { isAnswered } from '../../../../src/lib/http/client-writer';
 import { Shutdown } from '../../../../src/lib/http/shutdown';
 
 /** The steps of a stop, in virtual time. */
 
 jest.mock('../../../../src/lib/logging');
+jest.mock('../../../../src/lib/http/client-writer');
 
 const STEPS = ['refuseWrites', 'abortWrites', 'stopWaiting'] as const;
 
@@ -96,6 +98,20 @@ test('ends as soon as the last response is sent, and at once without one', async
   const idle = createInstance();
   await idle.stop();
   expect(idle.steps.at(-1)).toEqual(['end', 0]);
+});
+
+test('waits for a connection whose response is sent while its body still comes, and counts it as answered', async () => {
+  const { steps, addResponse, stop } = createInstance();
+  const response = addResponse();
+  jest.mocked(isAnswered).mockReturnValue(true);
+  const stopped = stop();
+  expect(logInstanceStopping).toHaveBeenLastCalledWith(0);
+  await jest.advanceTimersByTimeAsync(3_000);
+  response.emit('close');
+  await stopped;
+  jest.mocked(isAnswered).mockReturnValue(false);
+  expect(steps.at(-1)).toEqual(['end', 3_000]);
+  expect(logInstanceStopped).toHaveBeenLastCalledWith(0, 3_000);
 });
 
 test('closes the connection of each response, also of one that comes later', async () => {

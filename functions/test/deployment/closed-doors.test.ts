@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { runProgram } from '../../../test/support/programs';
+import { sendRequest } from '../support/http';
+import { operationNames } from '../support/operations';
+import { waitFor } from '../support/wait-for';
+import { DEPLOY_PACKAGE, startDeployedFunction, type DeployedFunction } from './deployed';
+
+/** What a caller without an API key can cause in a deployed function, and what it still gets. */
+
+const SETTINGS = { API_KEY: 'test-key-1', METADATA_SERVER_DETECTION: 'none' };
+
+let deployed: DeployedFunction;
+afterEach(() => deployed.stop());
+
+const start = async (name: string) => (deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, SETTINGS));
+
+const getRequestLines = () =>
+  deployed.output.filter((line) => line.includes('"event":"request"')).map((line) => JSON.parse(line) as LogLine);
+
+interface LogLine {
+  status: number;
+  duration_ms: number;
+}
+
+test('a hundred requests whose bodies never come are over at once', async () => {
+  const { port } = await start('addPriceLists');
+  const sockets = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) socket.write('POST / HTTP/1.1\r\nHost: service\r\nContent-Length: 10\r\n\r\n');
+  const heads = await Promise.all(sockets.map(async (socket) => String((await once(socket, 'data'))[0])));
+  for (const head of heads) expect(head).toMatch(/^HTTP\/1\.1 401 /);
+  await waitFor(() => getRequestLines().length === 100);
+  for (const line of getRequestLines()) {
+    expect(line.status).toBe(401);
+    expect(line.duration_ms).toBeLessThan(500);
+  }
+  for (const socket of sockets) socket.destroy();
+});
+
+/** Send 8 MB with a pause of 1 s, and read only then. */
+const PYTHON_CLIENTS = {
+  'http.client': `
+connection = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))
+connection.request('POST', '/', body=body(), headers=headers)
+print(connection.getresponse().status)`,
+  'urllib.request': `
+try:
+    urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:' + sys.argv[1], body(), headers))
+except urllib.error.HTTPError as error:
+    print(error.code)`,
+};
+
+const PYTHON_BODY = `
+import http.client, sys, time, urllib.error, urllib.request
+headers = {'Content-Type': 'application/json', 'Content-Length': '8000000', 'x-api-key': 'wrong'}
+def body():
+    for i in range(80):
+        if i == 40:
+            print('pause', flush=True)
+            time.sleep(1)
+        yield b' ' * 100000
+`;
+
+describe.each(Object.entries(PYTHON_CLIENTS))('Python’s %s', (_, program) => {
+  const upload = async () => {
+    const { stdout } = await runProgram('python3', ['-S', '-c', PYTHON_BODY + program, String(deployed.port)]);
+    return stdout;
+  };
+
+  test('gets the 401 for an upload with a pause', async () => {
+    await start('addPriceLists');
+    expect(await upload()).toBe('pause\n401\n');
+  });
+
+  test('gets it while the instance is stopping', async () => {
+    await start('addPriceLists');
+    const uploaded = upload();
+    await waitFor(() => getRequestLines().length === 1);
+    await delay(200);
+    expect(await deployed.stop()).toBe(0);
+    expect(await uploaded).toBe('pause\n401\n');
+    const [stopped] = deployed.output.filter((line) => line.includes('"event":"instance_stopped"'));
+    expect(JSON.parse(stopped ?? '')).toMatchObject({ severity: 'INFO', unanswered: 0 });
+  });
+});
+
+const LONG = 'x'.repeat(12_000);
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+const HOSTILE_HEADERS = [
+  ['function-execution-id', LONG],
+  ['x-cloud-trace-context', `${'a'.repeat(6_000)}/${'1'.repeat(6_000)}`],
+  ['x-cloud-trace-context', `${TRACE}/${'1'.repeat(12_000)}`],
+  ['traceparent', `00-${TRACE}-00f067aa0ba902b7-01${LONG}`],
+  ['x-request-id', LONG],
+  ['origin', LONG],
+  ['origin', '\x80\x9b'.repeat(6_000)],
+  ['user-agent', LONG],
+  ['x-forwarded-for', LONG],
+  ['x-api-key', LONG],
+  ['access-control-request-headers', LONG],
+  ['content-type', LONG],
+] as const;
+
+test.each(operationNames)('no header makes a line of %s long, or puts a control character into it', async (name) => {
+  const { port, output } = await start(name);
+  const requests = HOSTILE_HEADERS.flatMap(([header, value]) =>
+    ['OPTIONS', 'GET', 'POST'].map((method) => ({ method, headers: { origin: 'https://a.example', [header]: value } })),
+  );
+  for (const request of requests) await sendRequest(port, request);
+  await waitFor(() => getRequestLines().length === requests.length);
+  for (const line of output) {
+    expect(Buffer.byteLength(line)).toBeLessThan(4_096);
+    expect(line).toMatch(/^[ -~]*$/);
+  }
+});
