@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Sends a price list until it is stored, or until sending it again is of no use (docs/integration-guide.md).
+"""Sends a price list until its lists are created, or until another try would not help.
 
     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
-        python3 docs/examples/add-price-list.py docs/examples/price-list.json
+        python3 add-price-list.py price-list.json
 
-Needs Python 3.8 or newer, and no package.
-Exit codes: 0 stored, 1 correct it first, 2 contact support, 64 wrong usage.
+Needs Python 3.7 or newer, and no package. integration-guide.md explains the retries.
+Writes the response to stdout and everything else to stderr. Uses the proxy that https_proxy names.
+Exit codes: 0 created, 1 correct it first, 2 contact support, 64 wrong usage.
+With --strict-currency, lists in another currency than the request's exit with 1 in place of a warning.
 """
 
+import base64
 import email.utils
 import http.client
 import json
@@ -18,6 +21,7 @@ import ssl
 import sys
 import time
 import urllib.parse
+import urllib.request
 
 # How long to retry: longer than the service takes for the largest list.
 RETRY_SECONDS = float(os.environ.get("RETRY_SECONDS", 30 * 60))
@@ -27,7 +31,8 @@ REQUEST_SECONDS = float(os.environ.get("REQUEST_SECONDS", 21 * 60))
 # Statuses of transient errors, of the service and of the platform in front of it.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
-STORED, CORRECT_IT_FIRST, CONTACT_SUPPORT, WRONG_USAGE = 0, 1, 2, 64
+CREATED, CORRECT_IT_FIRST, CONTACT_SUPPORT, WRONG_USAGE = 0, 1, 2, 64
+STRICT_CURRENCY = "--strict-currency"
 
 
 class Retry(Exception):
@@ -41,8 +46,7 @@ class Retry(Exception):
 def post(url, api_key, payload):
     """One request: (status, headers, text). A redirect is not followed: that would send the API key elsewhere."""
     address = urllib.parse.urlsplit(url)
-    connect = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
-    connection = connect(address.netloc, timeout=REQUEST_SECONDS)
+    connection = open_connection(address)
     headers = {"x-api-key": api_key, "Content-Type": "application/json"}
     try:
         connection.connect()
@@ -59,6 +63,23 @@ def post(url, api_key, payload):
         connection.close()
 
 
+def open_connection(address):
+    """A connection, for https through the proxy of the environment, which never sees the API key."""
+    if address.scheme == "http":
+        return http.client.HTTPConnection(address.netloc, timeout=REQUEST_SECONDS)
+    proxy = urllib.request.getproxies().get("https")
+    if not proxy or urllib.request.proxy_bypass(address.hostname):
+        return http.client.HTTPSConnection(address.netloc, timeout=REQUEST_SECONDS)
+    proxy = urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    headers = {}
+    if proxy.username:
+        user = urllib.parse.unquote(f"{proxy.username}:{proxy.password or ''}")
+        headers["Proxy-Authorization"] = "Basic " + base64.b64encode(user.encode()).decode()
+    connection = http.client.HTTPSConnection(proxy.hostname, proxy.port or 1080, timeout=REQUEST_SECONDS)
+    connection.set_tunnel(address.hostname, address.port or 443, headers)
+    return connection
+
+
 def send(url, api_key, payload):
     """One try: (exit code, text). Raises Retry."""
     status, headers, text = post(url, api_key, payload)
@@ -70,7 +91,7 @@ def send(url, api_key, payload):
 
     if status == 200:
         if body.get("success") is True:
-            return STORED, text
+            return CREATED, text
         raise Retry("200, but not with a response of the service", after_seconds)
     if headers["Retry-After"] or status in TRANSIENT_STATUSES:
         raise Retry(reason, after_seconds)
@@ -118,32 +139,63 @@ def send_with_retries(url, api_key, payload):
         tries, delay = tries + 1, min(delay * 2, 30)
 
 
+def find_problem(text, payload):
+    """What a 200 hides: (exit code, sentence), or None if the lists are as they were sent."""
+    info, price_list = json.loads(payload)["info"], parse_object(text).get("price_list")
+    if price_list is None:
+        market_id = json.dumps(info["market_id"])
+        return CORRECT_IT_FIRST, (
+            f"no list was created, because no market has the market_id {market_id}. "
+            "Send a market_id of get markets with a new boq_list_id: this one is used up"
+        )
+    sent, stored = info["currency_iso"].upper(), price_list["currency"]
+    if sent != stored:
+        return CREATED, f"the prices are stored as {stored}, the currency of the market, not as {sent}"
+    return None
+
+
 def parse_call():
-    """The address, API key and payload. Raises ValueError or OSError."""
+    """Whether the currency is strict, and the address, API key and payload. Raises ValueError or OSError."""
     base_url, api_key = os.environ.get("BASE_URL", ""), os.environ.get("API_KEY", "")
-    if len(sys.argv) != 2:
+    args = sys.argv[1:]
+    is_strict = args[:1] == [STRICT_CURRENCY]
+    files = args[1:] if is_strict else args
+    if len(files) != 1:
         raise ValueError("expected one file")
+    if files[0].startswith("-"):
+        raise ValueError(f"{files[0]} is not an option; the only one is {STRICT_CURRENCY}")
     if not re.match("https?://[^/]", base_url):
         raise ValueError("BASE_URL must begin with http:// or https://")
     if not re.fullmatch("[!-~]+", api_key):
         raise ValueError("API_KEY must be set, without spaces or line breaks")
-    with open(sys.argv[1], "rb") as file:
-        return base_url.rstrip("/") + "/addPriceLists", api_key, file.read()
+    with open(files[0], "rb") as file:
+        return is_strict, base_url.rstrip("/") + "/addPriceLists", api_key, file.read()
+
+
+def finish(exit_code, text):
+    prefix = {CREATED: "warning", CORRECT_IT_FIRST: "correct it first", CONTACT_SUPPORT: "contact support"}
+    print(f"{prefix[exit_code]}: {text}", file=sys.stderr)
+    return exit_code
 
 
 def main():
+    sys.stdout.reconfigure(encoding="utf-8")  # On Windows the encoding may lack letters of the response.
     try:
-        call = parse_call()
+        is_strict, url, api_key, payload = parse_call()
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
-        print("Usage: BASE_URL=https://… API_KEY=… python3 add-price-list.py FILE", file=sys.stderr)
+        usage = f"Usage: BASE_URL=https://... API_KEY=... python3 add-price-list.py [{STRICT_CURRENCY}] FILE"
+        print(usage, file=sys.stderr)
         return WRONG_USAGE
-    exit_code, text = send_with_retries(*call)
-    if exit_code == STORED:
-        print(text)
-    else:
-        print(("correct it first: " if exit_code == CORRECT_IT_FIRST else "contact support: ") + text, file=sys.stderr)
-    return exit_code
+    exit_code, text = send_with_retries(url, api_key, payload)
+    if exit_code != CREATED:
+        return finish(exit_code, text)
+    print(text)
+    problem = find_problem(text, payload)
+    if problem is None:
+        return CREATED
+    exit_code, text = problem
+    return finish(CORRECT_IT_FIRST if is_strict else exit_code, text)
 
 
 if __name__ == "__main__":

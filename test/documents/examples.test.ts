@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync, type Variables } from '../support/programs';
@@ -10,6 +12,8 @@ import { respond, startStub } from './stub-service';
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
 const payload = readFileSync(PAYLOAD);
+/** What programs read of the service's response to `payload`. */
+const CREATED = '{"success":true,"market":{"id":"mkt-ken"},"price_list":{"currency":"KES"}}';
 const IN_PROGRESS = 'Request is already being processed or requires review';
 const NOT_CREATED = 'Price lists could not be created; the request requires review';
 
@@ -27,6 +31,17 @@ const programs = {
   // `-S`: without installed packages.
   Python: ['python3', ['-S', 'docs/examples/add-price-list.py']],
 } as const;
+
+/** A caller whose own settings of the tools would change what the programs do. */
+const curlHome = temporaryFolder();
+writeFileSync(join(curlHome, '.curlrc'), 'location\nfail\ninclude\nproxy = "http://127.0.0.1:9"\n');
+const CALLER: Variables = {
+  CURL_HOME: curlHome,
+  GREP_OPTIONS: '--invert-match',
+  PYTHONIOENCODING: 'ascii',
+  http_proxy: 'http://127.0.0.1:9',
+  all_proxy: 'http://127.0.0.1:9',
+};
 
 /** The same programs, which do not wait: how they sleep is replaced by nothing. */
 const withoutDelays: Record<keyof typeof programs, readonly string[]> = {
@@ -64,7 +79,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     command: readonly string[] = script,
   ): Promise<{ code: number; stdout: string; stderr: string }> => {
     const python = { PYTHONDONTWRITEBYTECODE: '1' };
-    const env = { BASE_URL, API_KEY: KEY, ...python, ...variables };
+    const env = { BASE_URL, API_KEY: KEY, ...python, ...CALLER, ...variables };
     try {
       return { code: 0, ...(await runProgram(program, [...command, ...args], { env })) };
     } catch (error) {
@@ -82,6 +97,67 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     expect(unauthorized).toMatchObject({ code: 1, stderr: expect.stringMatching(/^correct it first: 401 /) as string });
   });
 
+  /** Writes a payload that differs from the example in these values of `info`. */
+  function writePayload(info: Record<string, string>): string {
+    const example = JSON.parse(payload.toString()) as { info: object; products: object };
+    const products = {
+      ...example.products,
+      other: { price_list_price: 1, expected_forward_cost_price: 1, currency_iso: 'EUR' },
+    };
+    const file = join(temporaryFolder(), 'payload.json');
+    writeFileSync(
+      file,
+      JSON.stringify({ products, info: { ...example.info, boq_list_id: `${name}-${Math.random()}`, ...info } }),
+    );
+    return file;
+  }
+
+  tested(`exits with 1 if the market does not exist, and says what to do${because}`, async () => {
+    const file = writePayload({ market_id: 'mkt-nowhere', name: 'a "market":{} and {"currency_iso":"EUR"}' });
+    const { code, stdout, stderr } = await run(baseUrl, [file]);
+    expect(JSON.parse(stdout)).toMatchObject({ success: true, price_list: null });
+    expect(stderr).toMatch(
+      /^correct it first: no list was created, because no market has the market_id .*new boq_list_id/,
+    );
+    expect(code).toBe(1);
+  });
+
+  tested(`warns if the lists have another currency than the request${because}`, async () => {
+    const file = writePayload({ currency_iso: 'usd', name: 'Жёлтый "currency":"USD" \\' });
+    const { code, stdout, stderr } = await run(baseUrl, [file]);
+    expect(JSON.parse(stdout)).toMatchObject({ price_list: { currency: 'KES', status: 'ready' } });
+    expect(stderr).toBe('warning: the prices are stored as KES, the currency of the market, not as USD\n');
+    expect(code).toBe(0);
+    const strict = await run(baseUrl, ['--strict-currency', file]);
+    expect(strict).toEqual({
+      code: 1,
+      stdout,
+      stderr: 'correct it first: the prices are stored as KES, the currency of the market, not as USD\n',
+    });
+  });
+
+  tested(`says nothing if the currency is that of the request${because}`, async () => {
+    const file = writePayload({ currency_iso: 'kes' });
+    expect(await run(baseUrl, ['--strict-currency', file])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  tested(`reaches an https address through the caller's proxy, and shows it no API key${because}`, async () => {
+    const asked: IncomingMessage[] = [];
+    const proxy = createServer().on('connect', (request: IncomingMessage, socket: Socket) => {
+      asked.push(request);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const settings = { https_proxy: `http://user:pass@127.0.0.1:${port}`, RETRY_SECONDS: '0' };
+    const { code, stderr } = await run('https://service.invalid', [PAYLOAD], settings);
+    proxy.close();
+    expect([code, stderr]).toEqual([2, expect.stringContaining('the last: no response: ')]);
+    expect(asked.map(({ url }) => url)).toEqual(['service.invalid:443']);
+    expect(asked[0]?.headers).toMatchObject({ 'proxy-authorization': 'Basic dXNlcjpwYXNz' });
+    expect(asked[0]?.headers).not.toHaveProperty('x-api-key');
+  });
+
   /** Each transient error, how the program names it, and after how many seconds it tries again. */
   const transient: [RequestListener, string, number][] = [
     [(_, response) => response.destroy(), 'no response: .*', 1],
@@ -97,11 +173,11 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
   ];
 
   tested(`sends the same bytes again after each transient error, and says why${because}`, async () => {
-    const stub = await startStub([...transient.map(([response]) => response), respond(200, '{"success":true}')]);
+    const stub = await startStub([...transient.map(([response]) => response), respond(200, CREATED)]);
     const command = withoutDelays[name as keyof typeof programs];
     const { code, stdout, stderr } = await run(stub.url, [PAYLOAD], {}, command);
     stub.close();
-    expect([code, stdout.trim()]).toEqual([0, '{"success":true}']);
+    expect([code, stdout.trim()]).toEqual([0, CREATED]);
     // Jest compares large buffers byte by byte, which takes seconds.
     expect(stub.bodies.map((body) => body.equals(payload))).toEqual(Array(transient.length + 1).fill(true));
     const tries = stderr.split(/^(?=try )/m);
@@ -119,7 +195,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     const stub = await startStub([
       past,
       (request, response) => respond(503, '', { 'Retry-After': date(4_000) })(request, response),
-      respond(200, '{"success":true}'),
+      respond(200, CREATED),
     ]);
     const { code, stderr } = await run(stub.url);
     stub.close();
@@ -141,7 +217,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
   });
 
   testedInParallel(`sends again what is not responded to in time${because}`, async () => {
-    const stub = await startStub([() => undefined, respond(200, '{"success":true}')]);
+    const stub = await startStub([() => undefined, respond(200, CREATED)]);
     const { code, stderr } = await run(stub.url, [PAYLOAD], { REQUEST_SECONDS: '1' });
     stub.close();
     expect(code).toBe(0);
@@ -151,6 +227,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
   const wrongCalls: [string, Parameters<typeof run>, RegExp][] = [
     ['no file', ['http://127.0.0.1:1', []], /expected one file/],
     ['two files', ['http://127.0.0.1:1', [PAYLOAD, PAYLOAD]], /expected one file/],
+    ['an unknown option', ['http://127.0.0.1:1', ['--strict', PAYLOAD]], /--strict\b/],
     ['a file that does not exist', ['http://127.0.0.1:1', ['missing.json']], /missing\.json/],
     ['a folder', ['http://127.0.0.1:1', ['docs']], /docs|directory/],
     ['no BASE_URL', [undefined], /BASE_URL/],
@@ -196,7 +273,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
   });
 
   tested(`does not follow a redirect with the API key${because}`, async () => {
-    const other = await startStub([respond(200, '{"success":true}')]);
+    const other = await startStub([respond(200, CREATED)]);
     const stub = await startStub([respond(307, '', { Location: `${other.url}/addPriceLists` })]);
     const { code } = await run(stub.url);
     stub.close();
