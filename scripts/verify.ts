@@ -12,7 +12,7 @@ repeats it, and repeats it with another payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
---key-file  a file whose first line is an API key
+--key-file  a file whose first line, blank lines and comments aside, is an API key
 
 Exit code: 0 everything is as described, 1 something is not, 64 wrong usage.
 `;
@@ -106,6 +106,22 @@ async function checkCreation(target: Target, market_id: string): Promise<void> {
   await check('addPriceLists: another payload is 409', () => call(target, 'addPriceLists', 409, { body: other }));
 }
 
+/**
+ * @returns the first API key of a file, as `fetch` sends it: each byte of UTF-8 as a character
+ * @throws Error if the first line that is neither blank nor a comment is no key
+ */
+function readKey(file: string): string {
+  const bytes = readFileSync(file);
+  // PowerShell's `>` writes UTF-16.
+  const mark = bytes.subarray(0, 2).toString('hex');
+  const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
+  const lines = new TextDecoder(encoding).decode(bytes).split('\n');
+  const key = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#')) ?? '';
+  if (!/^[^\s\p{Cc}\ufffd]+$/u.test(key))
+    throw new Error(`${file} has no API key in its first line. Save the key as UTF-8, without spaces.`);
+  return Buffer.from(key).toString('latin1');
+}
+
 async function main(): Promise<number> {
   const names = { url: { type: 'string' }, 'key-file': { type: 'string' }, market: { type: 'string' } } as const;
   const { values } = parseArgs({ options: { ...names, help: { type: 'boolean' } } });
@@ -115,8 +131,8 @@ async function main(): Promise<number> {
   }
   const { url, 'key-file': file, market } = values;
   if (url === undefined || file === undefined) throw new Error('--url and --key-file are needed.');
-  const [key = ''] = readFileSync(file, 'utf8').split('\n');
-  const target = { url: url.replace(/\/$/, ''), key: key.trim() };
+  if (!/^https?:\/\/[^/]/.test(url)) throw new Error('--url must begin with http:// or https://.');
+  const target = { url: url.replace(/\/+$/, ''), key: readKey(file) };
   for (const name of operationNames) await checkOperation(target, name);
   if (market !== undefined) await checkCreation(target, market);
   const { passed, failed } = counts;

@@ -41,6 +41,37 @@ test('every operation is as described, and nothing is written', async () => {
   await db.terminate();
 });
 
+test.each<[string, Buffer]>([
+  ['by PowerShell, in UTF-16', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
+  ['in UTF-16 with the high byte first', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le').swap16()],
+  ['with a byte order mark, a blank line and a comment', Buffer.from('\ufeff\n# of the dashboard\nlocal-dev-key\n')],
+])('reads a key file that was written %s, and ignores slashes at the end of the address', (_, bytes) => {
+  const file = join(temporaryFolder(), 'key');
+  writeFileSync(file, bytes);
+  const { status, stdout } = verify('--url', `${url}//`, '--key-file', file);
+  expect(stdout).not.toContain('FAILED');
+  expect(status).toBe(0);
+});
+
+test('sends an API key beyond ASCII', () => {
+  const file = join(temporaryFolder(), 'key');
+  writeFileSync(file, 'Schlüssel-ключ\n');
+  const { stdout } = verify('--url', url, '--key-file', file);
+  expect(stdout).toContain('FAILED  getTeams: 200\n        status 401 instead of 200');
+});
+
+test.each<[string, Buffer]>([
+  ['in UTF-16 without a byte order mark', Buffer.from('local-dev-key\n', 'utf16le')],
+  ['with a space in the key', Buffer.from('local dev-key\n')],
+  ['without a key', Buffer.from('# none yet\n')],
+])('rejects a key file %s', (_, bytes) => {
+  const file = join(temporaryFolder(), 'key');
+  writeFileSync(file, bytes);
+  const { status, stdout, stderr } = verify('--url', url, '--key-file', file);
+  expect([status, stdout]).toEqual([64, '']);
+  expect(stderr).toContain(`${file} has no API key in its first line`);
+});
+
 test('with a market it creates a price list, repeats it, and repeats it with another payload', () => {
   const { status, stdout } = verify('--url', url, '--key-file', keyFile, '--market', 'mkt-ken');
   expect(stdout).toMatch(/ok {6}addPriceLists: another payload is 409\n/);
@@ -61,4 +92,6 @@ test('names what is not as described', async () => {
 test('wrong usage says what is wrong', () => {
   const { status, stderr } = verify('--url', url);
   expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are needed.')]);
+  const notHttp = verify('--url', '127.0.0.1:5001', '--key-file', keyFile);
+  expect([notHttp.status, notHttp.stderr]).toEqual([64, expect.stringContaining('--url must begin with http')]);
 });
