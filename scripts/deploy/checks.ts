@@ -268,17 +268,16 @@ function listSettings({ projectId, manifest, runtime, parameters, force }: Deplo
       'organisation policy',
       async () => {
         const constraint = 'constraints/iam.allowedPolicyMemberDomains';
+        const triggers = Object.values(manifest.endpoints).map(({ httpsTrigger }) => httpsTrigger);
+        if (!triggers.some((trigger) => trigger?.invoker?.includes('public'))) return undefined;
         const found = await ask<{ listPolicy?: { allValues?: string } }>(
           'cloudresourcemanager',
           `v1/${path}:getEffectiveOrgPolicy`,
           { constraint },
         );
         const isOpen = found?.listPolicy === undefined || found.listPolicy.allValues === 'ALLOW';
-        const allowAll = JSON.stringify({ constraint, listPolicy: { allValues: 'ALLOW' } });
-        const set = 'gcloud resource-manager org-policies set-policy';
-        return isOpen
-          ? undefined
-          : [`${constraint} forbids allUsers`, `${set} <(echo '${allowAll}') --project ${projectId}`];
+        const fix = 'make the operations public without allUsers: docs/deployment.md, section "Public access"';
+        return isOpen ? undefined : [`${constraint} forbids allUsers`, fix];
       },
     ],
     [

@@ -14,7 +14,7 @@ export interface DeployManifest {
 export interface ManifestEndpoint {
   /** An address that contains the expression `{{ params.PROJECT_ID }}`. */
   serviceAccountEmail: string;
-  httpsTrigger?: object;
+  httpsTrigger?: { invoker?: string[] };
   scheduleTrigger?: object;
 }
 

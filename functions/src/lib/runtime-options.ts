@@ -4,8 +4,14 @@ import { getServiceAccount, instanceLimits } from './config';
 
 const defaults = { region: 'us-central1', cpu: 1, ...instanceLimits } as const;
 
+/**
+ * Who reaches an operation. Firebase's tools set both at every deployment, so that a setting made by
+ * hand would be lost. The API key decides who is served.
+ */
+const operationDefaults = { ...defaults, ingressSettings: 'ALLOW_ALL', invoker: 'public' } as const;
+
 const readDefaults = {
-  ...defaults,
+  ...operationDefaults,
   // An account that may do nothing else (docs/security.md).
   serviceAccount: getServiceAccount('organisation-data-reader'),
   timeoutSeconds: 120,
@@ -23,7 +29,7 @@ export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 }
  * timeout is twice that.
  */
 export const writeOptions = {
-  ...defaults,
+  ...operationDefaults,
   serviceAccount: getServiceAccount('price-lists-writer'),
   memory: '1GiB',
   concurrency: 4,

@@ -255,7 +255,7 @@ const ROWS: Row[] = [
   [
     'organisation policy',
     'constraints/iam.allowedPolicyMemberDomains forbids allUsers',
-    `gcloud resource-manager org-policies set-policy <(echo '{"constraint":"constraints/iam.allowedPolicyMemberDomains","listPolicy":{"allValues":"ALLOW"}}') ${OF_PROJECT}`,
+    'make the operations public without allUsers: docs/deployment.md, section "Public access"',
     { [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allowedValues: ['C01'] } } },
   ],
   [
@@ -561,4 +561,17 @@ describe('the command', () => {
     expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--force] [--json]\n');
     expect(requests).toEqual([]);
   });
+});
+
+test('an organisation that forbids allUsers is no problem for operations whose invoker is private', async () => {
+  const { manifest } = deployment;
+  const endpoints = Object.entries(manifest.endpoints).map(([id, endpoint]) => {
+    const isOperation = endpoint.httpsTrigger !== undefined;
+    return [id, isOperation ? { ...endpoint, httpsTrigger: { invoker: ['private'] } } : endpoint] as const;
+  });
+  const answers = {
+    [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allowedValues: ['C01'] } },
+  };
+  const isPrivate = { manifest: { ...manifest, endpoints: Object.fromEntries(endpoints) } };
+  expect(listProblems(await check(answers, isPrivate))).toEqual([]);
 });

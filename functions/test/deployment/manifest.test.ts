@@ -76,7 +76,7 @@ test.each(operationNames)('%s has its options, account, secret and region', (nam
     labels: {},
     minInstances: '{{ params.MIN_INSTANCES }}',
     maxInstances: '{{ params.MAX_INSTANCES }}',
-    ingressSettings: null,
+    ingressSettings: 'ALLOW_ALL',
     vpc: null,
     ...optionsInManifest.get(functions[name].operation.runtimeOptions),
   });

@@ -1,100 +1,224 @@
 import { globSync, readFileSync } from 'node:fs';
-import { write } from 'firebase-functions/logger';
+import loggingProtos from '@google-cloud/logging-api/build/protos/protos.json';
+import dashboardProtos from '@google-cloud/monitoring-dashboards/build/protos/protos.json';
+import monitoringProtos from '@google-cloud/monitoring/build/protos/protos.json';
+import { fromProto3JSON, toProto3JSON } from 'proto3-json-serializer';
+import { Root } from 'protobufjs';
 import { runProgramSync } from '../../../test/support/programs';
-import { ApiError, ERROR_DEFINITIONS } from '../../src/lib/errors';
-import * as logging from '../../src/lib/logging';
-import type { Phase } from '../../src/lib/request-context';
-import { operationNames } from '../support/operations';
+import * as functions from '../../src';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { runCommand } from '../cli/command';
+import { operationNames, type OperationName } from '../support/operations';
+import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
+import { useTestService, type LogLine } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
+import { matchesFilter, type LogEntry } from './log-filter';
 
-/** The metrics, objectives, alerts and dashboard of docs/monitoring name what the code writes, one another, and a section of a page. */
+/**
+ * The files of docs/monitoring: Google's protos accept them, and the lines that the service writes in
+ * an outage match the filter of the policy for it. Metrics of the platform itself are only parsed.
+ */
 
-jest.mock('firebase-functions/logger');
+interface Policy {
+  documentation: { content: string };
+  conditions: { conditionMatchedLog?: { filter: string }; conditionThreshold?: { filter: string } }[];
+}
 
-/** Writes the lines of requests, attempts and sweeps that metrics and alerts may name, with each of their fields. */
-function writeEveryLine(): void {
-  const phases_ms: Record<Phase, number> = { body: 1, claim: 1, entries: 1, completion: 1, firestore: 1, client: 1 };
-  const error = new ApiError('review_required', 'why', { needsOperator: true });
-  const ids = {
-    operation: 'addPriceLists',
-    request_id: 'id',
-    method: 'POST',
-    key_id: 'id',
-    origin: 'https://example.com',
+interface UptimeCheck {
+  httpCheck: {
+    requestMethod: string;
+    path: string;
+    body?: string;
+    acceptedResponseStatusCodes: { statusValue: number }[];
   };
-  const numbers = { status: 500, duration_ms: 1, firestore_calls: 1, retries: 0, count: 1, phases_ms };
-  logging.logRequest({ ...ids, ...numbers, client_gone: true, replayed: false, error });
-  const priceList = logging.createPriceListLogger('id');
-  const attempt = { document_id: 'id', products_count: 1, creation: { price_list_id: 'id' } };
-  priceList.claimed(attempt);
-  priceList.completed(attempt, 1);
-  priceList.failed(attempt, 'why', true);
-  const swept = { document_id: 'id', trace_id: null, reason: 'why' };
-  for (const result of ['resumed', 'deferred', 'left'] as const) logging.logSweptAttempt(result, swept, 1);
-  logging.logUnreadableKey('path');
-  const counts = { resumed: 1, deferred: 1, left: 1, requires_review: 1 };
-  logging.logSweepEnded({ ...counts, duration_ms: 1, interrupted: false });
+  contentMatchers: { content: string }[];
 }
 
-/** The fields of each event. Those of the audit are written by its command: functions/test/cli/audit.test.ts. */
-const fields = new Map<unknown, string[]>([
-  ['audit_violation', ['rule', 'path']],
-  ['audit_completed', []],
-]);
-writeEveryLine();
-for (const [entry] of jest.mocked(write).mock.calls) fields.set(entry['event'], Object.keys(entry));
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+const readFile = (name: string): unknown => readJson(`docs/monitoring/${name}.json`);
+const policyNames = globSync('docs/monitoring/alerts/*.json').map((path) => path.replace(/.*\/(.*)\.json/, '$1'));
+const readPolicy = (name: string) => readFile(`alerts/${name}`) as Policy;
+const readMetricFilter = (name: string) => (readFile(`metrics/${name}`) as { filter: string }).filter;
 
-const findAll = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
+const TYPES = {
+  alerts: [monitoringProtos, 'google.monitoring.v3.AlertPolicy'],
+  slos: [monitoringProtos, 'google.monitoring.v3.ServiceLevelObjective'],
+  uptime: [monitoringProtos, 'google.monitoring.v3.UptimeCheckConfig'],
+  'service.json': [monitoringProtos, 'google.monitoring.v3.Service'],
+  metrics: [loggingProtos, 'google.logging.v2.LogMetric'],
+  'dashboard.json': [dashboardProtos, 'google.monitoring.dashboard.v1.Dashboard'],
+} as const;
 
-const files = globSync('docs/monitoring/**/*.json').map((path) => [path, readFileSync(path, 'utf8')] as const);
-const read = (path: string) => files.find(([each]) => each === `docs/monitoring/${path}.json`)?.[1] ?? '';
-const operations = readFileSync('docs/operations.md', 'utf8');
-
-test.each(files)('%s names events, fields and errors that the code writes', (_, text) => {
-  const named = findAll(text, /jsonPayload\.event=\\"(\w+)\\"/g);
-  for (const event of named) expect([...fields.keys()]).toContain(event);
-  const known = named.length > 0 ? named.flatMap((event) => fields.get(event) ?? []) : [...fields.values()].flat();
-  for (const field of findAll(text, /jsonPayload\.(\w+)/g)) expect(['event', ...known]).toContain(field);
-  for (const code of findAll(text, /error_code!?=\\"(\w+)\\"/g)) expect(Object.keys(ERROR_DEFINITIONS)).toContain(code);
-  for (const name of findAll(text, /operation!?=\\"(\w+)\\"/g)) expect(operationNames).toContain(name);
-  const services = [...operationNames, 'sweepPriceLists'].map((name) => name.toLowerCase());
-  for (const name of findAll(text, /service_name!?=\\"(\w+)\\"/g)) expect(services).toContain(name);
+test.each(globSync('docs/monitoring/**/*.json'))('%s is what Google’s protos define, and nothing else', (path) => {
+  const kind = path.split('/')[2] as keyof typeof TYPES;
+  const [protos, type] = TYPES[kind];
+  const file = readJson(path) as object;
+  const message = fromProto3JSON(Root.fromJSON(protos).lookupType(type), file as never);
+  // A member that the proto does not know is lost on the way.
+  expect(message && toProto3JSON(message)).toMatchObject(file);
 });
 
-test.each(files)('%s stands on metrics, labels, objectives and a section that there are', (path, text) => {
-  const metrics = findAll(
-    text,
-    /(?:logging\.googleapis\.com\/user\/|logging_googleapis_com:user_)(\w+?)(?:_sum|_count)?[\\{]/g,
+test.each(policyNames)(
+  'the policy %s names a section of the runbook, and metrics and objectives that exist',
+  (name) => {
+    const { documentation, conditions } = readPolicy(name);
+    const [, section = ''] = /What to do: docs\/runbook\.md, section "(.+)"\.$/.exec(documentation.content) ?? [];
+    expect(readFileSync('docs/runbook.md', 'utf8')).toContain(`\n## ${section}\n`);
+    const text = JSON.stringify(conditions);
+    for (const [, metric = ''] of text.matchAll(/logging\.googleapis\.com\/user\/(\w+)/g)) readMetricFilter(metric);
+    for (const [, slo = ''] of text.matchAll(/serviceLevelObjectives\/([\w-]+)/g)) readFile(`slos/${slo}`);
+  },
+);
+
+/** Policies that fire because of lines, and not because lines are missing or many. */
+const POLICIES_OF_LINES = ['creations-fail', 'instance-killed', 'key-needs-operator'];
+
+const getFilters = (policy: string): string[] =>
+  readPolicy(policy).conditions.flatMap(({ conditionMatchedLog, conditionThreshold }) => {
+    const [, metric] = /logging\.googleapis\.com\/user\/(\w+)/.exec(conditionThreshold?.filter ?? '') ?? [];
+    return [conditionMatchedLog?.filter, metric && readMetricFilter(metric)].filter((filter) => filter !== undefined);
+  });
+
+const getMatchingPolicies = (entries: LogEntry[]): string[] =>
+  POLICIES_OF_LINES.filter((policy) =>
+    getFilters(policy).some((filter) => entries.some((entry) => matchesFilter(filter, entry))),
   );
-  for (const name of metrics) expect(read(`metrics/${name}`)).toContain(`"name": "${name}"`);
-  const labels = metrics.flatMap((name) => findAll(read(`metrics/${name}`), /"key": "(\w+)"/g));
-  for (const label of findAll(text, /metric\.label\.(\w+)/g)) expect(labels).toContain(label);
-  for (const name of findAll(text, /serviceLevelObjectives\/([\w-]+)/g)) expect(read(`slos/${name}`)).not.toBe('');
-  const [section] = findAll(text, /section \\"([^"\\]+)\\"/g);
-  expect(section !== undefined).toBe(path.includes('/alerts/'));
-  if (section !== undefined) expect(operations).toContain(`\n### ${section}\n`);
+
+/** As Cloud Run writes the line of a function into the log. */
+const toEntry = (service: string, line: LogLine): LogEntry => ({
+  resource: { type: 'cloud_run_revision', labels: { service_name: service.toLowerCase() } },
+  jsonPayload: line,
 });
 
-test('no condition looks back for more than the 25 hours that Google allows', () => {
-  for (const [, text] of files) {
-    const { conditions = [] } = JSON.parse(text) as { conditions?: { conditionThreshold?: Threshold }[] };
-    for (const { conditionThreshold } of conditions) {
-      const [aggregation] = conditionThreshold?.aggregations ?? [];
-      const periods = [aggregation?.alignmentPeriod, conditionThreshold?.duration];
-      const seconds = periods.map((period = '0s') => Number.parseFloat(period));
-      expect(seconds.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(25 * 3_600);
-    }
-  }
+const service = useTestService(functions);
+beforeEach(async () => {
+  service.reset();
+  await writeMarket(service.db);
 });
 
-interface Threshold {
-  duration: string;
-  aggregations?: { alignmentPeriod: string }[];
+const submission = createPriceListBody(3, { boq_list_id: 'boq-1' });
+const keyRecord = () => service.db.doc(`price_list_idempotency/${keyDocumentId('boq-1')}`);
+
+/** Calls a function, and returns what it logs meanwhile. */
+async function logOf(call: () => Promise<unknown>): Promise<LogLine[]> {
+  service.log.length = 0;
+  await call();
+  return [...service.log];
 }
 
-test('the alert on killed instances knows the text with which Node ends when its heap is full', () => {
+const sweep = () => logOf(async () => functions.sweepPriceLists.run({ scheduleTime: new Date().toISOString() }));
+
+const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1, sweep_due_at: 1 };
+
+/** What the sweep logs about a creation that crashed. */
+async function sweepCrashedKey(update: object): Promise<LogLine[]> {
+  await submitAndFail(service, submission);
+  await updateKey(keyRecord(), { ...CRASHED, ...update });
+  return sweep();
+}
+
+test.each<[outage: string, policies: string[], writer: string, run: () => Promise<LogLine[]>]>([
+  [
+    'a key that the sweep leaves to an operator',
+    ['creations-fail', 'key-needs-operator'],
+    'sweepPriceLists',
+    () => sweepCrashedKey({ automatic_resumes: 3 }),
+  ],
+  [
+    'a key record that cannot be read',
+    ['key-needs-operator'],
+    'sweepPriceLists',
+    async () => {
+      await keyRecord().set({ schema_version: 99, sweep_due_at: 1 });
+      return sweep();
+    },
+  ],
+  [
+    'a price list that becomes ready too late',
+    ['creations-fail'],
+    'sweepPriceLists',
+    () => sweepCrashedKey({ claimed_at: 1 }),
+  ],
+  [
+    'a submission that cannot be claimed',
+    ['creations-fail'],
+    'addPriceLists',
+    () => {
+      service.firestore.faults.inject({
+        rpc: 'Commit',
+        times: Infinity,
+        action: { kind: 'error', code: 'PERMISSION_DENIED' },
+      });
+      return logOf(() => service.call('addPriceLists', { json: submission }));
+    },
+  ],
+  ['a creation in time', [], 'addPriceLists', () => logOf(() => service.call('addPriceLists', { json: submission }))],
+  ['a sweep that resumes in time', [], 'sweepPriceLists', () => sweepCrashedKey({})],
+])('%s is a matter of the policies %j', async (_, policies, writer, run) => {
+  const lines = await run();
+  expect(lines.length).toBeGreaterThan(0);
+  expect(getMatchingPolicies(lines.map((line) => toEntry(writer, line)))).toEqual(policies);
+  // Another system in the project may log the same.
+  expect(getMatchingPolicies(lines.map((line) => toEntry('other', line)))).toEqual([]);
+});
+
+test('a sweep that ends is a sign of life, and one that cannot read the keys is none', async () => {
+  const isSign = (lines: LogLine[]) =>
+    lines.some((line) => matchesFilter(readMetricFilter('sweeps'), toEntry('sweepPriceLists', line)));
+  expect(isSign(await sweep())).toBe(true);
+  service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  const failed = await sweep();
+  expect(failed).toMatchObject([{ event: 'sweep_failed' }]);
+  expect(isSign(failed)).toBe(false);
+});
+
+test('an audit that ends, and a violation that it finds, are counted', async () => {
+  await service.db.doc('price_lists/of-nothing').set({ status: 'ready' });
+  const { out } = await runCommand('audit', '--json');
+  const lines = out.split('\n').filter(Boolean);
+  const entries = lines.map((line): LogEntry => ({
+    logName: 'audit',
+    resource: { type: 'global' },
+    jsonPayload: JSON.parse(line) as LogLine,
+  }));
+  const counted = getFilters('audit').map((filter) => entries.map((entry) => matchesFilter(filter, entry)));
+  expect(counted).toEqual([
+    [true, false],
+    [false, true],
+  ]);
+});
+
+test.each(operationNames)('%s: its line is counted', async (name) => {
+  const [line = {}] = await logOf(() => service.call(name, { headers: { 'x-api-key': undefined } }));
+  expect(matchesFilter(readMetricFilter('requests'), toEntry(name, line))).toBe(true);
+  expect(readMetricFilter('platform_requests')).toContain(`"${name.toLowerCase()}"`);
+});
+
+describe('the uptime check', () => {
+  const check = async (name: OperationName): Promise<boolean> => {
+    const { httpCheck, contentMatchers } = readFile(`uptime/${name}`) as UptimeCheck;
+    expect(httpCheck.path).toBe(`/${name}`);
+    const { requestMethod: method, body } = httpCheck;
+    const content = body !== undefined && { body: Buffer.from(body, 'base64').toString() };
+    const { status, text } = await service.call(name, {
+      method,
+      headers: { 'x-api-key': undefined },
+      ...content,
+    });
+    const isAccepted = httpCheck.acceptedResponseStatusCodes.some(({ statusValue }) => statusValue === status);
+    return isAccepted && contentMatchers.every((matcher) => text.includes(matcher.content));
+  };
+
+  test.each(operationNames)('of %s passes, and fails without an API key setting', async (name) => {
+    expect(await check(name)).toBe(true);
+    service.setConfig({ API_KEY: '' });
+    expect(await check(name)).toBe(false);
+  });
+});
+
+test('a process whose heap is full ends with a text that the policy on killed instances knows', () => {
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
-  const { stderr, signal } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
-  expect(signal).not.toBeNull();
-  const [text = ''] = findAll(read('alerts/killed'), /OR textPayload:\\"([^"\\]+)\\"\)"/g);
-  expect(stderr).toContain(text || 'no text');
+  const { stderr } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
+  const entries = stderr.split('\n').map((textPayload): LogEntry => ({ ...toEntry('getTeams', {}), textPayload }));
+  expect(getMatchingPolicies(entries)).toEqual(['instance-killed']);
 });

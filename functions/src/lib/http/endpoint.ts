@@ -24,7 +24,7 @@ const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>): OperationFunction {
   const endpoint: Endpoint<Body> = { ...definition, method: definition.body ? 'POST' : 'GET' };
   if (endpoint.cors === true) assertAllowedOrigins();
-  const options = { ...endpoint.runtimeOptions, secrets: [apiKeySecret], invoker: 'public' as const };
+  const options = { ...endpoint.runtimeOptions, secrets: [apiKeySecret] };
   const handle = onRequest(options, (request, response) => handleRequest(endpoint, request, response));
   return Object.assign(handle, { operation: endpoint });
 }
