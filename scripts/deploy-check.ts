@@ -6,24 +6,25 @@ import { runChecks, type Deployment, type Finding } from './deploy/checks';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
 
-const HELP = `Usage: npm run deploy:check -- --project <project> [--force] [--json]
+const HELP = `Usage: npm run deploy:check -- --project <project> [--force] [--keep-rules] [--json]
 
 Lists what a deployment needs, what the project has and what it lacks, with the command that supplies it. Changes nothing.
 
---force  the deployment will be run with --force, so MIN_INSTANCES may rise
+--force       the deployment will be run with --force, so MIN_INSTANCES may rise
+--keep-rules  the project keeps its own Firestore rules, which a deployment of indexes and functions leaves alone
 
 Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.
 `;
 
 async function main(): Promise<number> {
-  const { project, force, json, help } = readOptions();
+  const { project, force, keepRules, json, help } = readOptions();
   if (help || project === undefined) {
     process.stdout.write(HELP);
     return 0;
   }
   const token = await readAccessToken(process.env);
   const google = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
-  const findings = await runChecks({ ...(await readDeployment(project)), force }, google);
+  const findings = await runChecks({ ...(await readDeployment(project)), force, keepRules }, google);
   if (token === undefined)
     console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
   console.log(json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
@@ -36,34 +37,49 @@ class UsageError extends Error {}
 const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
 const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a letter.';
 
-function readOptions(): { project: string | undefined; force: boolean; json: boolean; help: boolean } {
+interface Options {
+  project: string | undefined;
+  force: boolean;
+  keepRules: boolean;
+  json: boolean;
+  help: boolean;
+}
+
+function readOptions(): Options {
+  const flag = { type: 'boolean', default: false } as const;
+  const options = { project: { type: 'string' }, force: flag, 'keep-rules': flag, json: flag, help: flag } as const;
   try {
-    const flags = { force: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
-    const options = { project: { type: 'string' }, ...flags } as const;
-    const { project, force = false, json = false, help = false } = parseArgs({ options }).values;
+    const { project, force, 'keep-rules': keepRules, json, help } = parseArgs({ options }).values;
     if (project === undefined && !help) throw new Error('--project is missing: the id of the project to deploy to.');
     if (project !== undefined && !PROJECT_ID.test(project)) throw new Error(`--project ${project}: ${PROJECT_ID_RULE}`);
-    return { project, force, json, help };
+    return { project, force, keepRules, json, help };
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
 }
 
-async function readDeployment(projectId: string): Promise<Omit<Deployment, 'force'>> {
+async function readDeployment(projectId: string): Promise<Omit<Deployment, 'force' | 'keepRules'>> {
   const file = `functions/.env.${projectId}`;
   const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
   const manifest = await readDeployManifest('functions/dist');
   const [runtime = ''] = firebase.functions.map((each) => each.runtime);
-  return { projectId, manifest, runtime, indexes, parameters };
+  const { database: firestoreDatabase, rules: rulesFile } = firebase.firestore;
+  const rules = readFileSync(rulesFile, 'utf8');
+  return { projectId, manifest, runtime, indexes, firestoreDatabase, rules, parameters };
 }
 
-/** What is missing, then what could not be checked, by its reason, then what is there. */
+/** Lists what is missing, warnings, what could not be checked, by its reason, and what is there. */
 function formatFindings(findings: Finding[]): string {
-  const missing = findings.filter((finding) => finding.kind === 'missing');
+  const ofKind = (kind: 'missing' | 'warning') =>
+    findings.flatMap((finding) =>
+      finding.kind === kind ? [`${finding.subject}: ${finding.detail}\n      ${finding.fix}`] : [],
+    );
+  const [missing, warnings] = [ofKind('missing'), ofKind('warning')];
   const unknown = findings.filter((finding) => finding.kind === 'unknown');
   const there = findings.filter(({ kind }) => kind === 'ok').map(({ subject }) => subject);
   const groups: [string, string[]][] = [
-    [`Missing (${missing.length})`, missing.map(({ subject, detail, fix }) => `${subject}: ${detail}\n      ${fix}`)],
+    [`Missing (${missing.length})`, missing],
+    [`Warnings (${warnings.length})`, warnings],
     ...Object.entries(Object.groupBy(unknown, ({ detail }) => detail)).map(
       ([reason, group = []]): [string, string[]] => [
         `Could not be checked (${group.length}): ${reason}`,

@@ -1,12 +1,16 @@
 import { findOriginProblem } from '../../functions/src/lib/origins';
-import { findFederationProblem, type Problem } from './federation';
+import { REGION } from '../../functions/src/lib/region';
+import { listDeployedFunctions } from './deployed-functions';
+import { findFederationProblem } from './federation';
 import { UnreachableError, type AskGoogle, type Policy } from './google-api';
-import type { DeployManifest, ManifestParam } from './manifest';
+import type { DeployManifest, ManifestEndpoint, ManifestParam } from './manifest';
+import { listAll, type Problem, type Requirement } from './requirement';
+import { listRules } from './rules';
 
-/** One line of the result. `fix` is the command that supplies what is missing. */
+/** One line of the result. `fix` is the command that supplies what is missing. A warning stops no deployment. */
 export type Finding =
   | { subject: string; kind: 'ok' }
-  | { subject: string; kind: 'missing'; detail: string; fix: string }
+  | { subject: string; kind: 'missing' | 'warning'; detail: string; fix: string }
   | { subject: string; kind: 'unknown'; detail: string };
 
 /** What a deployment consists of, read from the repository. */
@@ -18,8 +22,14 @@ export interface Deployment {
   indexes: DeclaredIndexes;
   /** Contents of functions/.env.<project>; undefined without such a file. */
   parameters: Record<string, string> | undefined;
+  /** `firestore.database` of firebase.json: the database that Firebase's tools deploy indexes and rules to. */
+  firestoreDatabase: string;
+  /** Contents of firestore.rules. */
+  rules: string;
   /** Whether the deployment will be run with `--force`. */
   force: boolean;
+  /** Whether the owner has decided to keep the project's rules. */
+  keepRules: boolean;
 }
 
 export interface DeclaredIndexes {
@@ -31,10 +41,6 @@ interface IndexField {
   fieldPath: string;
   order?: string;
 }
-
-type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined>];
-
-const REGION = 'us-central1';
 
 /** Services that firebase-tools, this check and the monitoring of docs/deployment.md call, beside those of the manifest. */
 const SERVICES =
@@ -48,31 +54,47 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
     ['cloudbuild.builds', 'get'],
     ['cloudfunctions.functions', 'create delete get list setIamPolicy sourceCodeSet update'],
     ['cloudfunctions.operations', 'get'],
-    ['run.services', 'getIamPolicy setIamPolicy'],
+    ['run.revisions', 'get'],
+    ['run.services', 'get getIamPolicy setIamPolicy'],
   ],
   'roles/cloudscheduler.admin': [['cloudscheduler.jobs', 'create delete get update']],
   // Since March 2026 the role has these in place of `datastore.indexes`, for which firebase-tools
   // 15.34 still asks, in vain.
   'roles/datastore.indexAdmin': [['datastore.schemas', 'create delete list update']],
   'roles/firebase.viewer': [['firebase.projects', 'get']],
-  'roles/firebaserules.admin': [
-    ['firebaserules.releases', 'create list update'],
-    ['firebaserules.rulesets', 'create get test'],
+  // Not the admin's role: the workflow cannot replace the rules of a shared project.
+  'roles/firebaserules.viewer': [
+    ['firebaserules.releases', 'get'],
+    ['firebaserules.rulesets', 'get test'],
   ],
   'roles/iam.securityReviewer': [['iam.serviceAccounts', 'getIamPolicy list']],
   'roles/orgpolicy.policyViewer': [['orgpolicy.policy', 'get']],
-  'roles/secretmanager.admin': [
-    ['secretmanager.secrets', 'get getIamPolicy setIamPolicy'],
-    ['secretmanager.versions', 'access get'],
-  ],
   'roles/serviceusage.serviceUsageAdmin': [['serviceusage.services', 'enable get use']],
 };
 
+/** On the secret alone: firebase-tools grants the accounts of the functions access to it. */
+const SECRET_ROLE = 'roles/secretmanager.admin';
+const SECRET_PERMISSIONS = [
+  'secretmanager.secrets.get',
+  'secretmanager.secrets.getIamPolicy',
+  'secretmanager.secrets.setIamPolicy',
+  'secretmanager.versions.access',
+  'secretmanager.versions.get',
+];
+
 /** Roles of the functions' accounts, by name: the one that is needed, then broader ones. */
 const ACCOUNT_ROLES: Record<string, string[]> = {
-  'organisation-data-reader': ['roles/datastore.viewer', 'roles/datastore.user', 'roles/datastore.owner'],
-  'price-lists-writer': ['roles/datastore.user', 'roles/datastore.owner'],
+  'organisation-data-reader': [
+    'roles/datastore.viewer',
+    'roles/datastore.user',
+    'roles/datastore.owner',
+    'roles/editor',
+    'roles/owner',
+  ],
+  'price-lists-writer': ['roles/datastore.user', 'roles/datastore.owner', 'roles/editor', 'roles/owner'],
 };
+
+const BUILDER_ROLES = ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner'];
 
 /** Google's own accounts have their role from when the service was enabled, unless someone took it away. */
 const AGENT_DOMAINS: Record<string, string> = {
@@ -84,23 +106,37 @@ const AGENT_DOMAINS: Record<string, string> = {
 
 /** Checks every requirement. Nothing is changed. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
+  const { projectId, manifest, parameters, force, keepRules, rules } = deployment;
+  const emails = new Map(Object.entries(manifest.endpoints).map(([id, each]) => [id, getEmail(each, projectId)]));
+  const functions = Object.entries(manifest.endpoints).map(([id, { httpsTrigger }]) => ({
+    id,
+    email: emails.get(id) ?? '',
+    isOperation: httpsTrigger !== undefined,
+  }));
+  const minimum = force ? 0 : Number(parameters?.['MIN_INSTANCES'] ?? 0);
   const requirements = [
     ...listParameters(deployment),
     ...listResources(deployment, ask),
     ...listSettings(deployment, ask),
     ...listRoles(deployment, ask),
     ...listFirestoreSettings(deployment, ask),
+    ...(keepRules ? [] : [listRules({ projectId, databaseId: getDatabaseId(deployment), rules }, ask)]),
+    ...listDeployedFunctions({ projectId, region: REGION, functions, ask }, minimum),
     ...listDeployerPermissions(deployment, ask),
   ];
-  return Promise.all(requirements.map(check));
+  const warnings = listBroadRoles(deployment, ask);
+  return Promise.all([
+    ...requirements.map((each) => check(each, 'missing')),
+    ...warnings.map((each) => check(each, 'warning')),
+  ]);
 }
 
-async function check([subject, findProblem]: Requirement): Promise<Finding> {
+async function check([subject, findProblem]: Requirement, kind: 'missing' | 'warning'): Promise<Finding> {
   try {
     const problem = await findProblem();
     if (problem === undefined) return { subject, kind: 'ok' };
     const [detail, fix] = problem;
-    return { subject, kind: 'missing', detail, fix };
+    return { subject, kind, detail, fix };
   } catch (error) {
     if (error instanceof UnreachableError) return { subject, kind: 'unknown', detail: error.message };
     throw error;
@@ -108,17 +144,33 @@ async function check([subject, findProblem]: Requirement): Promise<Finding> {
 }
 
 /** Without a terminal firebase-tools stops at a parameter that has no value, even at one with a default. */
-function listParameters({ projectId, manifest, parameters }: Deployment): Requirement[] {
+function listParameters(deployment: Deployment): Requirement[] {
+  const { projectId, manifest, parameters, firestoreDatabase } = deployment;
   const file = `functions/.env.${projectId}`;
   const findProblem = (param: ManifestParam): Problem | undefined => {
     const value = parameters?.[param.name];
     if (value === undefined)
       return [`not in ${file}`, `echo '${param.name}=${String(param.default ?? '')}' >> ${file}`];
-    const problem = findValueProblem(param, value);
+    const problem = findValueProblem(param, value, parameters);
     return problem === undefined ? undefined : [problem, `edit ${file}`];
   };
   const settings = manifest.params.filter(({ type }) => type !== 'secret');
-  return settings.map((param) => [`parameter ${param.name}`, () => Promise.resolve(findProblem(param))]);
+  const databaseId = getDatabaseId(deployment);
+  return [
+    ...settings.map((param): Requirement => [`parameter ${param.name}`, () => Promise.resolve(findProblem(param))]),
+    [
+      'database of the indexes',
+      () =>
+        Promise.resolve(
+          databaseId === firestoreDatabase
+            ? undefined
+            : [
+                `firebase.json deploys them to ${firestoreDatabase}, the functions use ${databaseId}`,
+                `set "database" in firebase.json to "${databaseId}"`,
+              ],
+        ),
+    ],
+  ];
 }
 
 /** The rule of https://cloud.google.com/firestore/docs/manage-databases. */
@@ -130,8 +182,15 @@ const getDatabaseId = ({ parameters }: Deployment): string => {
   return DATABASE_ID.test(id) ? id : '(default)';
 };
 
-function findValueProblem({ name, type }: ManifestParam, value: string): string | undefined {
+function findValueProblem(
+  { name, type }: ManifestParam,
+  value: string,
+  parameters: Deployment['parameters'],
+): string | undefined {
   if (type === 'int' && !/^\d+$/.test(value)) return `${value} is no number`;
+  if (name === 'MAX_INSTANCES' && Number(value) === 0) return '0 would be no maximum at all';
+  const maximum = parameters?.['MAX_INSTANCES'];
+  if (name === 'MIN_INSTANCES' && Number(value) > Number(maximum)) return `${value} is above MAX_INSTANCES, ${maximum}`;
   if (name === 'DATABASE_ID' && !DATABASE_ID.test(value)) return `${value} is not the id of a database`;
   if (name !== 'CORS_ALLOWED_ORIGINS') return undefined;
   const origins = value.split(',').map((origin) => origin.trim());
@@ -139,11 +198,13 @@ function findValueProblem({ name, type }: ManifestParam, value: string): string 
   return problems.find((problem) => problem !== undefined);
 }
 
+const getEmail = ({ serviceAccountEmail }: ManifestEndpoint, projectId: string): string =>
+  serviceAccountEmail.replace('{{ params.PROJECT_ID }}', projectId);
+
 /** Addresses of the accounts that the functions run as. */
-const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => {
-  const emails = Object.values(endpoints).map(({ serviceAccountEmail }) => serviceAccountEmail);
-  return [...new Set(emails)].map((email) => email.replace('{{ params.PROJECT_ID }}', projectId));
-};
+const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => [
+  ...new Set(Object.values(endpoints).map((each) => getEmail(each, projectId))),
+];
 
 /** What must exist, with the value that one of its fields must have. */
 function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
@@ -214,7 +275,7 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
 }
 
 /** What is read in its own way. */
-function listSettings({ projectId, manifest, runtime, parameters, force }: Deployment, ask: AskGoogle): Requirement[] {
+function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoogle): Requirement[] {
   const path = `projects/${projectId}`;
   const location = `${path}/locations/${REGION}`;
   return [
@@ -280,29 +341,6 @@ function listSettings({ projectId, manifest, runtime, parameters, force }: Deplo
         return isOpen ? undefined : [`${constraint} forbids allUsers`, fix];
       },
     ],
-    [
-      // firebase-tools asks before the bill rises, and stops without a terminal
-      // (promptForMinInstances).
-      'minimum of instances',
-      async () => {
-        const wanted = Number(parameters?.['MIN_INSTANCES'] ?? 0);
-        if (force || wanted === 0) return undefined;
-        interface Functions {
-          functions?: { name: string; serviceConfig: { minInstanceCount?: number } }[];
-        }
-        const found = await ask<Functions>('cloudfunctions', `v2/${location}/functions?pageSize=1000`);
-        const operations = Object.entries(manifest.endpoints).filter(
-          ([, { httpsTrigger }]) => httpsTrigger !== undefined,
-        );
-        const rises = operations.some(([id]) => {
-          const deployed = found?.functions?.find(({ name }) => name.endsWith(`/${id}`));
-          return (deployed?.serviceConfig.minInstanceCount ?? 0) < wanted;
-        });
-        const fix =
-          'deploy once with --force, after this check with --force; in the workflow tick "Raise MIN_INSTANCES"';
-        return rises ? [`rises to ${wanted}`, fix] : undefined;
-      },
-    ],
     ['identity of GitHub', () => findFederationProblem(projectId, ask)],
   ];
 }
@@ -310,37 +348,44 @@ function listSettings({ projectId, manifest, runtime, parameters, force }: Deplo
 const grantInProject = (projectId: string, member: string, role: string): string =>
   `gcloud projects add-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${role}`;
 
+/** Reads the roles in the project that an account has of those that are named. */
+async function readRoles(projectId: string, email: string, roles: string[], ask: AskGoogle): Promise<string[]> {
+  const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
+  const granted = policy?.bindings?.filter(({ members }) => members.includes(`serviceAccount:${email}`)) ?? [];
+  return roles.filter((role) => granted.some((binding) => binding.role === role));
+}
+
+/** Finds the account that builds the functions. @returns undefined for Google's own, which has its role */
+async function readBuilder(projectId: string, ask: AskGoogle): Promise<string | undefined> {
+  const path = `v1/projects/${projectId}/locations/${REGION}/defaultServiceAccount`;
+  const found = await ask<{ serviceAccountEmail?: string }>('cloudbuild', path);
+  const email = found?.serviceAccountEmail?.split('/').at(-1) ?? '';
+  return email.endsWith('@cloudbuild.gserviceaccount.com') ? undefined : email;
+}
+
 /** Roles in the project: of the functions' accounts, of the one that builds them, and of Google's own. */
 function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId } = deployment;
   const path = `v1/projects/${projectId}`;
   const findProblem = async (email: string, roles: string[]): Promise<Problem | undefined> => {
-    const policy = await ask<Policy>('cloudresourcemanager', `${path}:getIamPolicy`, {});
-    const member = `serviceAccount:${email}`;
-    const bindings = policy?.bindings?.filter(({ role }) => roles.includes(role)) ?? [];
-    const isGranted = bindings.some(({ members }) => members.includes(member));
     const [role = ''] = roles;
-    return isGranted ? undefined : [`${email} lacks ${role}`, grantInProject(projectId, member, role)];
+    const granted = await readRoles(projectId, email, roles, ask);
+    if (granted.length > 0) return undefined;
+    return [`${email} lacks ${role}`, grantInProject(projectId, `serviceAccount:${email}`, role)];
   };
   return [
     ...listEmails(deployment).map((email): Requirement => {
       const name = email.replace(/@.*/, '');
-      const roles = ACCOUNT_ROLES[name];
-      if (roles === undefined) throw new Error(`The role of ${email} is not in ACCOUNT_ROLES.`);
-      return [`role of ${name}`, () => findProblem(email, roles)];
+      return [`role of ${name}`, () => findProblem(email, getAccountRoles(name))];
     }),
     [
       'role of the account that builds',
       async () => {
-        const location = `projects/${projectId}/locations/${REGION}`;
-        const found = await ask<{ serviceAccountEmail?: string }>('cloudbuild', `v1/${location}/defaultServiceAccount`);
-        const email = found?.serviceAccountEmail?.split('/').at(-1) ?? '';
-        // The account of older projects is Google's, and has its role.
-        if (email.endsWith('@cloudbuild.gserviceaccount.com')) return undefined;
+        const email = await readBuilder(projectId, ask);
+        if (email === undefined) return undefined;
         const account = await ask('iam', `${path}/serviceAccounts/${email || '-'}`);
         const enable = `gcloud services enable cloudbuild.googleapis.com compute.googleapis.com --project ${projectId}`;
-        if (account === undefined) return [`no account ${email}`, enable];
-        return findProblem(email, ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner']);
+        return account === undefined ? [`no account ${email}`, enable] : findProblem(email, BUILDER_ROLES);
       },
     ],
     ...Object.entries(AGENT_DOMAINS).map(([service, domain]): Requirement => [
@@ -356,12 +401,44 @@ function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
   ];
 }
 
+function getAccountRoles(name: string): string[] {
+  const roles = ACCOUNT_ROLES[name];
+  if (roles === undefined) throw new Error(`The role of ${name} is not in ACCOUNT_ROLES.`);
+  return roles;
+}
+
+/** Warns of accounts that may do more than their work needs. */
+function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId } = deployment;
+  const findProblem = async (email: string | undefined, [needed = '', ...broader]: string[]) => {
+    if (email === undefined) return undefined;
+    const [broad] = await readRoles(projectId, email, broader, ask);
+    const member = `serviceAccount:${email}`;
+    const remove = `gcloud projects remove-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${broad}`;
+    const fix = `if nothing else needs it: ${grantInProject(projectId, member, needed)} && ${remove}`;
+    return broad === undefined ? undefined : ([`${email} has ${broad}; ${needed} is enough`, fix] satisfies Problem);
+  };
+  return [
+    ...listEmails(deployment).map((email): Requirement => {
+      const name = email.replace(/@.*/, '');
+      return [`least role of ${name}`, () => findProblem(email, getAccountRoles(name))];
+    }),
+    [
+      'least role of the account that builds',
+      async () => findProblem(await readBuilder(projectId, ask), BUILDER_ROLES),
+    ],
+  ];
+}
+
 function listFirestoreSettings(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId, indexes: declared } = deployment;
   const group = `v1/projects/${projectId}/databases/${getDatabaseId(deployment)}/collectionGroups/-`;
   const deploy = `firebase deploy --only firestore:indexes --project ${projectId}`;
-  interface StoredIndexes {
-    indexes?: { name: string; queryScope: string; fields: IndexField[]; state: string }[];
+  interface StoredIndex {
+    name: string;
+    queryScope: string;
+    fields: IndexField[];
+    state: string;
   }
   return [
     ...declared.indexes.map(({ collectionGroup, queryScope, fields }): Requirement => {
@@ -369,8 +446,8 @@ function listFirestoreSettings(deployment: Deployment, ask: AskGoogle): Requirem
       return [
         `index ${wanted}`,
         async () => {
-          const found = await ask<StoredIndexes>('firestore', `${group}/indexes`);
-          const stored = found?.indexes?.find(
+          const found = await listAll<StoredIndex>(ask, 'firestore', `${group}/indexes`, 'indexes');
+          const stored = found.find(
             ({ name, queryScope, fields }) =>
               describeIndex(name.split('/').at(-3) ?? '', queryScope, fields) === wanted,
           );
@@ -384,9 +461,9 @@ function listFirestoreSettings(deployment: Deployment, ask: AskGoogle): Requirem
       'index exemptions',
       async () => {
         const filter = encodeURIComponent('indexConfig.usesAncestorConfig:false');
-        const found = await ask<{ fields?: { name: string }[] }>('firestore', `${group}/fields?filter=${filter}`);
+        const found = await listAll<{ name: string }>(ask, 'firestore', `${group}/fields?filter=${filter}`, 'fields');
         const exemptions = declared.fieldOverrides.map((each) => `${each.collectionGroup}/fields/${each.fieldPath}`);
-        const lacking = exemptions.filter((field) => !found?.fields?.some(({ name }) => name.endsWith(`/${field}`)));
+        const lacking = exemptions.filter((field) => !found.some(({ name }) => name.endsWith(`/${field}`)));
         return lacking.length === 0 ? undefined : [lacking.join(', '), deploy];
       },
     ],
@@ -402,7 +479,7 @@ function describeIndex(collectionGroup: string, queryScope: string, fields: Inde
 
 /** Permissions of the credentials that this command runs with. */
 function listDeployerPermissions(deployment: Deployment, ask: AskGoogle): Requirement[] {
-  const { projectId } = deployment;
+  const { projectId, manifest } = deployment;
   const path = `v1/projects/${projectId}`;
   interface Granted {
     permissions?: string[];
@@ -415,6 +492,19 @@ function listDeployerPermissions(deployment: Deployment, ask: AskGoogle): Requir
       const lacking = permissions.filter((permission) => found?.permissions?.includes(permission) !== true);
       const fix = grantInProject(projectId, '<deployer>', role);
       return lacking.length === 0 ? undefined : [`lacks ${lacking.join(', ')}`, fix];
+    },
+  ]);
+  const secrets = manifest.params.filter(({ type }) => type === 'secret');
+  const ofSecrets = secrets.map(({ name }): Requirement => [
+    `deployer: ${SECRET_ROLE} on the secret ${name}`,
+    async () => {
+      const resource = `${path}/secrets/${name}:testIamPermissions`;
+      const found = await ask<Granted>('secretmanager', resource, { permissions: SECRET_PERMISSIONS });
+      const lacking = SECRET_PERMISSIONS.filter((permission) => found?.permissions?.includes(permission) !== true);
+      const grant = `gcloud secrets add-iam-policy-binding ${name} --project ${projectId}`;
+      return lacking.length === 0
+        ? undefined
+        : [`lacks ${lacking.join(', ')}`, `${grant} --member=<deployer> --role=${SECRET_ROLE}`];
     },
   ]);
   // firebase-tools also asks for App Engine's default account, where there is one.
@@ -430,5 +520,5 @@ function listDeployerPermissions(deployment: Deployment, ask: AskGoogle): Requir
       return [found === undefined ? 'no such account' : 'not granted', fix];
     },
   ]);
-  return [...roles, ...accounts];
+  return [...roles, ...ofSecrets, ...accounts];
 }

@@ -1,7 +1,5 @@
 import type { AskGoogle, Policy } from './google-api';
-
-/** What is wrong with something that a deployment needs, and the command that mends it. */
-export type Problem = [detail: string, fix: string];
+import { listAll, type Problem } from './requirement';
 
 /** The pool of docs/deployment.md#deploy-from-github. */
 const POOL = 'locations/global/workloadIdentityPools/github';
@@ -11,7 +9,7 @@ const POOL = 'locations/global/workloadIdentityPools/github';
  * environments. A name can change hands, and the text of `sub` changed its form in 2026.
  */
 const CONDITION =
-  /^assertion\.repository_owner_id == '\d+' && assertion\.repository_id == '\d+' && assertion\.environment in \['production', 'audit'\]$/;
+  /^assertion\.repository_owner_id == '\d+' && assertion\.repository_id == '\d+' && assertion\.environment in \['[\w-]+'(, '[\w-]+')*\]$/;
 
 const UPDATE =
   'gcloud iam workload-identity-pools providers update-oidc $id --location=global --workload-identity-pool=github ' +
@@ -19,13 +17,11 @@ const UPDATE =
   'attribute.repository_id=assertion.repository_id,attribute.repository_owner_id=assertion.repository_owner_id ' +
   `--attribute-condition="assertion.repository_owner_id == '<owner id>' && assertion.repository_id == '<repository id>' && assertion.environment in ['production', 'audit']"`;
 
-interface Providers {
-  workloadIdentityPoolProviders?: {
-    name: string;
-    disabled?: boolean;
-    attributeMapping?: Record<string, string>;
-    attributeCondition?: string;
-  }[];
+interface Provider {
+  name: string;
+  disabled?: boolean;
+  attributeMapping?: Record<string, string>;
+  attributeCondition?: string;
 }
 
 /**
@@ -35,8 +31,8 @@ interface Providers {
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;
-  const { workloadIdentityPoolProviders = [] } = (await ask<Providers>('iam', `${path}/${POOL}/providers`)) ?? {};
-  for (const { name, disabled, attributeMapping, attributeCondition } of workloadIdentityPoolProviders) {
+  const providers = await listAll<Provider>(ask, 'iam', `${path}/${POOL}/providers`, 'workloadIdentityPoolProviders');
+  for (const { name, disabled, attributeMapping, attributeCondition } of providers) {
     const isNarrow = CONDITION.test(attributeCondition ?? '');
     const isMapped = attributeMapping?.['attribute.environment'] === 'assertion.environment';
     if (disabled === true || (isNarrow && isMapped)) continue;
@@ -54,12 +50,12 @@ export async function findFederationProblem(projectId: string, ask: AskGoogle): 
     return [`${wide.member} has ${wide.role} in the whole project`, fix];
   }
 
-  const accounts = await ask<{ accounts?: { email: string }[] }>('iam', `${path}/serviceAccounts?pageSize=100`);
+  const accounts = await listAll<{ email: string }>(ask, 'iam', `${path}/serviceAccounts?pageSize=100`, 'accounts');
   const actsAs = new Map<string, string>();
-  for (const { email } of accounts?.accounts ?? []) {
+  for (const { email } of accounts) {
     const policy = await ask<Policy>('iam', `${path}/serviceAccounts/${email}:getIamPolicy`, {});
     for (const { member, role } of listMembersOfPool(policy)) {
-      const environment = /\/attribute\.environment\/(production|audit)$/.exec(member)?.[1];
+      const environment = /\/attribute\.environment\/([\w-]+)$/.exec(member)?.[1];
       const other = environment === undefined ? undefined : actsAs.get(environment);
       if (environment === undefined || other !== undefined) {
         const remove = `gcloud iam service-accounts remove-iam-policy-binding ${email} --project ${projectId}`;

@@ -8,6 +8,7 @@ import {
   PRODUCT_LIMIT,
   READ_BODY_LIMITS,
 } from '../../functions/src/lib/payload-limits';
+import { REGION } from '../../functions/src/lib/region';
 import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
@@ -44,9 +45,9 @@ export function createOpenApiDocument(): JsonObject {
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [
-      { url: 'http://127.0.0.1:5001/demo-price-lists/us-central1', description: 'npm start' },
+      { url: `http://127.0.0.1:5001/demo-price-lists/${REGION}`, description: 'npm start' },
       {
-        url: 'https://us-central1-{project}.cloudfunctions.net',
+        url: `https://${REGION}-{project}.cloudfunctions.net`,
         description: 'A deployment',
         variables: { project: { default: 'your-project', description: 'The Firebase project' } },
       },

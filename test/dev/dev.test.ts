@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { REGION } from '../../functions/src/lib/region';
 import { createCheckout, editFile } from '../support/checkout';
 import {
   call,
@@ -29,7 +30,7 @@ async function waitFor(condition: () => boolean | Promise<boolean>): Promise<voi
 /** The address of an operation at the port of the newest start. */
 const address = ({ output }: LocalServer, operation: string) => {
   const origin = [...output.stdout.matchAll(/Functions +(\S+)/g)].at(-1)?.[1] ?? '';
-  return `${origin}/demo-price-lists/us-central1/${operation}`;
+  return `${origin}/demo-price-lists/${REGION}/${operation}`;
 };
 
 describe('npm run dev', () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
 // `npm start` is a process: this import, of a type, lets Jest find its tests for a changed file.
 import { type PROJECT as LocalProject } from '../../local/server/local-config';
+import { REGION } from '../../functions/src/lib/region';
 import { startProgram, type Variables } from './programs';
 
 /** `npm start` as its user sees it: a process, its output and its responses. */
@@ -91,7 +92,7 @@ export async function startLocalServer(env: Variables, command = NPM_START, fold
   const kill = (signal: NodeJS.Signals) => killGroup(child, signal);
   return {
     printed,
-    address: (operation) => `${origin}/${PROJECT}/us-central1/${operation}`,
+    address: (operation) => `${origin}/${PROJECT}/${REGION}/${operation}`,
     firestoreAddress,
     output,
     pid: child.pid ?? 0,

@@ -1,8 +1,9 @@
 import { getServiceAccount, instanceLimits } from './config';
+import { REGION } from './region';
 
 /** Options of the functions that are fixed in code; docs/deployment.md#runtime-options explains them. */
 
-const defaults = { region: 'us-central1', cpu: 1, ...instanceLimits } as const;
+const defaults = { region: REGION, cpu: 1, ...instanceLimits } as const;
 
 /**
  * Who reaches an operation. Firebase's tools set both at every deployment, so that a setting made by

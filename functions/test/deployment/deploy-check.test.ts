@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -8,6 +8,7 @@ import { UnreachableError, type AskGoogle } from '../../../scripts/deploy/google
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { startProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
+import { REGION } from '../../src/lib/region';
 import { DEPLOY_PACKAGE } from './deployed';
 
 /** `npm run deploy:check` against a stub of the Google APIs that it calls. */
@@ -22,7 +23,7 @@ const PARAMETERS = {
 const PARAMETERS_FILE = `functions/.env.${PROJECT_ID}`;
 
 const PATH = `v1/projects/${PROJECT_ID}`;
-const REGION = 'locations/us-central1';
+const LOCATION = `locations/${REGION}`;
 const emailOf = (name: string) => `${name}@${PROJECT_ID}.iam.gserviceaccount.com`;
 const READER = emailOf('organisation-data-reader');
 const WRITER = emailOf('price-lists-writer');
@@ -30,6 +31,9 @@ const DEPLOYER = emailOf('deployer');
 const AUDITOR = emailOf('auditor');
 const BUILDER = '1-compute@developer.gserviceaccount.com';
 const APP_ENGINE = `${PROJECT_ID}@appspot.gserviceaccount.com`;
+
+const RULES = readFileSync('firestore.rules', 'utf8');
+const RELEASE = `projects/${PROJECT_ID}/rulesets/1`;
 
 const ROLES: [role: string, email: string][] = [
   ['roles/datastore.viewer', READER],
@@ -100,22 +104,24 @@ const servicesWithout =
 
 /** A project in which nothing is missing. */
 const READY: Answers = {
-  [`artifactregistry ${PATH}/${REGION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
+  [`artifactregistry ${PATH}/${LOCATION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
   [`cloudbilling ${PATH}/billingInfo`]: { billingEnabled: true },
-  [`cloudbuild ${PATH}/${REGION}/defaultServiceAccount`]: {
+  [`cloudbuild ${PATH}/${LOCATION}/defaultServiceAccount`]: {
     serviceAccountEmail: `projects/${PROJECT_ID}/serviceAccounts/${BUILDER}`,
   },
-  [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/functions`]: {},
-  [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/runtimes`]: { runtimes: [{ name: 'nodejs24', stage: 'GA' }] },
+  [`cloudfunctions v2/projects/${PROJECT_ID}/${LOCATION}/functions`]: {},
+  [`cloudfunctions v2/projects/${PROJECT_ID}/${LOCATION}/runtimes`]: { runtimes: [{ name: 'nodejs24', stage: 'GA' }] },
   [`cloudresourcemanager ${PATH}`]: { lifecycleState: 'ACTIVE', projectNumber: '1' },
   [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allValues: 'ALLOW' } },
   [`cloudresourcemanager ${PATH}:getIamPolicy`]: projectPolicyOf(ROLES),
   [`cloudresourcemanager ${PATH}:testIamPermissions`]: without(),
-  [`cloudscheduler ${PATH}/${REGION}`]: { locationId: 'us-central1' },
+  [`cloudscheduler ${PATH}/${LOCATION}`]: { locationId: REGION },
   [`firebase v1beta1/projects/${PROJECT_ID}/adminSdkConfig`]: { projectId: PROJECT_ID },
   [`firestore ${PATH}/databases/(default)`]: { type: 'FIRESTORE_NATIVE' },
   [`firestore ${PATH}/databases/(default)/collectionGroups/-/fields`]: storedFields(indexDefinitions.fieldOverrides),
   [`firestore ${PATH}/databases/(default)/collectionGroups/-/indexes`]: storedIndexes('READY'),
+  [`firebaserules ${PATH}/releases/cloud.firestore`]: { rulesetName: RELEASE },
+  [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: `// ours\n${RULES}` }] } },
   [`iam ${PATH}/${POOL}/providers`]: providersOf(CONDITION),
   [`iam ${PATH}/serviceAccounts`]: { accounts: [DEPLOYER, AUDITOR, WRITER].map((email) => ({ email })) },
   [`iam ${PATH}/serviceAccounts/${AUDITOR}:getIamPolicy`]: policyOf([
@@ -131,6 +137,7 @@ const READY: Answers = {
   [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: {},
   [`iam ${PATH}/serviceAccounts/${WRITER}:testIamPermissions`]: without(),
   [`secretmanager ${PATH}/secrets/API_KEY/versions/latest`]: { state: 'ENABLED' },
+  [`secretmanager ${PATH}/secrets/API_KEY:testIamPermissions`]: without(),
   [`serviceusage ${PATH}/services:batchGet`]: servicesWithout(),
 };
 
@@ -144,8 +151,17 @@ let deployment: Deployment;
 
 beforeAll(async () => {
   const manifest = await readDeployManifest(DEPLOY_PACKAGE);
-  const read = { runtime: 'nodejs24', indexes: indexDefinitions, parameters: PARAMETERS, force: false };
-  deployment = { projectId: PROJECT_ID, manifest, ...read };
+  deployment = {
+    projectId: PROJECT_ID,
+    manifest,
+    runtime: 'nodejs24',
+    indexes: indexDefinitions,
+    firestoreDatabase: '(default)',
+    rules: RULES,
+    parameters: PARAMETERS,
+    force: false,
+    keepRules: false,
+  };
 });
 
 const check = (changes: Answers = {}, deploymentChanges: Partial<Deployment> = {}): Promise<Finding[]> => {
@@ -158,7 +174,7 @@ const check = (changes: Answers = {}, deploymentChanges: Partial<Deployment> = {
 const listProblems = (findings: Finding[]): string[] =>
   findings.flatMap((finding) => {
     if (finding.kind === 'ok') return [];
-    return [`${finding.subject}: ${finding.detail}${finding.kind === 'missing' ? ` | ${finding.fix}` : ''}`];
+    return [`${finding.subject}: ${finding.detail}${finding.kind === 'unknown' ? '' : ` | ${finding.fix}`}`];
   });
 
 const OF_PROJECT = `--project ${PROJECT_ID}`;
@@ -168,7 +184,7 @@ const grantDeployer = (role: string) =>
   `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=<deployer> --role=${role}`;
 const createAgent = (service: string) =>
   `gcloud beta services identity create --service=${service}.googleapis.com ${OF_PROJECT}`;
-const SET_POLICY = `firebase functions:artifacts:setpolicy --location us-central1 --days 30 --force ${OF_PROJECT}`;
+const SET_POLICY = `firebase functions:artifacts:setpolicy --location ${REGION} --days 30 --force ${OF_PROJECT}`;
 const UPDATE_PROVIDER = 'gcloud iam workload-identity-pools providers update-oidc github --location=global';
 
 type Row = [subject: string, detail: string, fix: string, answers: Answers, deployment?: Partial<Deployment>];
@@ -177,9 +193,39 @@ const permissions = `cloudresourcemanager ${PATH}:testIamPermissions`;
 const policy = `cloudresourcemanager ${PATH}:getIamPolicy`;
 const policyWithout = (role: string) => ({ [policy]: projectPolicyOf(ROLES.filter(([each]) => each !== role)) });
 const providers = `iam ${PATH}/${POOL}/providers`;
-const repository = `artifactregistry ${PATH}/${REGION}/repositories/gcf-artifacts`;
+const repository = `artifactregistry ${PATH}/${LOCATION}/repositories/gcf-artifacts`;
 const database = `firestore ${PATH}/databases/(default)`;
-const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/functions`;
+const deployed = `cloudfunctions v2/projects/${PROJECT_ID}/${LOCATION}/functions`;
+const deployedFunction = (id: string, serviceAccountEmail: string, secretVersion = '5') => ({
+  name: `projects/${PROJECT_ID}/${LOCATION}/functions/${id}`,
+  serviceConfig: {
+    service: `projects/${PROJECT_ID}/${LOCATION}/services/${id.toLowerCase()}`,
+    serviceAccountEmail,
+    minInstanceCount: 1,
+    secretEnvironmentVariables: [{ key: 'API_KEY', version: secretVersion }],
+  },
+});
+
+const REVISION = 'TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION';
+
+/** What is deployed of get teams: the version of the secret that it names, its traffic, and what a revision names. */
+const servingWith = (
+  secretVersion: string,
+  traffic: object[],
+  [revision, version]: [revision: string, secretVersion: string],
+): Answers => {
+  const service = `run v2/projects/${PROJECT_ID}/${LOCATION}/services/getteams`;
+  const secretKeyRef = { secret: 'API_KEY', version };
+  return {
+    [deployed]: { functions: [deployedFunction('getTeams', READER, secretVersion)] },
+    [service]: { latestReadyRevision: `${service.slice('run v2/'.length)}/revisions/getteams-00002-def`, traffic },
+    [`${service}/revisions/${revision}`]: { containers: [{ env: [{ valueSource: { secretKeyRef } }] }] },
+    [`secretmanager ${PATH}/secrets/API_KEY/versions/3`]: { state: 'DESTROYED' },
+    [`secretmanager ${PATH}/secrets/API_KEY/versions/4`]: { state: 'ENABLED' },
+    [`secretmanager ${PATH}/secrets/API_KEY/versions/5`]: { state: 'ENABLED' },
+  };
+};
+
 const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARAMETERS, ...changes } });
 
 /** One requirement of each kind; the others are lines of the tables of scripts/deploy/checks.ts. */
@@ -197,6 +243,27 @@ const ROWS: Row[] = [
     `edit ${PARAMETERS_FILE}`,
     {},
     parameters({ MIN_INSTANCES: 'many' }),
+  ],
+  [
+    'parameter MIN_INSTANCES',
+    '6 is above MAX_INSTANCES, 5',
+    `edit ${PARAMETERS_FILE}`,
+    {},
+    { ...parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }), force: true },
+  ],
+  [
+    'parameter MAX_INSTANCES',
+    '0 would be no maximum at all',
+    `edit ${PARAMETERS_FILE}`,
+    {},
+    parameters({ MAX_INSTANCES: '0' }),
+  ],
+  [
+    'database of the indexes',
+    'firebase.json deploys them to other, the functions use (default)',
+    'set "database" in firebase.json to "(default)"',
+    {},
+    { firestoreDatabase: 'other' },
   ],
   [
     'parameter MAX_INSTANCES',
@@ -240,7 +307,7 @@ const ROWS: Row[] = [
     'DEPRECATED',
     'set "runtime" in firebase.json and the version in .nvmrc to one that the region offers',
     {
-      [`cloudfunctions v2/projects/${PROJECT_ID}/${REGION}/runtimes`]: {
+      [`cloudfunctions v2/projects/${PROJECT_ID}/${LOCATION}/runtimes`]: {
         runtimes: [{ name: 'nodejs24', stage: 'DEPRECATED' }],
       },
     },
@@ -248,7 +315,7 @@ const ROWS: Row[] = [
   [
     'clean-up policy of the images',
     'no repository gcf-artifacts',
-    `gcloud artifacts repositories create gcf-artifacts --repository-format=docker --location=us-central1 ${OF_PROJECT} && ${SET_POLICY}`,
+    `gcloud artifacts repositories create gcf-artifacts --repository-format=docker --location=${REGION} ${OF_PROJECT} && ${SET_POLICY}`,
     { [repository]: undefined },
   ],
   ['clean-up policy of the images', 'not set', SET_POLICY, { [repository]: {} }],
@@ -265,6 +332,47 @@ const ROWS: Row[] = [
     {},
     parameters({ MIN_INSTANCES: '1' }),
   ],
+  [
+    'names of the functions',
+    'getTeams runs as 1-compute@developer.gserviceaccount.com',
+    'deploy to another project, or have the owner rename the function',
+    { [deployed]: { functions: [deployedFunction('getTeams', BUILDER)] } },
+  ],
+  [
+    'traffic',
+    'getteams-00001-abc: a deployment would receive no traffic',
+    `for service in getteams; do gcloud run services update-traffic $service --to-latest --region ${REGION} ${OF_PROJECT}; done`,
+    servingWith('5', [{ type: REVISION, revision: 'getteams-00001-abc', percent: 100 }], ['getteams-00001-abc', '5']),
+  ],
+  [
+    'secret versions of the serving revisions',
+    'getteams-00002-def needs version 4 of API_KEY, which `firebase functions:secrets:prune` would destroy',
+    'before you prune, send traffic to the latest revision: for service in getteams;',
+    servingWith('5', [], ['getteams-00002-def', '4']),
+  ],
+  [
+    'secret versions of the serving revisions',
+    'getteams-00002-def needs version 3 of API_KEY, which is DESTROYED: no instance of it starts',
+    'for service in getteams;',
+    servingWith('5', [], ['getteams-00002-def', '3']),
+  ],
+  [
+    'rules of database (default)',
+    'differ from firestore.rules, which refuse every client',
+    `in a project of its own, replace them: firebase deploy --only firestore:rules ${OF_PROJECT}\n      in a shared project, keep them if `,
+    { [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: RULES.replace('false', 'true') }] } } },
+  ],
+  ...(
+    [
+      ['least role of organisation-data-reader', READER, 'roles/datastore.owner', 'roles/datastore.viewer'],
+      ['least role of the account that builds', BUILDER, 'roles/editor', 'roles/cloudbuild.builds.builder'],
+    ] as const
+  ).map(([subject, email, broad, enough]): Row => [
+    subject,
+    `${email} has ${broad}; ${enough} is enough`,
+    `if nothing else needs it: ${grant(email, enough)} && gcloud projects remove-iam-policy-binding ${PROJECT_ID} --condition=None --member=serviceAccount:${email} --role=${broad}`,
+    { [policy]: projectPolicyOf([...ROLES, [broad, email]]) },
+  ]),
   [
     'identity of GitHub',
     "provider github accepts too much: assertion.repository=='a/b'",
@@ -291,6 +399,18 @@ const ROWS: Row[] = [
       [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
         [ACTS_AS, memberOf('attribute.repository/a/b')],
       ]),
+    },
+  ],
+  [
+    'identity of GitHub',
+    `${memberOf('*')} acts as ${READER}`,
+    `gcloud iam service-accounts remove-iam-policy-binding ${READER} ${OF_PROJECT} `,
+    {
+      [`iam ${PATH}/serviceAccounts`]: (_, query) =>
+        query.get('pageToken') === 'page 2'
+          ? { accounts: [{ email: READER }] }
+          : { accounts: [{ email: AUDITOR }], nextPageToken: 'page 2' },
+      [`iam ${PATH}/serviceAccounts/${READER}:getIamPolicy`]: policyOf([[ACTS_AS, memberOf('*')]]),
     },
   ],
   [
@@ -352,10 +472,16 @@ const ROWS: Row[] = [
     },
   ],
   [
-    'deployer: roles/secretmanager.admin',
+    'deployer: roles/secretmanager.admin on the secret API_KEY',
     'lacks secretmanager.versions.access',
-    grantDeployer('roles/secretmanager.admin'),
-    { [permissions]: without('secretmanager.versions.access') },
+    `gcloud secrets add-iam-policy-binding API_KEY ${OF_PROJECT} --member=<deployer> --role=roles/secretmanager.admin`,
+    { [`secretmanager ${PATH}/secrets/API_KEY:testIamPermissions`]: without('secretmanager.versions.access') },
+  ],
+  [
+    'deployer: roles/firebaserules.viewer',
+    'lacks firebaserules.rulesets.test',
+    grantDeployer('roles/firebaserules.viewer'),
+    { [permissions]: without('firebaserules.rulesets.test') },
   ],
   ...[WRITER, APP_ENGINE].map((email): Row => [
     `deployer: acts as ${email}`,
@@ -376,7 +502,7 @@ test.each([
   [
     'that builds with the account of older projects',
     {
-      [`cloudbuild ${PATH}/${REGION}/defaultServiceAccount`]: {
+      [`cloudbuild ${PATH}/${LOCATION}/defaultServiceAccount`]: {
         serviceAccountEmail: '1@cloudbuild.gserviceaccount.com',
       },
     },
@@ -389,7 +515,29 @@ test.each([
         [`firestore ${PATH}/databases/restored${path}`, READY[`${database}${path}`]],
       ]),
     ),
-    parameters({ DATABASE_ID: 'restored' }),
+    { ...parameters({ DATABASE_ID: 'restored' }), firestoreDatabase: 'restored' },
+  ],
+  [
+    'whose traffic goes to the latest revision',
+    servingWith('5', [{ type: 'TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST', percent: 100 }], ['getteams-00002-def', '5']),
+  ],
+  [
+    'without rules, where Firestore refuses every client',
+    { [`firebaserules ${PATH}/releases/cloud.firestore`]: undefined },
+  ],
+  [
+    'that keeps its own rules',
+    { [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: 'allow read;' }] } } },
+    { keepRules: true },
+  ],
+  [
+    'whose environments have other names',
+    {
+      [providers]: providersOf(CONDITION.replace("'production', 'audit'", "'staging', 'staging-audit'")),
+      [`iam ${PATH}/serviceAccounts/${DEPLOYER}:getIamPolicy`]: policyOf([
+        [ACTS_AS, memberOf('attribute.environment/staging')],
+      ]),
+    },
   ],
   ['that is not deployed from GitHub', { [providers]: undefined }],
   ['whose images shall be kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
@@ -398,13 +546,11 @@ test.each([
     {
       [deployed]: {
         functions: [
-          'addPriceLists',
-          'getMarkets',
-          'getOrdersByTeam',
-          'getTeams',
-          'getWarehouses',
-          'supplyOrdersInvoices',
-        ].map((id) => ({ name: `x/functions/${id}`, serviceConfig: { minInstanceCount: 1 } })),
+          deployedFunction('addPriceLists', WRITER),
+          ...['getMarkets', 'getOrdersByTeam', 'getTeams', 'getWarehouses', 'supplyOrdersInvoices'].map((id) =>
+            deployedFunction(id, READER),
+          ),
+        ],
       },
     },
     parameters({ MIN_INSTANCES: '1' }),
@@ -509,7 +655,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(4\)\n {2}organisation policy\n {2}minimum of instances\n {2}identity of GitHub\n {2}deployer: acts as .*@appspot/,
+      /\n\nThere \(12\)\n {2}database of the indexes\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 
@@ -558,7 +704,7 @@ describe('the command', () => {
     const { code, stdout, stderr } = await runCommand(args);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr.startsWith(problem)).toBe(true);
-    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--force] [--json]\n');
+    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--force] [--keep-rules] [--json]\n');
     expect(requests).toEqual([]);
   });
 });

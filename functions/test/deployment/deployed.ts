@@ -10,13 +10,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import firebase from '../../../firebase.json';
 import { runProgram } from '../../../test/support/programs';
+import { REGION } from '../../src/lib/region';
 
 /** What `npm run build` makes: the folder that a deployment uploads. */
 export const DEPLOY_PACKAGE = 'functions/dist';
 
 export const PROJECT = 'demo-price-lists';
-
-const REGION = 'us-central1';
 
 /** The files that a deployment uploads, without what firebase.json excludes. */
 export async function listUploadedFiles(): Promise<string[]> {

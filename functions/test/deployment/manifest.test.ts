@@ -1,6 +1,7 @@
 import { readDeployManifest, type DeployManifest } from '../../../scripts/deploy/manifest';
 import * as functions from '../../src';
 import { listOptions, rangeOptions, writeOptions } from '../../src/lib/runtime-options';
+import { REGION } from '../../src/lib/region';
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
 
@@ -50,7 +51,7 @@ test('the sweep is called every minute, never repeated, in one instance, and get
   expect(options).toEqual({
     platform: 'gcfv2',
     entryPoint: 'sweepPriceLists',
-    region: ['us-central1'],
+    region: [REGION],
     cpu: 1,
     availableMemoryMb: 1024,
     concurrency: 1,
@@ -69,7 +70,7 @@ test.each(operationNames)('%s has its options, account, secret and region', (nam
   expect(manifest.endpoints[name]).toEqual({
     platform: 'gcfv2',
     entryPoint: name,
-    region: ['us-central1'],
+    region: [REGION],
     cpu: 1,
     httpsTrigger: { invoker: ['public'] },
     secretEnvironmentVariables: [{ key: 'API_KEY' }],

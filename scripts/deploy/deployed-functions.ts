@@ -1,0 +1,146 @@
+import { listAll, type Requirement } from './requirement';
+import type { AskGoogle } from './google-api';
+
+/** What is asked of the functions that a project has already. */
+
+interface DeployedFunction {
+  name: string;
+  serviceConfig?: {
+    /** `projects/<project>/locations/<region>/services/<service>` */
+    service?: string;
+    serviceAccountEmail?: string;
+    minInstanceCount?: number;
+    secretEnvironmentVariables?: SecretVariable[];
+  };
+}
+
+interface SecretVariable {
+  key: string;
+  version: string;
+}
+
+interface RunService {
+  latestReadyRevision?: string;
+  traffic?: { type: string; revision?: string; percent?: number }[];
+}
+
+interface Revision {
+  containers?: { env?: { valueSource?: { secretKeyRef?: { secret: string; version: string } } }[] }[];
+}
+
+/** A function of this service, as it is to be deployed. */
+export interface WantedFunction {
+  id: string;
+  /** The account that it runs as. */
+  email: string;
+  isOperation: boolean;
+}
+
+export interface FunctionsContext {
+  projectId: string;
+  region: string;
+  functions: WantedFunction[];
+  ask: AskGoogle;
+}
+
+/** The requirements of the functions that a project has already. They are read once. */
+export function listDeployedFunctions(context: FunctionsContext, wantedMinimum: number): Requirement[] {
+  const { projectId, region, functions, ask } = context;
+  const location = `projects/${projectId}/locations/${region}`;
+  let reading: Promise<DeployedFunction[]> | undefined;
+  const find = async ({ id }: WantedFunction): Promise<DeployedFunction | undefined> => {
+    reading ??= listAll<DeployedFunction>(ask, 'cloudfunctions', `v2/${location}/functions?pageSize=1000`, 'functions');
+    return (await reading).find(({ name }) => name.endsWith(`/${id}`));
+  };
+  const toLatest = (services: string[]) =>
+    `for service in ${services.join(' ')}; do gcloud run services update-traffic $service --to-latest --region ${region} --project ${projectId}; done`;
+  return [
+    [
+      'names of the functions',
+      async () => {
+        const foreign: string[] = [];
+        for (const each of functions) {
+          const account = (await find(each))?.serviceConfig?.serviceAccountEmail;
+          if (account !== undefined && account !== each.email) foreign.push(`${each.id} runs as ${account}`);
+        }
+        const fix = 'deploy to another project, or have the owner rename the function: a deployment overwrites it';
+        return foreign.length === 0 ? undefined : [foreign.join(', '), fix];
+      },
+    ],
+    [
+      // firebase-tools asks before the bill rises, and stops without a terminal
+      // (promptForMinInstances).
+      'minimum of instances',
+      async () => {
+        const operations = functions.filter(({ isOperation }) => isOperation);
+        const found = await Promise.all(wantedMinimum === 0 ? [] : operations.map(find));
+        const rises = found.some((each) => (each?.serviceConfig?.minInstanceCount ?? 0) < wantedMinimum);
+        const fix =
+          'deploy once with --force, after this check with --force; in the workflow tick "Raise MIN_INSTANCES"';
+        return rises ? [`rises to ${wantedMinimum}`, fix] : undefined;
+      },
+    ],
+    [
+      // firebase-tools never gives traffic to what it deploys; Cloud Run does, unless it is pinned.
+      'traffic',
+      async () => {
+        const pinned = (await readServing(context, find)).filter(({ isPinned }) => isPinned);
+        const services = [...new Set(pinned.map(({ service }) => service))];
+        const detail = `${pinned.map(({ revision }) => revision).join(', ')}: a deployment would receive no traffic`;
+        return services.length === 0 ? undefined : [detail, toLatest(services)];
+      },
+    ],
+    [
+      'secret versions of the serving revisions',
+      async () => {
+        for (const { service, revision, current } of await readServing(context, find)) {
+          const { containers = [] } =
+            (await ask<Revision>('run', `v2/${location}/services/${service}/revisions/${revision}`)) ?? {};
+          const references = containers.flatMap(({ env = [] }) =>
+            env.flatMap(({ valueSource }) => valueSource?.secretKeyRef ?? []),
+          );
+          for (const { secret, version } of references) {
+            const name = secret.split('/').at(-1) ?? '';
+            const path = `v1/projects/${projectId}/secrets/${name}/versions/${version}`;
+            const { state = 'not found' } = (await ask<{ state?: string }>('secretmanager', path)) ?? {};
+            const needs = `${revision} needs version ${version} of ${name}`;
+            if (state !== 'ENABLED')
+              return [`${needs}, which is ${state}: no instance of it starts`, toLatest([service])];
+            const isKept = current.some((each) => each.key === name && each.version === version);
+            const fix = `before you prune, send traffic to the latest revision: ${toLatest([service])}`;
+            if (!isKept) return [`${needs}, which \`firebase functions:secrets:prune\` would destroy`, fix];
+          }
+        }
+        return undefined;
+      },
+    ],
+  ];
+}
+
+/** Reads which revisions serve the functions of this service. */
+async function readServing(
+  { projectId, region, functions, ask }: FunctionsContext,
+  find: (wanted: WantedFunction) => Promise<DeployedFunction | undefined>,
+) {
+  const found = await Promise.all(
+    functions.map(async (each) => {
+      const {
+        service: path,
+        serviceAccountEmail,
+        secretEnvironmentVariables: current = [],
+      } = (await find(each))?.serviceConfig ?? {};
+      const service = path?.split('/').at(-1);
+      if (service === undefined || serviceAccountEmail !== each.email) return [];
+      const { latestReadyRevision, traffic = [] } =
+        (await ask<RunService>('run', `v2/projects/${projectId}/locations/${region}/services/${service}`)) ?? {};
+      const pinned = traffic.filter(({ type, percent = 0 }) => type.endsWith('_REVISION') && percent > 0);
+      const revisions = pinned.length > 0 ? pinned.map(({ revision }) => revision) : [latestReadyRevision];
+      return revisions.flatMap((revision) =>
+        revision === undefined
+          ? []
+          : [{ service, revision: revision.split('/').at(-1) ?? '', isPinned: pinned.length > 0, current }],
+      );
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,24 @@
+import type { AskGoogle } from './google-api';
+
+/** What is wrong with something that a deployment needs, and the command or the step that mends it. */
+export type Problem = [detail: string, fix: string];
+
+/** Something that a deployment needs. */
+export type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined>];
+
+interface Page {
+  nextPageToken?: string;
+}
+
+/** Reads all pages of a list. @returns its elements, none if the resource does not exist */
+export async function listAll<T>(ask: AskGoogle, api: string, path: string, field: string): Promise<T[]> {
+  const found: T[] = [];
+  let pageToken = '';
+  do {
+    const token = pageToken === '' ? '' : `${path.includes('?') ? '&' : '?'}pageToken=${encodeURIComponent(pageToken)}`;
+    const page = await ask<Page & Record<string, T[] | undefined>>(api, `${path}${token}`);
+    found.push(...(page?.[field] ?? []));
+    pageToken = page?.nextPageToken ?? '';
+  } while (pageToken !== '');
+  return found;
+}
