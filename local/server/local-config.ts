@@ -16,13 +16,6 @@ export interface LocalConfig {
   corsAllowedOrigins: string;
 }
 
-/** The keys of a setting, one a line. */
-export const getApiKeys = (apiKey: string): string[] =>
-  apiKey
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((key) => key !== '');
-
 /** An error that ends `npm start`, with one line for the terminal. */
 export class StartupError extends Error {}
 

@@ -1,10 +1,11 @@
 import type { Firestore } from '@google-cloud/firestore';
+import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { createDataRoutes } from '../../packages/firestore-local/viewer';
 import { createReferenceRoutes } from '../reference';
 import { seedIfEmpty } from '../sample';
 import { VIEWER_SETTINGS } from './data-pages';
 import { startFunctionsServer, type DeployableFunction } from './functions-server';
-import { getApiKeys, PROJECT, type LocalConfig } from './local-config';
+import { PROJECT, type LocalConfig } from './local-config';
 import { toPortError } from './port';
 import type { RunningFirestore } from './running-firestore';
 import { formatCalls, formatFacts } from './startup-message';
@@ -36,7 +37,7 @@ export async function serve(
   let client: Promise<Firestore> | undefined;
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
   const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
-  const referenceRoutes = createReferenceRoutes(getApiKeys(config.apiKey)[0] ?? '');
+  const referenceRoutes = createReferenceRoutes(parseApiKeys(config.apiKey).keys[0] ?? '');
   const getDataRoute = createDataRoutes(getClient, VIEWER_SETTINGS);
   const functions = await startFunctionsServer({
     functions: served,

@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
+import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { readSampleBodies } from '../sample';
 import type { FunctionsServer } from './functions-server';
-import { getApiKeys, type LocalConfig } from './local-config';
+import type { LocalConfig } from './local-config';
 
 interface StartupInfo {
   config: LocalConfig;
@@ -24,7 +25,7 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
     Functions: `${functions.origin} (in a browser: the API reference, to try each)`,
     Data: `${functions.origin}/data (in a browser: what is stored)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
-    'API key': getApiKeys(apiKey).join(', ') || 'not configured: every call returns 500',
+    'API key': parseApiKeys(apiKey).keys.join(', ') || 'not configured: every call returns 500',
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
@@ -35,7 +36,9 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
 export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = addresses.get(name);
-    return address === undefined ? [] : [`${dim(`# ${name}`)}\n${curl(address, getApiKeys(apiKey)[0] ?? '', body)}`];
+    return address === undefined
+      ? []
+      : [`${dim(`# ${name}`)}\n${curl(address, parseApiKeys(apiKey).keys[0] ?? '', body)}`];
   });
   return calls.join('\n\n');
 }

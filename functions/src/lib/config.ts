@@ -1,4 +1,5 @@
 import { defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
+import { parseApiKeys } from './api-keys';
 import { findOriginProblem } from './origins';
 
 /**
@@ -6,7 +7,7 @@ import { findOriginProblem } from './origins';
  * not while the module loads, because a deployment loads it without any.
  */
 
-/** One API key per line, so that a new one can be added before the old one is removed. */
+/** See {@link parseApiKeys}. */
 export const apiKeySecret = defineSecret('API_KEY');
 
 const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
@@ -44,13 +45,16 @@ export const instanceLimits = {
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
-/** Returns no API key if the setting is unset or blank. */
-export const getApiKeys = (): string[] => splitNonBlank(apiKeySecret.value(), '\n');
+/** Returns no API key if the setting is unset, or holds none. */
+export const getApiKeys = (): string[] => parseApiKeys(apiKeySecret.value()).keys;
+
+/** Returns the numbers of the lines that are no key. Reads the environment itself, like {@link assertAllowedOrigins}. */
+export const getInvalidApiKeyLines = (): number[] => parseApiKeys(process.env[apiKeySecret.name] ?? '').invalidLines;
 
 /** Returns the id of the database that the service, the command and the audit use. */
 export const getDatabaseId = (): string => databaseId.value().trim() || DEFAULT_DATABASE_ID;
 
-export const getAllowedOrigins = (): string[] => splitNonBlank(corsAllowedOrigins.value(), ',');
+export const getAllowedOrigins = (): string[] => parseOrigins(corsAllowedOrigins.value());
 
 /** Invalid config. Its message is complete without a stack, so whatever prints it prints one sentence. */
 export class ConfigError extends Error {
@@ -66,7 +70,7 @@ export class ConfigError extends Error {
  * @throws ConfigError
  */
 export function assertAllowedOrigins(): void {
-  const origins = splitNonBlank(process.env[corsAllowedOrigins.name] ?? '', ',');
+  const origins = parseOrigins(process.env[corsAllowedOrigins.name] ?? '');
   const problem = origins.map(findOriginProblem).find((each) => each !== undefined);
   if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
@@ -87,9 +91,9 @@ export const getBuild = () => ({
 export const isCloudRunInstance = (): boolean =>
   process.env['K_SERVICE'] !== undefined && process.env['FUNCTIONS_EMULATOR'] === undefined;
 
-function splitNonBlank(value: string, separator: string): string[] {
+function parseOrigins(value: string): string[] {
   return value
-    .split(separator)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== '');
 }

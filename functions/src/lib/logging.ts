@@ -125,6 +125,10 @@ export const logInstanceStarted = (entry: {
 
 export type CompileCacheStatus = 'accepted' | 'rejected' | 'none';
 
+/** The API key setting has lines that are no key. @param lines their numbers, from 1, and never their text */
+export const logApiKeyLinesIgnored = (lines: readonly number[]) =>
+  logEvent('ERROR', 'api_key_lines_ignored', { lines });
+
 /** The platform stops this instance. @param requests in progress */
 export const logInstanceStopping = (requests: number) => logEvent('INFO', 'instance_stopping', { requests });
 

@@ -14,7 +14,8 @@ const SETTINGS = { API_KEY: 'test-key-1', METADATA_SERVER_DETECTION: 'none' };
 let deployed: DeployedFunction;
 afterEach(() => deployed.stop());
 
-const start = async (name: string) => (deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, SETTINGS));
+const start = async (name: string, settings: Partial<typeof SETTINGS> = {}) =>
+  (deployed = await startDeployedFunction(DEPLOY_PACKAGE, name, { ...SETTINGS, ...settings }));
 
 const getRequestLines = () =>
   deployed.output.filter((line) => line.includes('"event":"request"')).map((line) => JSON.parse(line) as LogLine);
@@ -114,4 +115,14 @@ test.each(operationNames)('no header makes a line of %s long, or puts a control 
     expect(Buffer.byteLength(line)).toBeLessThan(4_096);
     expect(line).toMatch(/^[ -~]*$/);
   }
+});
+
+test('a line of the setting that is no key is logged by its number, a comment is no key, and other lines work', async () => {
+  const { port, output } = await start('getOrdersByTeam', { API_KEY: '# Acme GmbH\ngood-key\nbad key\n' });
+  const lines = output.filter((line) => line.includes('"event":"api_key_lines_ignored"'));
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ severity: 'ERROR', lines: [3] }]);
+  const call = (key: string) => sendRequest(port, { method: 'POST', headers: { 'x-api-key': key } });
+  for (const key of ['# Acme GmbH', 'Acme GmbH', 'bad key', 'bad']) expect((await call(key)).status).toBe(401);
+  expect((await call('good-key')).status).toBe(400);
+  expect(output.join()).not.toMatch(/bad|Acme|good-key/);
 });

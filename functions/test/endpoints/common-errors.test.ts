@@ -69,6 +69,7 @@ describe.each(operationNames)('%s returns', (name) => {
     test.each([
       ['is not set', undefined],
       ['is blank lines', ' \r\n\t\n  \n'],
+      ['holds comments alone', '# Acme GmbH, since May\n'],
     ])('%s', async (_, API_KEY) => {
       service.setConfig({ API_KEY });
       for (const key of [undefined, '', TEST_API_KEY, 'undefined']) {
@@ -81,11 +82,11 @@ describe.each(operationNames)('%s returns', (name) => {
 
   test('200 for every configured API key, one per line, and 401 for any other', async () => {
     const { setConfig, call } = service;
-    setConfig({ API_KEY: '\nnew-key\r\n  old-key\n\n' });
+    setConfig({ API_KEY: '# Acme GmbH\nnew-key\r\n  old-key\n\n' });
     for (const key of ['new-key', 'old-key']) {
       expect((await call(name, { ...valid, headers: { 'x-api-key': key } })).status).toBe(200);
     }
-    for (const key of [TEST_API_KEY, '', 'new-key, old-key', 'new-key old-key']) {
+    for (const key of [TEST_API_KEY, '', 'new-key, old-key', 'new-key old-key', '# Acme GmbH']) {
       expect((await call(name, { ...valid, headers: { 'x-api-key': key } })).status).toBe(401);
     }
   });

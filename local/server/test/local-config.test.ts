@@ -1,4 +1,4 @@
-import { getApiKeys, readConfig, StartupError } from '../local-config';
+import { readConfig, StartupError } from '../local-config';
 
 test('without any variable, everything is as documented', () => {
   expect(readConfig({})).toEqual({
@@ -33,11 +33,6 @@ test('every variable is read', () => {
     corsAllowedOrigins: 'https://a.example,https://b.example',
   });
   expect(readConfig({ ...env, FIRESTORE_EMULATOR_HOST: '127.0.0.1:9000' }).firestore).toBe('127.0.0.1:9000');
-});
-
-test('a setting holds several keys, one a line', () => {
-  expect(getApiKeys(' one \r\n\n two\n')).toEqual(['one', 'two']);
-  expect(getApiKeys(' \n')).toEqual([]);
 });
 
 test.each([

@@ -441,7 +441,7 @@ export interface components {
         /** @description Clients do not guess another type. */
         "X-Content-Type-Options": "nosniff";
         /** @description Request headers that the response depends on. */
-        Vary: "Accept-Encoding" | "Origin, Accept-Encoding" | "Origin";
+        Vary: "Accept-Encoding" | "Origin, Accept-Encoding" | "Origin" | "Origin, Access-Control-Request-Headers";
         /** @description Compression of the body, if `Accept-Encoding` allows it and the body is large enough. */
         "Content-Encoding": "gzip" | "br";
         /** @description The method of the operation. */
@@ -471,8 +471,8 @@ export interface components {
         "Access-Control-Expose-Headers": "X-Request-Id";
         /** @description For an allowed origin. */
         "Access-Control-Allow-Methods": "GET";
-        /** @description For an allowed origin. */
-        "Access-Control-Allow-Headers": "x-api-key,Content-Type,X-Request-Id";
+        /** @description The request headers that the browser asked for, for an allowed origin. */
+        "Access-Control-Allow-Headers": string;
         /** @description Seconds for which a browser may cache the preflight, for an allowed origin. */
         "Access-Control-Max-Age": "3600";
     };

@@ -8,7 +8,7 @@ const sha256 = (text: string | Buffer) => createHash('sha256').update(text).dige
 
 /** @returns the id of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
 export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly string[]): string {
-  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting is blank');
+  if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting holds no key');
   const header = headers['x-api-key']?.toString();
   const keyId = identifyApiKey(header, apiKeys);
   if (keyId !== undefined) return keyId;

@@ -5,7 +5,8 @@ const PREFLIGHT_MAX_AGE_S = 3600;
 
 /**
  * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed if
- * it equals an allowed one exactly; `null` is refused, too, unless it is listed.
+ * it equals an allowed one exactly; `null` is refused too, unless it is listed. A preflight may ask for
+ * any request headers, since tracing libraries add their own: the list of origins is the control.
  *
  * @returns false for an origin that is not allowed; a client that is not a browser has none
  */
@@ -17,7 +18,6 @@ export function applyCors(request: IncomingMessage, response: ServerResponse, al
   cors({
     origin,
     methods: ['GET'],
-    allowedHeaders: ['x-api-key', 'Content-Type', 'X-Request-Id'],
     exposedHeaders: ['X-Request-Id'],
     maxAge: PREFLIGHT_MAX_AGE_S,
     preflightContinue: true,

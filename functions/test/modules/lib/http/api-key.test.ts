@@ -11,7 +11,7 @@ const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('
 const receive = (bytes: Buffer) => bytes.toString('latin1');
 
 test.each([
-  ['configured', 'api_key_not_configured', 'the API key setting is blank', [], { 'x-api-key': 'a' }],
+  ['configured', 'api_key_not_configured', 'the API key setting holds no key', [], { 'x-api-key': 'a' }],
   ['in the request', 'invalid_api_key', 'no API key in the request', ['a'], {}],
   ['that is configured', 'invalid_api_key', 'the API key is not a configured one', ['a'], { 'x-api-key': 'b' }],
 ] as const)('without an API key %s the error is %s', (_, code, message, apiKeys, headers) => {
