@@ -112,7 +112,7 @@ export function checkAttempt(recorded: RecordedAttempt, stored: StoredAttempt): 
   const { lists } = stored;
   return [
     ...checkRequest(recorded, stored.request, info),
-    ...checkPayload(recorded, stored.payload),
+    ...checkPayload(recorded, stored),
     ...(info === undefined ? [] : checkResponse(recorded, info)),
     ...(lists === null ? [] : LIST_KINDS.flatMap((kind) => checkList(recorded, kind, lists[kind], info))),
   ];
@@ -139,14 +139,19 @@ function checkRequest(
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];
 }
 
-function checkPayload({ record, attempt, status }: RecordedAttempt, payload: StoredPayload): Violation[] {
+function checkPayload({ record, attempt, status }: RecordedAttempt, { request, payload }: StoredAttempt): Violation[] {
   const { document_id, products_count, payload_chunks, market_id } = attempt;
   const report = createReporter(record.boq_list_id, `${collections.priceListRequests}/${document_id}/payload`);
   if (payload.kind === 'invalid') {
     // The claim stores the first chunks; the rest may be missing until the first entry is written.
     const { chunks } = payload;
-    const mayBeIncomplete = status !== 'completed' && chunks < payload_chunks && chunks >= MAX_CLAIM_CHUNKS;
-    return mayBeIncomplete ? [] : [report('payload', `cannot be used: ${payload.reason}`)];
+    const mayBeIncomplete = status !== 'completed' && chunks >= MAX_CLAIM_CHUNKS;
+    // The owner lets Firestore delete the payloads of settled attempts (docs/data-model.md#retention).
+    const isSettled = status === 'completed' || status === 'released';
+    const mayBeDeleted = isSettled && typeof request?.['payload_expires_at'] === 'number';
+    return chunks < payload_chunks && (mayBeIncomplete || mayBeDeleted)
+      ? []
+      : [report('payload', `cannot be used: ${payload.reason}`)];
   }
   const { info, products } = payload.submission;
   const violations: Violation[] = [];

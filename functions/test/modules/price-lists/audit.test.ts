@@ -1,4 +1,4 @@
-import { FieldValue, type DocumentData } from 'firebase-admin/firestore';
+import { FieldValue, Timestamp, type DocumentData, type DocumentReference } from 'firebase-admin/firestore';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
@@ -29,6 +29,14 @@ async function create(key: string, market_id = 'market-1'): Promise<KeyRecord> {
 
 const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
 const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
+/** Marks a payload for retention, as docs/data-model.md#retention has it. */
+async function retainUntil(request: DocumentReference, time: number): Promise<void> {
+  const { docs: chunks } = await request.collection('payload').select().get();
+  const batch = database.client.batch().update(request, { payload_expires_at: time });
+  for (const { ref } of chunks) batch.update(ref, { expire_at: Timestamp.fromMillis(time) });
+  await batch.commit();
+}
+
 const set = (path: string, data: DocumentData) => database.client.doc(path).set(data);
 
 async function runAudit(sampleSize = Infinity, changed: Partial<RequestContext> = {}) {
@@ -187,6 +195,23 @@ describe('reports', () => {
     expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/payload`, message]]);
     // The key record is read again before a violation is reported.
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 1 });
+  });
+
+  test('a deleted payload of a key that requires review, and none of a settled key that is marked for retention', async () => {
+    const { document_id } = await create('a');
+    const request = database.client.doc(`price_list_requests/${document_id}`);
+    await retainUntil(request, Date.now());
+    // As Firestore deletes it, at some time after that.
+    await request.collection('payload').doc('0000').delete();
+    expect((await runAudit()).found).toEqual([]);
+
+    await updateKey(getKey('a'), {
+      status: 'requires_review',
+      response: null,
+      failure: 'failed',
+      failure_cause: 'error',
+    });
+    expect((await runAudit()).found.map(([rule]) => rule)).toContain('payload');
   });
 
   test.each([

@@ -22,6 +22,8 @@ export interface IndexDefinitions {
     readonly collectionGroup: string;
     readonly fieldPath: string;
     readonly indexes: readonly FieldIndex[];
+    /** Whether Firestore deletes documents after the time in the field; nothing is deleted here. */
+    readonly ttl?: boolean;
   }[];
 }
 
