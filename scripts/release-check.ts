@@ -36,9 +36,9 @@ async function main(): Promise<void> {
   }
 }
 
-/** The version of a release stands in several files. @throws Error unless all agree */
+/** The version of a release is in several files; the client has its own. @throws Error unless all agree */
 function checkVersions(tag: string | undefined): void {
-  const files = ['package.json', 'functions/package.json', 'docs/examples/client/package.json'];
+  const files = ['package.json', 'functions/package.json'];
   const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
   versions.push(['docs/openapi.json', (readJson('docs/openapi.json') as { info: Versioned }).info.version]);
   const newest = /^## (\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}$/m.exec(readFileSync('CHANGELOG.md', 'utf8'));

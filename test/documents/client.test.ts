@@ -45,7 +45,15 @@ interface Program {
 
 interface Outcome {
   value?: unknown;
-  error?: { name: string; message: string; status?: number; body?: unknown; requestId?: string; cause?: string };
+  error?: {
+    name: string;
+    message: string;
+    status?: number;
+    body?: unknown;
+    requestId?: string;
+    cause?: string;
+    response?: unknown;
+  };
   retries: Retry[];
 }
 
@@ -83,16 +91,19 @@ const ONE_PRODUCT = {
 };
 
 test('the package has types that accept a right call, those of its pages too, and no wrong one', () => {
-  const code = `import { createClient, HttpError, type Client, type ResponseBody } from 'organisation-data-client';
+  const code = `import { createClient, HttpError, type Client, type CreatedPriceLists } from 'organisation-data-client';
     const client: Client = createClient('http://127.0.0.1:1', 'key');
     const range = { team_id: 'a', start_date: '2026-01-01', end_date: '2026-02-01' };
     export const right = async (): Promise<string | null | undefined> => {
       await client.supplyOrdersInvoices({ ...range, status: null });
       await client.getWarehouses({ signal: AbortSignal.timeout(1) });
-      const created: ResponseBody<'addPriceLists'> = await client.addPriceLists(${JSON.stringify(ONE_PRODUCT)});
+      const created: CreatedPriceLists = await client.addPriceLists(${JSON.stringify(ONE_PRODUCT)});
+      await client.addPriceLists(${JSON.stringify(ONE_PRODUCT)}, { acceptOtherCurrency: true });
       const { orders } = await client.getOrdersByTeam({ ...range, status: 'ALL' });
-      return created.price_list?.currency ?? orders['a']?.market_id ?? String(new HttpError(400, {}, 'a').status);
+      return orders['a']?.market_id ?? String(new HttpError(400, {}, 'a').status) + created.price_list.currency;
     };
+    // @ts-expect-error: an option of another method
+    export const misplaced = () => client.getTeams({ acceptOtherCurrency: true });
     // @ts-expect-error: a status that does not exist
     export const wrong = () => client.getOrdersByTeam({ ...range, status: 'SHIPPED' });
     // @ts-expect-error: no body
@@ -158,6 +169,37 @@ describe('against the service', () => {
     });
     expect(value).toMatchObject({ products_count: 2000, price_list: { status: 'ready' } });
   });
+
+  const addPriceLists = (info: object, options = '') =>
+    `client.addPriceLists(${JSON.stringify({ ...ONE_PRODUCT, info: { ...ONE_PRODUCT.info, ...info } })}${options})`;
+
+  test('rejects if the market does not exist, with what the service stored', async () => {
+    const info = { market_id: 'mkt-nowhere', boq_list_id: 'no-market' };
+    const { value, error } = await runInFolder({ code: addPriceLists(info) });
+    expect(value).toBeUndefined();
+    expect(error).toMatchObject({
+      name: 'MarketNotFoundError',
+      message: expect.stringMatching(/mkt-nowhere.*new boq_list_id/) as string,
+      response: { success: true, price_list: null, document_id: expect.any(String) as string },
+    });
+  });
+
+  test('rejects if the lists have another currency, unless told that any will do', async () => {
+    const info = { currency_iso: 'usd', boq_list_id: 'other-currency' };
+    const { value, error } = await runInFolder({ code: addPriceLists(info) });
+    expect(value).toBeUndefined();
+    expect(error).toMatchObject({
+      name: 'OtherCurrencyError',
+      message: expect.stringContaining('stored as KES') as string,
+      sent: 'USD',
+      stored: 'KES',
+      response: { price_list: { status: 'ready' } },
+    });
+    const accepted = await runInFolder({ code: addPriceLists(info, ', { acceptOtherCurrency: true }') });
+    expect(accepted.value).toEqual(error?.response);
+    const same = await runInFolder({ code: addPriceLists({ currency_iso: 'kes', boq_list_id: 'same-currency' }) });
+    expect(same.value).toMatchObject({ price_list: { currency: 'KES' } });
+  });
 });
 
 const IN_PROGRESS = '{"error":"Request is already being processed or requires review"}';
@@ -188,6 +230,7 @@ test.each([
 });
 
 describe('against a stub', () => {
+  const CREATED = '{"success":true,"price_list":{"currency":"KES"}}';
   const TEAMS = '{"teams":{},"count":0}';
 
   test('sends the same bytes again after a transient error, and says why', async () => {
@@ -195,14 +238,14 @@ describe('against a stub', () => {
       (_, response) => response.destroy(),
       respond(503, 'busy', { 'Retry-After': '0' }),
       respond(200, '<html>', { 'Retry-After': '0' }),
-      respond(200, '{"success":true}'),
+      respond(200, CREATED),
     ]);
     const { value, retries } = await runInFolder({
       url: `${stub.url}/`,
       code: `client.addPriceLists(${JSON.stringify(ONE_PRODUCT)})`,
     });
     stub.close();
-    expect(value).toEqual({ success: true });
+    expect(value).toEqual(JSON.parse(CREATED));
     expect(stub.bodies.map(String)).toEqual(Array(4).fill(JSON.stringify(ONE_PRODUCT)));
     expect(retries).toMatchObject([
       { retry: 1, delayMs: 1000, reason: expect.stringMatching(/^no response: /) as string },

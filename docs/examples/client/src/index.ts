@@ -5,11 +5,13 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { operations as Api } from './api.js';
 import { operations } from './operations.js';
+import { requireLists, type AddPriceListsBody, type CreatedPriceLists, type CurrencyOptions } from './price-lists.js';
 import { getDelayMs, judgeResponse, type HttpResponse } from './retry.js';
 
 /** A typed client of the service. `npm run generate` writes its types and operations. */
 
 export type { components } from './api.js';
+export { MarketNotFoundError, OtherCurrencyError, type CreatedPriceLists } from './price-lists.js';
 
 export type OperationName = keyof typeof operations;
 
@@ -36,8 +38,21 @@ type Call<Name extends OperationName> = [RequestBody<Name>] extends [never]
   ? (options?: CallOptions) => Promise<ResponseBody<Name>>
   : (body: RequestBody<Name>, options?: CallOptions) => Promise<ResponseBody<Name>>;
 
+type Calls = { readonly [Name in OperationName]: Call<Name> };
+
 /** One method for each operation. */
-export type Client = { readonly [Name in OperationName]: Call<Name> };
+export interface Client extends Omit<Calls, 'addPriceLists'> {
+  /**
+   * Resolves once both lists are created in the currency of the request, by this call or an earlier one.
+   *
+   * @throws MarketNotFoundError if no market has the `market_id`, so no list was created
+   * @throws OtherCurrencyError if the lists have another currency, unless `acceptOtherCurrency` is true
+   */
+  readonly addPriceLists: (
+    body: AddPriceListsBody,
+    options?: CallOptions & CurrencyOptions,
+  ) => Promise<CreatedPriceLists>;
+}
 
 export interface Retry {
   operation: OperationName;
@@ -107,7 +122,12 @@ export function createClient(baseUrl: string, apiKey: string, options: ClientOpt
       : (call?: CallOptions) => callWithRetries(name, { url, apiKey, ...options, ...call });
   };
   const names = Object.keys(operations) as OperationName[];
-  return Object.fromEntries(names.map((name) => [name, toMethod(name)])) as unknown as Client;
+  const calls = Object.fromEntries(names.map((name) => [name, toMethod(name)])) as unknown as Calls;
+  return {
+    ...calls,
+    addPriceLists: async (body, { acceptOtherCurrency, ...call } = {}) =>
+      requireLists(body, await calls.addPriceLists(body, call), { acceptOtherCurrency }),
+  };
 }
 
 interface RequestOptions extends ClientOptions, CallOptions {
