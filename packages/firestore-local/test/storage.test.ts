@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -69,6 +69,24 @@ describe('the data folder', () => {
     expect(writeTime.toMillis()).toBe(2_000_000);
     expect(writeTime.valueOf() > (after.updateTime?.valueOf() ?? '')).toBe(true);
     await second.close();
+  });
+
+  it('is for its owner alone, also if an earlier version made it', async () => {
+    const dataDir = join(folder, 'new', 'data');
+    const firestore = await startFirestoreTestServer({ dataDir });
+    await firestore.client('private').doc('a/1').set({});
+    const files = ['', 'firestore.sqlite', 'firestore.sqlite-wal'].map((name) => join(dataDir, name));
+    const readModes = () => files.map((file) => (statSync(file).mode & 0o777).toString(8));
+    expect(readModes()).toEqual(['700', '600', '600']);
+    for (const file of files.slice(1)) chmodSync(file, 0o644);
+    const copy = join(folder, 'copy');
+    cpSync(dataDir, copy, { recursive: true });
+    await firestore.close();
+    const again = await startFirestoreTestServer({ dataDir: copy });
+    expect((await again.client('private').doc('a/1').get()).exists).toBe(true);
+    for (const [i, file] of files.entries()) files[i] = file.replace(dataDir, copy);
+    expect(readModes().slice(1)).toEqual(['600', '600']);
+    await again.close();
   });
 
   it('loads a large collection when it is first used, and keeps concurrent writes', async () => {

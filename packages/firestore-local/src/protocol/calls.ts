@@ -1,8 +1,9 @@
 import { RPCS, decodeRequest } from './decode-request';
-import { RpcError, invalid } from './errors';
+import { RpcError } from './errors';
 import { Faults, NoResponse, type Call, type EndedCall, type MatchedFaults } from './faults';
-import type { CallHandler, ResponseStream } from './grpc-server';
+import type { CallHandler } from './grpc-server';
 import type { Requests, Rpc } from './requests';
+import type { ResponseStream } from './response-stream';
 
 /** Sends one encoded message of a response; a promise while the client has to catch up. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
@@ -29,9 +30,6 @@ export interface ObservedCalls {
   readonly observe: (listener: (call: EndedCall) => void) => () => void;
   readonly counts: () => Record<Rpc, number>;
 }
-
-/** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
-const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
 /** Puts faults, counts and listeners in front of a responder. */
 export function observeCalls(respond: Responder): ObservedCalls {
@@ -76,10 +74,7 @@ async function handleCall(
   const toEndedCall = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
     call && { ...call, outcome, message, durationMs: performance.now() - startedAt };
   // A client that cancels before the end never learns of the transaction that the call began.
-  let ended = false;
-  stream.onCancel(() => {
-    if (!ended) context.cancel?.();
-  });
+  stream.onCancel(() => context.cancel?.());
   try {
     call = decodeCall(incoming);
     const matched = faults.matchFaults(call);
@@ -87,7 +82,6 @@ async function handleCall(
     await matched.at(0);
     await respond(call, incoming.bytes, createSender(stream, matched), context);
     await matched.at('after');
-    ended = true;
     stream.end();
     return toEndedCall('OK');
   } catch (error) {
@@ -98,15 +92,12 @@ async function handleCall(
     }
     if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
     const rpcError = error instanceof RpcError ? error : new RpcError('INTERNAL', String(error));
-    if (!stream.cancelled) stream.fail(rpcError);
+    stream.fail(rpcError);
     return toEndedCall(rpcError.code, rpcError.message);
   }
 }
 
 function decodeCall({ rpc, bytes, sequence }: IncomingCall): Call {
-  if (bytes.length > MAX_REQUEST_BYTES) {
-    throw invalid(`Request payload size exceeds the limit: ${MAX_REQUEST_BYTES} bytes.`);
-  }
   const request = decodeRequest(rpc, bytes);
   const [, project = '', , database = ''] = findResourceName(request).split('/');
   return { rpc, project, database, request, sequence };

@@ -1,24 +1,12 @@
-import { createServer, type AddressInfo, type Server as SocketServer, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { Metadata, Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc-js';
+import { performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { RPCS } from './decode-request';
-import type { RpcError } from './errors';
+import { RpcError, invalid } from './errors';
+import { MessageReader } from './message-framing';
 import type { Rpc } from './requests';
-import { addUnserved, toDefinition } from './unserved';
-
-/** A response: messages at the client's pace, then a status. */
-export interface ResponseStream {
-  /** Sends one message; a promise while the client has to catch up. */
-  send(message: Buffer): Promise<void> | undefined;
-  end(): void;
-  fail(error: RpcError): void;
-  /** Destroys the connection of the call, with all other calls on it. */
-  destroyConnection(): void;
-  /** Whether the client cancelled the call or its connection closed. */
-  readonly cancelled: boolean;
-  /** Calls a listener when the client cancels. gRPC also reports calls that have ended. */
-  onCancel(listener: () => void): void;
-}
+import { createResponseStream, type ResponseStream } from './response-stream';
+import { UNSERVED } from './unserved';
 
 /** Handles one call, from its encoded request to the end of its response. */
 export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, stream: ResponseStream) => void;
@@ -35,49 +23,46 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
+/** How many bytes a client may send ahead, in one call and on a connection. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+
+const SESSION_OPTIONS = {
+  settings: { initialWindowSize: WINDOW_BYTES },
+  // Node counts responses that wait for their client, too: the default of 10 MB would refuse calls beside a large query.
+  maxSessionMemory: Number.MAX_SAFE_INTEGER,
+  // A status may quote a long name.
+  maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
+};
+
+const ignore = (): void => undefined;
+
 /**
- * Starts the server. It accepts the sockets itself, so that a fault can destroy one and a closed one is noticed at once.
- * Every call has a response stream: on the wire a unary response is a stream of one message.
+ * Starts the server. It is written on Node's HTTP/2, because the server of @grpc/grpc-js 1.14 throws outside of any handler when
+ * a client resets a stream right after headers that it rejects, and knows no status but RESOURCE_EXHAUSTED for a long message.
  */
-export async function startGrpcServer(
-  host: string,
-  port: number,
-  { handle, onDisconnect }: ConnectionHandlers,
-): Promise<GrpcServer> {
-  const sockets = new Map<string, Socket>();
-  const server = new Server({
-    // calls.ts enforces Firestore's limit, with Firestore's error.
-    'grpc.max_receive_message_length': -1,
-    'grpc.max_send_message_length': -1,
-    'grpc-node.flow_control_window': 4 * 1024 * 1024,
-  });
-  const toHandler =
-    (rpc: Rpc) =>
-    (call: ServerWritableStream<Buffer, Buffer>): void => {
-      const peer = call.getPeer();
-      handle(
-        rpc,
-        call.request,
-        peer,
-        createResponseStream(call, () => sockets.get(peer)?.destroy()),
-      );
-    };
-  addUnserved(server);
-  server.addService(toDefinition(RPCS, false), Object.fromEntries(RPCS.map((rpc) => [rpc, toHandler(rpc)])));
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+export async function startGrpcServer(host: string, port: number, handlers: ConnectionHandlers): Promise<GrpcServer> {
+  const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    sockets.set(peer, socket);
+    sockets.add(socket);
+    // Without a listener, a connection that its client resets would end the process. It closes after the error.
+    socket.on('error', ignore);
     socket.once('close', () => {
-      sockets.delete(peer);
-      onDisconnect(peer);
+      sockets.delete(socket);
+      handlers.onDisconnect(peer);
     });
     socket.once('readable', () => {
       const start = socket.read() as Buffer | null;
       if (start === null) return; // closed
+      if (!isHttp2(start)) {
+        socket.resume().end(NOT_GRPC);
+        return;
+      }
       socket.unshift(start);
-      if (isHttp2(start)) injector.injectConnection(socket);
-      else socket.end(NOT_GRPC);
+      const session = performServerHandshake(socket, SESSION_OPTIONS);
+      session.on('error', ignore);
+      session.setLocalWindowSize(WINDOW_BYTES);
+      session.on('stream', (stream, headers) => respond(stream, headers, { socket, peer, handle: handlers.handle }));
     });
   });
   await listen(listener, host, port);
@@ -86,14 +71,13 @@ export async function startGrpcServer(
     close: async () => {
       const closed = once(listener, 'close');
       listener.close();
-      for (const socket of sockets.values()) socket.destroy();
-      server.forceShutdown();
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };
 }
 
-async function listen(listener: SocketServer, host: string, port: number): Promise<void> {
+async function listen(listener: Server, host: string, port: number): Promise<void> {
   try {
     listener.listen(port, host);
     await once(listener, 'listening');
@@ -112,33 +96,60 @@ const NOT_GRPC =
 /** Whether these first bytes of a connection are those of HTTP/2, which gRPC uses. */
 const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.toString('latin1', 0, 14));
 
-function createResponseStream(
-  call: ServerWritableStream<Buffer, Buffer>,
-  destroyConnection: () => void,
-): ResponseStream {
-  return {
-    send: (message) => {
-      if (call.write(message)) return undefined;
-      return new Promise((resolve) => {
-        const onReady = (): void => {
-          call.off('drain', onReady);
-          call.off('cancelled', onReady);
-          resolve();
-        };
-        call.once('drain', onReady);
-        call.once('cancelled', onReady);
-      });
-    },
-    end: () => call.end(),
-    fail: (error) => {
-      // Headers first: without them the SDK takes an error for a missing response and retries by itself.
-      call.sendMetadata(new Metadata());
-      call.emit('error', { code: error.status, details: error.message });
-    },
-    destroyConnection,
-    get cancelled() {
-      return call.cancelled;
-    },
-    onCancel: (listener) => call.once('cancelled', listener),
+interface Connection {
+  readonly socket: Socket;
+  readonly peer: string;
+  readonly handle: CallHandler;
+}
+
+const SERVICE = '/google.firestore.v1.Firestore/';
+
+/** Reads the request of one call and has it handled. */
+function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, { socket, peer, handle }: Connection): void {
+  stream.on('error', ignore);
+  if (stream.destroyed) return; // The client has reset it already.
+  if (headers['content-type']?.startsWith('application/grpc') !== true) {
+    stream.respond({ ':status': 415 }, { endStream: true });
+    return;
+  }
+  const response = createResponseStream(stream, socket);
+  const path = String(headers[':path']);
+  const name = path.startsWith(SERVICE) ? path.slice(SERVICE.length) : '';
+  const rpc = RPCS.find((each) => each === name);
+  const refuse = Object.hasOwn(UNSERVED, name) ? UNSERVED[name] : undefined;
+  const reader = new MessageReader();
+  let request: Buffer | undefined;
+  const onMessage = (message: Buffer): void => {
+    if (refuse) refuse(message, response);
+    else if (request === undefined) request = message;
+    else throw invalid('A request is one message.');
   };
+  const onEnd = (): void => {
+    if (reader.isWithinMessage) throw invalid('The request ends within a message.');
+    if (!rpc) response.end();
+    else if (request === undefined) throw invalid('The request has no message.');
+    else handle(rpc, request, peer, response);
+  };
+  /** Bytes that come after a failure are discarded. */
+  const failOnError =
+    <T>(read: (bytes: T) => void) =>
+    (bytes: T): void => {
+      if (hasFailed) return;
+      try {
+        read(bytes);
+      } catch (error) {
+        hasFailed = true;
+        response.fail(error instanceof RpcError ? error : invalid(`Malformed ${name} request: ${String(error)}`));
+      }
+    };
+  let hasFailed = false;
+  if (!rpc && !refuse) {
+    hasFailed = true;
+    response.fail(new RpcError('UNIMPLEMENTED', `The server does not implement the method ${path}`));
+  }
+  stream.on(
+    'data',
+    failOnError((bytes: Buffer) => reader.read(bytes).forEach(onMessage)),
+  );
+  stream.on('end', failOnError(onEnd));
 }

@@ -1,72 +1,35 @@
-import { Metadata, status, type Server, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
-import type protobuf from 'protobufjs';
-import { root, type Message } from './codec';
+import { status } from '@grpc/grpc-js';
+import { StrictReader, root, type Message } from './codec';
 import { unsupported } from './errors';
 import { toList, toMessage } from './message-readers';
+import type { ResponseStream } from './response-stream';
 
-/* The operations of the protocol that are not served: each is refused at once and in words, so that no client waits. */
-
-type Call = ServerDuplexStream<Buffer, Buffer>;
-
-const HANDLERS: Readonly<Record<string, (call: Call) => void>> = {
-  Listen: refuseTargets,
+/** The operations of the protocol that are not served: each message is refused at once and with a text, so that no client waits. */
+export const UNSERVED: Readonly<Record<string, (message: Buffer, response: ResponseStream) => void>> = {
+  Listen: refuseTarget,
   Write: refuseWrites,
-  PartitionQuery: (call) => refuse(call, 'Partitions of a query'),
-  ExecutePipeline: (call) => refuse(call, 'Pipelines'),
+  PartitionQuery: (_, response) => response.fail(unsupported('Partitions of a query')),
+  ExecutePipeline: (_, response) => response.fail(unsupported('Pipelines')),
 };
 
-/** Has a server refuse what is not served. */
-export const addUnserved = (server: Server): void =>
-  server.addService(toDefinition(Object.keys(HANDLERS), true), { ...HANDLERS });
-
-/** Sends headers first: without them the SDK takes the status for a missing response and tries again for a minute. */
-function refuse(call: Call, subject: string): void {
-  const { status: code, message: details } = unsupported(subject);
-  call.sendMetadata(new Metadata());
-  call.emit('error', { code, details });
-}
-
-/** Removes each target of a listener with the cause, which SDKs hand to its error callback. A failed stream they would open again. */
-function refuseTargets(call: Call): void {
+/** Removes the target with the cause, which SDKs hand to the listener's error callback. They would open a failed stream again. */
+function refuseTarget(message: Buffer, response: ResponseStream): void {
   const cause = { code: status.UNIMPLEMENTED, message: unsupported('Listeners (onSnapshot)').message };
-  call.on('data', (bytes: Buffer) => {
-    const target = toMessage(decode('ListenRequest', bytes)['addTarget']);
-    if (!target) return;
-    const targetChange = { targetChangeType: 'REMOVE', targetIds: [target['targetId']], cause };
-    call.write(encode('ListenResponse', { targetChange }));
-  });
-  call.on('end', () => call.end());
+  const target = toMessage(decode('ListenRequest', message)['addTarget']);
+  if (!target) return;
+  const targetChange = { targetChangeType: 'REMOVE', targetIds: [target['targetId']], cause };
+  void response.send(encode('ListenResponse', { targetChange }));
 }
 
 /** Refuses the writes of web and mobile SDKs after their handshake: before it, they would open the stream again. */
-function refuseWrites(call: Call): void {
-  call.on('data', (bytes: Buffer) => {
-    if (toList(decode('WriteRequest', bytes)['writes']).length > 0) refuse(call, 'Writes of web and mobile SDKs');
-    else call.write(encode('WriteResponse', { streamId: '1', streamToken: Buffer.from('1') }));
-  });
-  call.on('end', () => call.end());
+function refuseWrites(message: Buffer, response: ResponseStream): void {
+  const hasWrites = toList(decode('WriteRequest', message)['writes']).length > 0;
+  if (hasWrites) response.fail(unsupported('Writes of web and mobile SDKs'));
+  else void response.send(encode('WriteResponse', { streamId: '1', streamToken: Buffer.from('1') }));
 }
 
-const getType = (name: string): protobuf.Type => root.lookupType(`google.firestore.v1.${name}`);
-const decode = (name: string, bytes: Buffer): Message => getType(name).decode(bytes) as unknown as Message;
+const getType = (name: string) => root.lookupType(`google.firestore.v1.${name}`);
+const decode = (name: string, bytes: Buffer): Message =>
+  getType(name).decode(new StrictReader(bytes)) as unknown as Message;
 const encode = (name: string, message: object): Buffer =>
   getType(name).encode(getType(name).fromObject(message)).finish() as Buffer;
-
-const passThrough = (bytes: Buffer): Buffer => bytes;
-
-/** Operations of the protocol whose messages stay bytes, each with a stream of responses. */
-export const toDefinition = (names: readonly string[], requestStream: boolean): ServiceDefinition =>
-  Object.fromEntries(
-    names.map((name) => [
-      name,
-      {
-        path: `/google.firestore.v1.Firestore/${name}`,
-        requestStream,
-        responseStream: true,
-        requestSerialize: passThrough,
-        requestDeserialize: passThrough,
-        responseSerialize: passThrough,
-        responseDeserialize: passThrough,
-      },
-    ]),
-  );

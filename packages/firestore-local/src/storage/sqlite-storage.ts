@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { DocumentChange, StoredDoc } from './collections';
@@ -64,7 +64,9 @@ export class SqliteStorage {
     let database: DatabaseSync | undefined;
     try {
       createFolder(resolve(folder));
-      database = new DatabaseSync(join(folder, 'firestore.sqlite'));
+      const file = join(folder, 'firestore.sqlite');
+      makePrivate(file);
+      database = new DatabaseSync(file);
       prepareDatabase(database);
       return new SqliteStorage(database, folder);
     } catch (error) {
@@ -202,5 +204,15 @@ function createFolder(folder: string): void {
   const parent = dirname(folder);
   if (parent === folder) throw new Error(`there is no drive ${folder}`);
   createFolder(parent);
-  mkdirSync(folder);
+  mkdirSync(folder, { mode: 0o700 });
+}
+
+/**
+ * Lets only its owner read a database file, which is created if necessary. SQLite gives its log the same permissions. A file that
+ * exists is not opened: to close it would end SQLite's locks on it in this process.
+ */
+function makePrivate(file: string): void {
+  const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+  if (!exists(file)) closeSync(openSync(file, 'a', 0o600));
+  for (const path of [file, `${file}-wal`]) if (exists(path)) chmodSync(path, 0o600);
 }
