@@ -2,7 +2,7 @@ import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
 import type { RequestContext } from '../src/lib/request-context';
-import { keyRecordSchema, type KeyRecord } from '../src/lib/schemas/key-record';
+import { parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
 import { StoredAttemptReader } from './attempt-reader';
 import { forEachConcurrently } from './concurrency';
 import {
@@ -196,7 +196,7 @@ class Auditor {
 
 /** @returns undefined for what is no key record */
 function parseKey(stored: Fields | undefined): StoredKey | undefined {
-  const { data: record } = keyRecordSchema.safeParse(stored);
+  const record = parseKeyRecord(stored);
   return record && { record, sweepDueAt: stored?.['sweep_due_at'] };
 }
 

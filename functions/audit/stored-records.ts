@@ -7,11 +7,12 @@ import {
   LIST_KINDS,
   listDocument,
   readKey,
+  readKeysByStatus,
   requestDocument,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
 import { toText } from '../src/lib/repositories/field-values';
-import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
+import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 
 /** Reads stored records for the operator's command and the audit. Every function is one try. */
 
@@ -20,15 +21,11 @@ export async function readKeyRecords(
   db: Database,
   statuses: readonly KeyRecord['status'][],
 ): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
-  const records: KeyRecord[] = [];
-  const unreadable: string[] = [];
-  const keys = keyRecords(db).where('status', 'in', statuses);
-  for await (const document of db.stream(keys)) {
-    const parsed = keyRecordSchema.safeParse(document.data());
-    if (parsed.success) records.push(parsed.data);
-    else unreadable.push(document.ref.path);
-  }
-  return { records, unreadable };
+  const keys = await readKeysByStatus(db, statuses);
+  return {
+    records: keys.flatMap(({ record }) => record ?? []),
+    unreadable: keys.filter(({ record }) => record === undefined).map(({ reference }) => reference.path),
+  };
 }
 
 /** @returns undefined if no request was ever accepted for the key */

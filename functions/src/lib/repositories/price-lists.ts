@@ -8,7 +8,13 @@ import type {
 } from 'firebase-admin/firestore';
 import { isDocumentId } from '../document-id';
 import type { PriceListInfo } from '../schemas/add-price-lists';
-import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../schemas/key-record';
+import {
+  parseKeyRecord,
+  requireKeyRecord,
+  type Attempt,
+  type ClaimedLists,
+  type KeyRecord,
+} from '../schemas/key-record';
 import type { ListDocument, PriceListDocument } from '../schemas/responses';
 import { collections, fields, subcollections } from '../firestore/collections';
 import { DELETED, type Database, type CommitWrites } from '../firestore/database';
@@ -60,9 +66,12 @@ export async function readKeyAndMarket(db: Database, { boq_list_id, market_id }:
 export const readDueKeys = (db: Database, now: number, limit: number): Promise<FoundKey[]> =>
   findKeys(db, keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').limit(limit));
 
+export const readKeysByStatus = (db: Database, statuses: readonly KeyRecord['status'][]): Promise<FoundKey[]> =>
+  findKeys(db, keyRecords(db).where('status', 'in', statuses));
+
 /** Reads every key that is neither completed nor released. */
 export const readUnresolvedKeys = (db: Database): Promise<FoundKey[]> =>
-  findKeys(db, keyRecords(db).where('status', 'in', ['processing', 'requires_review']));
+  readKeysByStatus(db, ['processing', 'requires_review']);
 
 export const countKeysInReview = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', '==', 'requires_review'));
@@ -70,12 +79,11 @@ export const countKeysInReview = (db: Database): Promise<number> =>
 async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
   const found: FoundKey[] = [];
   for await (const document of db.stream(keys)) {
-    const { success, data } = keyRecordSchema.safeParse(document.data());
     const dueAt: unknown = document.get('sweep_due_at');
     found.push({
       reference: document.ref,
       version: document.updateTime,
-      record: success ? data : undefined,
+      record: parseKeyRecord(document.data()),
       sweepDueAt: typeof dueAt === 'number' ? dueAt : null,
     });
   }
@@ -213,17 +221,9 @@ export async function* streamStoredEntries(
   for await (const entries of db.streamQuery(query, (response) => decodePriceEntry(response, field))) yield* entries;
 }
 
-/** @throws Error for a record of a later version or another program; it names fields, never a value */
-function parseKeyRecord(stored: unknown): KeyRecord {
-  const result = keyRecordSchema.safeParse(stored);
-  if (result.success) return result.data;
-  const invalid = result.error.issues.map(({ path }) => path.join('.')).join(', ');
-  throw new Error(`the record of the key cannot be read as schema version 1, because of: ${invalid}`);
-}
-
 const toKeySnapshot = (document: DocumentSnapshot) => ({
   reference: document.ref,
-  record: document.exists ? parseKeyRecord(document.data()) : undefined,
+  record: document.exists ? requireKeyRecord(document.data()) : undefined,
   /** When the record was last written; undefined if there is none. */
   version: document.updateTime,
 });

@@ -94,3 +94,14 @@ export type OperatorAction = z.output<typeof operatorActionSchema>;
 export type Progress = z.output<typeof progressSchema>;
 export type FailureCause = z.output<typeof failureCauseSchema>;
 export type KeyRecord = z.output<typeof keyRecordSchema>;
+
+/** @returns undefined for a record of a later version or of another program */
+export const parseKeyRecord = (stored: unknown): KeyRecord | undefined => keyRecordSchema.safeParse(stored).data;
+
+/** @throws Error for a record of a later version or of another program; it names fields, never a value */
+export function requireKeyRecord(stored: unknown): KeyRecord {
+  const { data, error } = keyRecordSchema.safeParse(stored);
+  if (data !== undefined) return data;
+  const invalid = error.issues.map(({ path }) => path.join('.')).join(', ');
+  throw new Error(`the record of the key cannot be read as schema version 1, because of: ${invalid}`);
+}
