@@ -1,10 +1,10 @@
-import { execFileSync, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 import {
-  DEPLOY_PACKAGE,
+  installDeployPackage,
   MEMORY_PROBE_ENV,
   startDeployedFunction,
   type DeployedFunction,
@@ -22,12 +22,12 @@ export const BENCH_API_KEY = 'bench-key';
 /** In node_modules, from where the variants resolve the packages that are not bundled. */
 const BUILD = path.resolve('node_modules/.cache/bench');
 
-const getFolder = (variant: Variant) => path.join(BUILD, variant);
+const getFolder = (variant: Variant): string =>
+  (variant === 'service' ? service : undefined) ?? path.join(BUILD, variant);
 
-/**
- * Builds every variant. The service is measured as `npm run build` has built it, with the compile
- * cache that `gcp-build` makes, which holds absolute paths: so it is made where it is used.
- */
+let service: string | undefined;
+
+/** Builds every variant, and installs the service as it is deployed. */
 export async function buildVariants(): Promise<void> {
   rmSync(BUILD, { recursive: true, force: true });
   await build({
@@ -41,10 +41,9 @@ export async function buildVariants(): Promise<void> {
     entryNames: '[name]/index',
     outdir: BUILD,
   });
-  const service = getFolder('service');
-  cpSync(DEPLOY_PACKAGE, service, { recursive: true });
-  const args = ['--no-deprecation', 'compile-cache.cjs'];
-  execFileSync(process.execPath, args, { cwd: service, stdio: 'inherit' });
+  const folder = await installDeployPackage();
+  service = folder;
+  process.once('exit', () => rmSync(folder, { recursive: true }));
 }
 
 /** The embedded Firestore of a bench. */

@@ -1,4 +1,5 @@
-import { exec, execFileSync } from 'node:child_process';
+import { exec } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -15,19 +16,19 @@ import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
  *     <function>.cjs      one file per function, with the code that it alone needs
  *     instance.cjs        what index.cjs calls when a process starts
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
- *     compile-cache.cjs   Node's compile cache: made by `gcp-build`, turned on by index.cjs
  *     package.json        the packages that are not bundled, with exact versions
  *     package-lock.json   the repository's package-lock.json, pruned to those packages by npm
  *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
  *
  * Bundles everything except the Functions Framework, which is the program that loads the functions.
+ * The same sources give the same bytes, in any folder and at any commit, so a commit that changes
+ * only documents changes nothing that is deployed.
  */
 
 const SOURCE = 'functions';
 const DIST = 'functions/dist';
 const INDEX = 'index.cjs';
 const INSTANCE = `${SOURCE}/src/lib/http/instance.ts`;
-const COMPILE_CACHE = 'compile-cache.cjs';
 
 /** Packages that production installs. */
 const RUNTIME = ['@google-cloud/functions-framework'];
@@ -44,6 +45,9 @@ const REPLACED = {
   'protobufjs/ext/descriptor': './scripts/bundle/no-descriptors.cjs',
 };
 
+/** Stands for the build id until the contents are known. */
+const BUILD_ID = '<the build id>';
+
 const TARGET = { platform: 'node', target: 'node24' };
 
 try {
@@ -58,9 +62,8 @@ async function buildPackage() {
   const manifest = await createManifest();
   const [{ bundled, metafile }, lock] = await Promise.all([bundle(), createLock(manifest)]);
   const billOfMaterials = createBillOfMaterials(manifest, metafile, repositoryLock, JSON.parse(lock));
-  const files = new Map([
+  const files = insertBuildId([
     ...bundled,
-    [COMPILE_CACHE, await readFile(`scripts/${COMPILE_CACHE}`)],
     ['package.json', pretty(manifest)],
     ['package-lock.json', lock],
     ['sbom.cdx.json', pretty(billOfMaterials)],
@@ -70,6 +73,13 @@ async function buildPackage() {
   for (const file of await readdir(DIST)) {
     if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
   }
+}
+
+/** Writes the build id, a digest of all contents, where it is logged. @returns contents by file name */
+function insertBuildId(files) {
+  const sorted = files.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const buildId = createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 40);
+  return new Map(sorted.map(([file, contents]) => [file, contents.replaceAll(BUILD_ID, buildId)]));
 }
 
 /** Replaces a file in one step, because a starting process may be reading it. */
@@ -88,7 +98,7 @@ async function createManifest() {
     description,
     license,
     main: INDEX,
-    scripts: { 'gcp-build': `node ${COMPILE_CACHE}` },
+    config: { build: BUILD_ID },
     // In functions/package.json npm would warn of it on an older Node.
     engines: { node: (await readFile('.nvmrc', 'utf8')).split('.')[0] },
     dependencies: pick(dependencies, RUNTIME),
@@ -115,7 +125,7 @@ async function bundle() {
     alias: REPLACED,
     define: {
       'process.env.BUILD_VERSION': JSON.stringify(functionsPackage.version),
-      'process.env.BUILD_COMMIT': JSON.stringify(readCommit()),
+      'process.env.BUILD_COMMIT': JSON.stringify(BUILD_ID),
     },
     logLevel: 'warning',
   });
@@ -137,21 +147,7 @@ function createIndex(functions) {
   const getters = functions.map(
     ({ name, file }) => `  get ${name}() {\n    return require('./${file}').${name};\n  },\n`,
   );
-  const start = [`require('./${COMPILE_CACHE}').enable();`, `require('./instance.cjs').startInstance();`];
-  return `'use strict';\n${start.join('\n')}\nmodule.exports = {\n${getters.join('')}};\n`;
-}
-
-/** Returns the commit that is built, `-dirty` if files differ; `unknown` without a repository. */
-function readCommit() {
-  try {
-    const options = ['--always', '--dirty', '--abbrev=40', '--exclude=*'];
-    return execFileSync('git', ['describe', ...options], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  } catch {
-    return 'unknown';
-  }
+  return `'use strict';\nrequire('./instance.cjs').startInstance();\nmodule.exports = {\n${getters.join('')}};\n`;
 }
 
 /** Has npm prune the repository's lock file to the packages of the manifest, offline. */

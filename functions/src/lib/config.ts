@@ -84,7 +84,7 @@ export const getServiceContext = (service: string) => ({
 /** The version and commit that were built. The build writes them in place of these variables, which are set nowhere. */
 export const getBuild = () => ({
   version: process.env['BUILD_VERSION'] ?? 'local',
-  commit: process.env['BUILD_COMMIT'] ?? 'unknown',
+  commit: process.env['BUILD_COMMIT'] ?? 'local',
 });
 
 /** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */

@@ -111,19 +111,9 @@ export function createPriceListLogger(request_id: string) {
   };
 }
 
-/**
- * This instance has loaded its function.
- *
- * @param entry `compile_cache`: whether V8 takes the cache that the build made
- */
-export const logInstanceStarted = (entry: {
-  version: string;
-  commit: string;
-  node: string;
-  compile_cache: CompileCacheStatus;
-}) => logEvent(entry.compile_cache === 'rejected' ? 'WARNING' : 'INFO', 'instance_started', entry);
-
-export type CompileCacheStatus = 'accepted' | 'rejected' | 'none';
+/** This instance has loaded its function. */
+export const logInstanceStarted = (entry: { version: string; commit: string; node: string }) =>
+  logEvent('INFO', 'instance_started', entry);
 
 /** The API key setting has lines that are no key. @param lines their numbers, from 1, and never their text */
 export const logApiKeyLinesIgnored = (lines: readonly number[]) =>

@@ -46,23 +46,25 @@ const getDeploymentVariables = (target: string) => ({
   EVENTARC_CLOUD_EVENT_SOURCE: `projects/${PROJECT}/locations/${REGION}/services/${target}`,
 });
 
-/** What firebase-tools 15.34.2 sets on a build: Google's buildpack then runs no `gcp-build`. */
-const BUILD_VARIABLES = { GOOGLE_NODE_RUN_SCRIPTS: '' };
+/**
+ * What npm runs with in Google's build: its buildpack for Node sets NODE_ENV, firebase-tools 15.34.2
+ * the other, so that no `gcp-build` runs.
+ */
+const BUILD_VARIABLES = { NODE_ENV: 'production', GOOGLE_NODE_RUN_SCRIPTS: '' };
 
 /** Installs the deploy package as production does, in an empty folder; returns the folder. */
 export async function installDeployPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deployed-'));
   for (const file of await listUploadedFiles()) await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
-  await runProgram('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], {
+  await runProgram('npm', ['ci', '--quiet', '--no-audit', '--no-fund', '--prefer-offline'], {
     cwd: folder,
     env: BUILD_VARIABLES,
   });
   return folder;
 }
 
-/** Lets a process tell what memory it holds, and start from compiled code, as in production. */
+/** Lets a process report the memory that it holds. */
 export const MEMORY_PROBE_ENV = {
-  NODE_COMPILE_CACHE: resolve('functions/.dev/compile-cache'),
   NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
 };
 

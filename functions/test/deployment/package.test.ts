@@ -1,9 +1,8 @@
-import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 import definitions from '../../../firestore.indexes.json';
-import { runProgram } from '../../../test/support/programs';
 import * as functions from '../../src';
 import { sendRequest } from '../support/http';
 import { assertConforms } from '../contract/conformance';
@@ -32,12 +31,11 @@ interface Lock {
 }
 
 describe('the deploy package', () => {
-  test('contains one file per function, the start of an instance, shared chunks, the compile cache script, manifest, lock file and bill of materials', async () => {
+  test('contains one file per function, the start of an instance, shared chunks, manifest, lock file and bill of materials', async () => {
     const uploaded = await listUploadedFiles();
     expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
       [
         ...Object.keys(functions).map(getFileName),
-        'compile-cache.cjs',
         'index.cjs',
         'instance.cjs',
         'package-lock.json',
@@ -67,7 +65,6 @@ describe('the deploy package', () => {
     const manifest = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as Record<string, object>;
     expect(manifest).toMatchObject({
       main: 'index.cjs',
-      scripts: { 'gcp-build': 'node compile-cache.cjs' },
       engines: { node: '24' },
     });
     expect(Object.keys(manifest['dependencies'] ?? {})).toEqual(['@google-cloud/functions-framework']);
@@ -98,7 +95,6 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
     db = new Firestore({ projectId: PROJECT });
     folder = await installDeployPackage();
-    await runProgram('npm', ['run', 'gcp-build'], { cwd: folder });
     const place = { name: 'Nairobi', country_iso: 'ken' };
     await Promise.all([
       db.doc('markets/market-1').set({ name: { en: 'Kenya' }, country_iso: 'ken', currency_iso: 'kes' }),
@@ -142,20 +138,10 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     expect(listed).toEqual([...new Set(expected)].sort());
   });
 
-  /** Has a process say which modules it takes from the compile cache. */
-  const DEBUG_CACHE = { NODE_DEBUG_NATIVE: 'compile_cache' };
-
-  /** The modules of the package that a process has taken from the compile cache. */
-  function listCachedModules({ output }: DeployedFunction): string[] {
-    const prefix = `V8 code cache for CommonJS ${folder}/`;
-    const accepted = output.filter((line) => line.includes(prefix) && line.includes(' was accepted'));
-    return accepted.map((line) => line.slice(line.indexOf(prefix) + prefix.length, line.indexOf(' was accepted')));
-  }
-
   describe.each(operationNames)('%s', (name) => {
     let started: DeployedFunction;
     beforeAll(async () => {
-      started = await startDeployedFunction(folder, name, { ...emulated(), ...DEBUG_CACHE });
+      started = await startDeployedFunction(folder, name, emulated());
     });
     afterAll(() => started.stop());
 
@@ -174,53 +160,18 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
         [200, 200, 401].map((s) => [name, s]),
       );
     });
-
-    test('takes every module that it loads from the compile cache that gcp-build makes', async () => {
-      const imported = await listStaticImports(getFileName(name));
-      expect(listCachedModules(started)).toEqual(expect.arrayContaining(imported));
-    });
   });
 
-  describe('the compile cache that gcp-build makes', () => {
-    async function readCachedModules(env: Record<string, string> = {}): Promise<string[]> {
-      // A cache under another name is linked in the temporary folder.
-      const settings = { ...emulated(), ...DEBUG_CACHE, TMPDIR: folder, ...env };
-      served = await startDeployedFunction(folder, 'getTeams', settings);
-      expect((await call('getTeams', served.port, 'new-key')).status).toBe(200);
-      return listCachedModules(served);
-    }
-
-    test('is used on another processor and by another user, whose caches Node names differently', async () => {
-      const [made = ''] = await readdir(join(folder, '.compile-cache'));
-      const elsewhere = `${process.version}-${process.arch}-00000000-65534`;
-      await rename(join(folder, '.compile-cache', made), join(folder, '.compile-cache', elsewhere));
-      expect(await readCachedModules()).toContain(getFileName('getTeams'));
-    });
-
-    test.each([
-      ['accepted', {}],
-      // As after an update of Node, V8 rejects what was compiled with other options than its own.
-      ['rejected', { NODE_OPTIONS: '--interpreted-frames-native-stack' }],
-    ])('is %s, which the line of a starting instance says', async (status, env) => {
-      const cached = await readCachedModules({ K_SERVICE: 'get-teams', ...env });
-      expect(cached.length > 0).toBe(status === 'accepted');
-      const lines = (served?.output ?? []).filter((line) => line.includes('"event":"instance_started"'));
-      const { version } = JSON.parse(await readFile(join(DEPLOY_PACKAGE, 'package.json'), 'utf8')) as {
-        version: string;
-      };
-      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
-        {
-          version,
-          commit: expect.stringMatching(/^[0-9a-f]{40}(-dirty)?$|^unknown$/) as string,
-          compile_cache: status,
-        },
-      ]);
-      expect(lines[0]).toContain(`"node":"${process.version}"`);
-    });
-
-    test('is not needed: without a folder to link it from, modules are compiled from source', async () => {
-      expect(await readCachedModules({ TMPDIR: join(folder, 'read-only') })).toEqual([]);
-    });
+  test('an instance logs the version and the build id of what is deployed, and its Node', async () => {
+    served = await startDeployedFunction(folder, 'getTeams', emulated());
+    const { version, config } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+      version: string;
+      config: { build: string };
+    };
+    expect(config.build).toMatch(/^[0-9a-f]{40}$/);
+    await waitFor(() => served?.output.some((line) => line.includes('"event":"instance_started"')) === true);
+    const started = served.output.find((line) => line.includes('"event":"instance_started"')) ?? '';
+    expect(JSON.parse(started)).toMatchObject({ version, commit: config.build, node: process.version });
   });
 
   test('reaches Firestore over TLS with a token of its service account, as where no emulator is set', async () => {

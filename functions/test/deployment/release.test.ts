@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { runProgram } from '../../../test/support/programs';
+import { runProgram, type Variables } from '../../../test/support/programs';
 import { DEPLOY_PACKAGE } from './deployed';
 
 /** What a release attests: a build that anyone can repeat to the byte. */
@@ -24,17 +24,19 @@ const parent = mkdtempSync(resolve('functions/.dev/builds-'));
 afterAll(() => rmSync(parent, { recursive: true }));
 
 /** Builds the deploy package in a folder of its own. @param options of Node */
-async function buildIn(name: string, ...options: string[]): Promise<Map<string, string>> {
+async function buildIn(name: string, options: string[] = [], env: Variables = {}): Promise<Map<string, string>> {
   const folder = join(parent, name);
   for (const input of BUILD_INPUTS) cpSync(input, join(folder, input), { recursive: true });
-  await runProgram(process.execPath, [...options, 'scripts/build.mjs'], { cwd: folder });
+  await runProgram(process.execPath, [...options, 'scripts/build.mjs'], { cwd: folder, env });
   const built = join(folder, DEPLOY_PACKAGE);
   return new Map(readdirSync(built).map((file) => [file, readFileSync(join(built, file), 'utf8')]));
 }
 
-test('two builds, in two folders and on two days, are the same to the byte, and name no folder', async () => {
+test('two builds, in two folders, on two days and at two commits, are the same to the byte, and name no folder', async () => {
   const first = await buildIn('here');
-  const second = await buildIn('elsewhere', `--import=${pathToFileURL(TOMORROW).href}`);
+  const second = await buildIn('elsewhere', [`--import=${pathToFileURL(TOMORROW).href}`], {
+    GIT_DIR: resolve('functions/.dev/no-repository'),
+  });
   expect(first.size).toBeGreaterThan(10);
   expect([...second.keys()]).toEqual([...first.keys()]);
   const differing = [...first].filter(([file, text]) => second.get(file) !== text).map(([file]) => file);
