@@ -1,3 +1,4 @@
+import './scripts/node-version.cjs';
 import { availableParallelism } from 'node:os';
 
 /** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { renderMetrics, type BenchMetric } from './metrics';
@@ -39,6 +39,7 @@ function readOptions() {
 }
 
 async function bench(options: { quick: boolean; docs: boolean }): Promise<void> {
+  assertDeployedNode();
   const startedAt = performance.now();
   const metrics: BenchMetric[] = [];
   const tell = (step: string) => {
@@ -79,6 +80,15 @@ async function bench(options: { quick: boolean; docs: boolean }): Promise<void> 
     console.error(`Missed: ${scenario}, ${metric}: ${value}`);
     process.exitCode = 1;
   }
+}
+
+/** @throws Error on another version of Node than .nvmrc names, since times compare on that one alone */
+function assertDeployedNode(): void {
+  const version = readFileSync('.nvmrc', 'utf8').trim();
+  if (process.versions.node === version) return;
+  throw new Error(
+    `The benchmark needs Node ${version}, but Node ${process.versions.node} runs it. On Linux: npm run postinstall`,
+  );
 }
 
 /** The rows of the summary of docs/performance.md. */

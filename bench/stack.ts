@@ -9,6 +9,7 @@ import {
   startDeployedFunction,
   type DeployedFunction,
 } from '../functions/test/deployment/deployed';
+import { engines } from '../package.json';
 
 /** The processes of the bench: one embedded Firestore, and one for each measured function. */
 
@@ -33,7 +34,7 @@ export async function buildVariants(): Promise<void> {
   await build({
     bundle: true,
     platform: 'node',
-    target: 'node24',
+    target: `node${engines.node.slice('>='.length)}`,
     format: 'cjs',
     logLevel: 'warning',
     packages: 'external',

@@ -1,3 +1,4 @@
+import './node-version.cjs';
 import { exec } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -6,6 +7,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build, transform } from 'esbuild';
 import functionsPackage from '../functions/package.json' with { type: 'json' };
+import repositoryPackage from '../package.json' with { type: 'json' };
 import repositoryLock from '../package-lock.json' with { type: 'json' };
 import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
 
@@ -16,6 +18,7 @@ import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
  *     <function>.cjs      one file per function, with the code that it alone needs
  *     instance.cjs        what index.cjs calls when a process starts
  *     chunk-<hash>.cjs    code that several functions share, or that is loaded on demand
+ *     node-version.cjs    ends a process on a Node that is too old: loaded by index.cjs
  *     package.json        the packages that are not bundled, with exact versions
  *     package-lock.json   the repository's package-lock.json, pruned to those packages by npm
  *     sbom.cdx.json       the bill of materials: the packages that are bundled or installed
@@ -29,6 +32,7 @@ const SOURCE = 'functions';
 const DIST = 'functions/dist';
 const INDEX = 'index.cjs';
 const INSTANCE = `${SOURCE}/src/lib/http/instance.ts`;
+const NODE_VERSION = 'node-version.cjs';
 
 /** Packages that production installs. */
 const RUNTIME = ['@google-cloud/functions-framework'];
@@ -48,7 +52,7 @@ const REPLACED = {
 /** Stands for the build id until the contents are known. */
 const BUILD_ID = '<the build id>';
 
-const TARGET = { platform: 'node', target: 'node24' };
+const TARGET = { platform: 'node', target: `node${repositoryPackage.engines.node.slice('>='.length)}` };
 
 try {
   await buildPackage();
@@ -64,6 +68,7 @@ async function buildPackage() {
   const billOfMaterials = createBillOfMaterials(manifest, metafile, repositoryLock, JSON.parse(lock));
   const files = insertBuildId([
     ...bundled,
+    [NODE_VERSION, await readFile(`scripts/${NODE_VERSION}`)],
     ['package.json', pretty(manifest)],
     ['package-lock.json', lock],
     ['sbom.cdx.json', pretty(billOfMaterials)],
@@ -147,7 +152,7 @@ function createIndex(functions) {
   const getters = functions.map(
     ({ name, file }) => `  get ${name}() {\n    return require('./${file}').${name};\n  },\n`,
   );
-  return `'use strict';\nrequire('./instance.cjs').startInstance();\nmodule.exports = {\n${getters.join('')}};\n`;
+  return `'use strict';\nrequire('./${NODE_VERSION}');\nrequire('./instance.cjs').startInstance();\nmodule.exports = {\n${getters.join('')}};\n`;
 }
 
 /** Has npm prune the repository's lock file to the packages of the manifest, offline. */

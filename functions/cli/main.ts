@@ -2,12 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore } from 'firebase-admin/firestore';
 import { configureClient, createDatabase } from '../src/lib/firestore/database';
-import { findNodeProblem } from '../src/lib/node-version';
 import { createRequestContext } from '../src/lib/request-context';
 import { SWEEP_TIMEOUTS_MS } from '../src/lib/time-limits';
 import { parseArguments, type ParsedCommand } from './arguments';
 import { assertReachable } from './connection';
-import { CommandError, describeError } from './errors';
+import { describeError } from './errors';
 import { describeTarget, resolveTarget, useTarget } from './target';
 import { Terminal, type Streams } from './terminal';
 
@@ -40,8 +39,6 @@ async function runInProject(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  const problem = findNodeProblem();
-  if (problem !== undefined) throw new CommandError(problem);
   const target = resolveTarget(targetOptions);
   useTarget(target);
   terminal.printError(`${describeTarget(target)}\n\n`);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { assertNodeVersion, readConfig, StartupError } from './local-config';
+import { readConfig, StartupError } from './local-config';
 import { openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
 
@@ -9,7 +9,6 @@ import { onStopRequest } from './stop-requests';
  */
 
 async function main(): Promise<void> {
-  assertNodeVersion();
   const config = readConfig(process.env);
   const firestore = await openFirestore(config);
   const nodeOptions = process.argv.slice(2);

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 /** Project id of everything on this machine. A name that begins with demo- is of no real project. */
 export const PROJECT = 'demo-price-lists';
 
@@ -18,19 +16,6 @@ export interface LocalConfig {
 
 /** An error that ends `npm start`, with one line for the terminal. */
 export class StartupError extends Error {}
-
-/**
- * The functions run on one version of Node. npm scripts put it in front of the machine's own, where a package has it.
- *
- * @throws StartupError on another one
- */
-export function assertNodeVersion(): void {
-  const [required = ''] = readFileSync('.nvmrc', 'utf8').trim().split('.');
-  if (process.versions.node.startsWith(`${required}.`)) return;
-  throw new StartupError(
-    `This needs Node ${required}, but Node ${process.versions.node} runs it. Use an npm script; on macOS: nvm install ${required}`,
-  );
-}
 
 /** @throws StartupError */
 export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {

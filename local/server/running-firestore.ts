@@ -53,7 +53,9 @@ async function startFirestoreProcess(
   sampleProject: string | undefined,
 ): Promise<RunningFirestore> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;
-  const child = fork('local/server/firestore-process.ts', { execArgv: ['--import', 'tsx'] });
+  // Node 22 warns that node:sqlite is experimental.
+  const execArgv = ['--disable-warning=ExperimentalWarning', '--import', 'tsx'];
+  const child = fork('local/server/firestore-process.ts', { execArgv });
   child.send({ port, dataDir, indexes, sampleProject } satisfies FirestoreCommand);
   const exited = once(child, 'exit');
   const report = await Promise.race([

@@ -1,6 +1,6 @@
 import { setEnvironment } from './environment';
 import { loadFunctions } from './load-functions';
-import { assertNodeVersion, readConfig, StartupError, type LocalConfig } from './local-config';
+import { readConfig, StartupError, type LocalConfig } from './local-config';
 import { installLogFormat } from './log-format';
 import { openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
@@ -21,7 +21,6 @@ const SAME_REQUEST_MS = 500;
 
 async function main(): Promise<void> {
   const isFromSources = process.argv.includes('--sources');
-  assertNodeVersion();
   const config = readConfig(process.env);
   setEnvironment(config);
   installLogFormat({

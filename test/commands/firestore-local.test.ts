@@ -32,7 +32,7 @@ test('the packed package runs the examples of its README in an empty project', a
     expect(examples.length).toBe(3);
     for (const [i, code] of examples.entries()) {
       writeFileSync(join(folder, `example-${i}.mts`), code);
-      await run(process.execPath, [`example-${i}.mts`]);
+      await run(process.execPath, ['--experimental-strip-types', `example-${i}.mts`]);
     }
   } finally {
     rmSync(folder, { recursive: true });

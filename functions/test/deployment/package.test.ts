@@ -31,13 +31,14 @@ interface Lock {
 }
 
 describe('the deploy package', () => {
-  test('contains one file per function, the start of an instance, shared chunks, manifest, lock file and bill of materials', async () => {
+  test('contains one file per function, the start of an instance, shared chunks, the check of Node, manifest, lock file and bill of materials', async () => {
     const uploaded = await listUploadedFiles();
     expect(uploaded.filter((file) => !file.startsWith('chunk-'))).toEqual(
       [
         ...Object.keys(functions).map(getFileName),
         'index.cjs',
         'instance.cjs',
+        'node-version.cjs',
         'package-lock.json',
         'package.json',
         'sbom.cdx.json',
