@@ -2,7 +2,7 @@ import './scripts/node-version.cjs';
 import { availableParallelism } from 'node:os';
 
 /** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */
-const roots = ['functions', 'packages', 'local', 'test', 'bench', 'scripts', 'docs/examples'];
+const roots = ['functions', 'packages', 'local', 'test', 'scripts', 'docs/examples'];
 
 /** Each folder of tests is a project of its own: `npx jest --selectProjects local`. */
 export const project = (displayName, folder) => ({
@@ -25,7 +25,6 @@ export default {
     project('packages', 'packages'),
     project('local', 'local'),
     project('product', 'test'),
-    project('bench', 'bench'),
   ],
   // Test files wait for processes, disks and timers as much as for processors.
   // A number: Jest reads a percentage over 100 as that many workers.

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { generateTables } from '../bench/costs/costs';
 import { generateLayers } from './layers.mjs';
 import { generateMessages } from './messages.mjs';
 import { generateDescription } from './openapi/generate';
@@ -14,7 +13,7 @@ import { generateDescription } from './openapi/generate';
  */
 
 /** Each returns texts by their paths. */
-const GENERATORS = [generateDescription, generateTables, generateLayers, generateMessages];
+const GENERATORS = [generateDescription, generateLayers, generateMessages];
 
 /** The page conformance.md, which a test holds in place of --check: it replays 80,000 calls. */
 const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];

@@ -2,7 +2,7 @@ import type { Requests, Rpc } from '../../../packages/firestore-local/src';
 
 /**
  * Documents that a call reads and writes, as Firestore bills them. The suites of the operations
- * hold the service to these figures, and bench/costs multiplies them by prices.
+ * hold the service to these figures, which docs/performance.md#costs multiplies by prices.
  */
 
 export interface BilledDocuments {
