@@ -68,7 +68,7 @@ async function buildPackage() {
   const billOfMaterials = createBillOfMaterials(manifest, metafile, repositoryLock, JSON.parse(lock));
   const files = insertBuildId([
     ...bundled,
-    [NODE_VERSION, await readFile(`scripts/${NODE_VERSION}`)],
+    [NODE_VERSION, await readFile(`scripts/${NODE_VERSION}`, 'utf8')],
     ['package.json', pretty(manifest)],
     ['package-lock.json', lock],
     ['sbom.cdx.json', pretty(billOfMaterials)],

@@ -132,13 +132,13 @@ describe('with no sample data, no key and no origins', () => {
 
 test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none is embedded', async () => {
   const firestore = await startTestFirestore(readDeclaredIndexes(), PROJECT);
-  const apiKey = "it's a key";
+  const apiKey = "it's-a-key";
   const local = await startLocalServer({
     FIRESTORE_EMULATOR_HOST: firestore.address,
     DATA_DIR: '/dev/null/nowhere',
     API_KEY: `${apiKey}\nanother`,
   });
-  expect(local.printed).toMatch(/API key +it's a key, another\n/);
+  expect(local.printed).toMatch(/API key +it's-a-key, another\n/);
   expect(local.firestoreAddress).toBe(firestore.address);
   const db = createFirestoreClient(firestore.address);
   expect((await db.collection('teams').count().get()).data().count).toBe(8);
