@@ -13,6 +13,7 @@ import {
 } from '../src/lib/repositories/price-lists';
 import { toText } from '../src/lib/repositories/field-values';
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
+import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
 /** Reads stored records for the operator's command and the audit. Every function is one try. */
 
@@ -133,7 +134,7 @@ export async function readAttemptDocuments(db: Database, { document_id, creation
 }
 
 export const countEntries = (db: Database, kind: ListKind, creation: ClaimedLists): Promise<number> =>
-  db.count(entriesCollection(db, kind, creation));
+  db.count(entriesCollection(db, kind, creation), CALL_TIMEOUTS_MS.query);
 
 /** Entries that one call reads. */
 const ENTRIES_PER_CALL = 500;

@@ -3,7 +3,6 @@ import { initializeApp } from 'firebase-admin/app';
 import { getFirestore } from 'firebase-admin/firestore';
 import { configureClient, createDatabase } from '../src/lib/firestore/database';
 import { createRequestContext } from '../src/lib/request-context';
-import { SWEEP_TIMEOUTS_MS } from '../src/lib/time-limits';
 import { parseArguments, type ParsedCommand } from './arguments';
 import { assertReachable } from './connection';
 import { describeError } from './errors';
@@ -43,9 +42,9 @@ async function runInProject(
   useTarget(target);
   terminal.printError(`${describeTarget(target)}\n\n`);
   const app = initializeApp({ projectId: target.project }, crypto.randomUUID());
-  const firestore = configureClient(getFirestore(app, target.database), SWEEP_TIMEOUTS_MS);
+  const firestore = configureClient(getFirestore(app, target.database));
   const requestContext = createRequestContext(signal);
-  const db = createDatabase(firestore, requestContext, SWEEP_TIMEOUTS_MS);
+  const db = createDatabase(firestore, requestContext);
   try {
     await assertReachable(target, db, requestContext);
     return await run({ terminal, db, requestContext, targetOptions });

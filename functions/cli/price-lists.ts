@@ -23,6 +23,9 @@ function abortOnSignals(): AbortSignal {
   return stop.signal;
 }
 
+// Holds if the event loop has nothing left to wait for before the command has ended.
+process.exitCode = 1;
+
 void runPriceLists(process.argv.slice(2), process, abortOnSignals, process.env).then((code) => {
   // Streams that were given up keep the process alive; output to a pipe is written out first.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));

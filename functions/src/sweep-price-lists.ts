@@ -9,7 +9,7 @@ import { logSweepEnded, logSweepFailed, logSweptAttempt, logUnreadableKey } from
 import { countKeysInReview } from './lib/repositories/price-lists';
 import { createRequestContext } from './lib/request-context';
 import { sweepOptions } from './lib/runtime-options';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, SWEEP_TIMEOUTS_MS } from './lib/time-limits';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './lib/time-limits';
 import { sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
 
 const OPTIONS: SweepOptions = {
@@ -46,7 +46,7 @@ async function runSweep(): Promise<void> {
   const context = createRequestContext(signal);
   const startedAt = context.clock.now();
   try {
-    const db = getDatabase(context, SWEEP_TIMEOUTS_MS);
+    const db = getDatabase(context);
     const { resumed, deferred, left } = await sweep(db, context, OPTIONS, reporter);
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
     const requires_review = interrupted ? undefined : await retry(() => countKeysInReview(db), context, 'standalone');

@@ -29,9 +29,9 @@ export async function sweepKeys(
       onUnreadable: (path) => terminal.printError(`${describeUnreadable(path)}\n`),
     },
   );
+  const isStopped = requestContext.signal.aborted;
   if (printed === 0) {
-    const isStopped = requestContext.signal.aborted;
     terminal.printError(isStopped ? 'Stopped before any key was swept.\n' : 'Nothing to do: no attempt is due.\n');
   }
-  return 0;
+  return isStopped ? 1 : 0;
 }

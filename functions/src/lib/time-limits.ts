@@ -5,23 +5,16 @@
 
 /** Timeouts of one try of a call; after it the try fails with DEADLINE_EXCEEDED. */
 export const CALL_TIMEOUTS_MS = {
-  /** Read of known documents. */
+  /** Read of known documents, count of records, and the longest wait for the next document of a query of records. */
   read: 10_000,
   commit: 20_000,
   /**
-   * Query, from its start to its last document; it then continues after that. Longer than a dead
-   * connection is noticed in, and so short that a function of 120 s has time for another try.
+   * Call of a query, from its start to its last document; the query then continues after that. Also a
+   * count of the entries of a list. Longer than a dead connection is noticed in, and so short that a
+   * function of 120 s has time for another try.
    */
   query: 45_000,
 };
-
-export type CallTimeouts = typeof CALL_TIMEOUTS_MS;
-
-/**
- * Of a sweep and of the command, which compare all entries of a list with its payload: the SDK reads
- * 364,000 of them for a minute and more.
- */
-export const SWEEP_TIMEOUTS_MS: CallTimeouts = { ...CALL_TIMEOUTS_MS, query: 600_000 };
 
 /** An event of a key in one try: reads the record, and commits. */
 const EVENT_MS = CALL_TIMEOUTS_MS.read + CALL_TIMEOUTS_MS.commit;

@@ -60,14 +60,14 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('a sweep that is stopped while it asks for the keys says so', async () => {
+test('a sweep that is stopped while it asks for the keys says so, and fails', async () => {
   const action = { kind: 'hang' } as const;
   const hung = service.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action });
   const sweep = command.start('sweep');
   await hung.fired;
   sweep.process.kill('SIGINT');
   const { code, err } = await sweep.output;
-  expect([code, err]).toEqual([0, expect.stringContaining('Stopped before any key was swept.')]);
+  expect([code, err]).toEqual([1, expect.stringContaining('Stopped before any key was swept.')]);
 });
 
 test('a closed output gives back what a sweep has under way, as Ctrl-C does', async () => {
@@ -81,7 +81,7 @@ test('a closed output gives back what a sweep has under way, as Ctrl-C does', as
   // Its first line is that of a, when b is under way.
   sweep.process.stdout?.destroy();
   const { code, err } = await sweep.output;
-  expect([code, err]).toEqual([0, expect.not.stringContaining('EPIPE')]);
+  expect([code, err]).toEqual([1, expect.not.stringContaining('EPIPE')]);
   service.firestore.faults.clear();
   expect(await readRecord('a')).toMatchObject({ status: 'completed' });
   expect(await readRecord('b')).toMatchObject({ ...GIVEN_BACK, automatic_resumes: 0 });

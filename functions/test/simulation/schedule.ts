@@ -4,7 +4,7 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { createDatabase } from '../../src/lib/firestore/database';
 import { retry } from '../../src/lib/firestore/retry';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS, SWEEP_TIMEOUTS_MS } from '../../src/lib/time-limits';
+import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../src/lib/time-limits';
 import { getSweepDueAt, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create';
@@ -261,7 +261,7 @@ class Schedule {
   }
 
   async #sweep(name: string, options: Pick<SweepOptions, 'dryRun'>): Promise<void> {
-    const process = this.world.process(name, SWEEP_TIMEOUTS_MS);
+    const process = this.world.process(name);
     try {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const note = (text: string) => {

@@ -3,8 +3,9 @@ import { Transform } from 'node:stream';
 import { parseArgs } from 'node:util';
 import zlib from 'node:zlib';
 import { Firestore } from 'firebase-admin/firestore';
+import { configureClient } from '../../src/lib/firestore/database';
 import { startFirestore } from '../../../packages/firestore-local/src';
-import { skipSdkPauses, useFirestoreEmulator } from '../support/firestore';
+import { useFirestoreEmulator } from '../support/firestore';
 import { BREAKS } from './breaks';
 import { InvariantViolation, runSchedule } from './schedule';
 
@@ -57,8 +58,7 @@ Object.defineProperties(zlib, {
 async function main(): Promise<void> {
   const embedded = await startFirestore({ clock: () => STARTED_AT });
   useFirestoreEmulator(embedded.address, PROJECT);
-  skipSdkPauses();
-  const db = new Firestore({ projectId: PROJECT });
+  const db = configureClient(new Firestore({ projectId: PROJECT }));
   const first = Number(values.seed);
   const count = Number(values.schedules);
 

@@ -1,7 +1,7 @@
 import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
-import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../../src/lib/time-limits';
+import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
@@ -146,7 +146,7 @@ export class Simulator {
   ) {}
 
   /** A process whose calls and timers are the world's. */
-  process(name: string, timeouts: CallTimeouts = CALL_TIMEOUTS_MS): Process {
+  process(name: string): Process {
     const skewMs = this.random.integer(-MAX_CLOCK_SKEW_MS, MAX_CLOCK_SKEW_MS);
     const clock: Clock = {
       now: () => this.now + skewMs,
@@ -171,7 +171,7 @@ export class Simulator {
     };
     const ending = new AbortController();
     const context = { ...real, clock, random: () => this.random.next(), newToken, signal: ending.signal };
-    const db = this.#gateDatabase(createDatabase(this.firestore, real), timeouts, () => process);
+    const db = this.#gateDatabase(createDatabase(this.firestore, real), () => process);
     const { promise: died, reject } = Promise.withResolvers<never>();
     died.catch(() => undefined);
     const process: Process = {
@@ -310,18 +310,18 @@ export class Simulator {
   }
 
   /** @param getProcess whose database it is, which is made later */
-  #gateDatabase(real: Database, timeouts: CallTimeouts, getProcess: () => Process): Database {
-    const gate = <T>(kind: keyof CallTimeouts, what: string, call: () => Promise<T>): Promise<T> =>
-      this.#gate(getProcess(), what, timeouts[kind], call);
+  #gateDatabase(real: Database, getProcess: () => Process): Database {
+    const gate = <T>(kind: keyof typeof CALL_TIMEOUTS_MS, what: string, call: () => Promise<T>): Promise<T> =>
+      this.#gate(getProcess(), what, CALL_TIMEOUTS_MS[kind], call);
     return {
       ...real,
       getAll: (...documents) => gate('read', `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
-      stream: (query) => iterate(() => gate('query', 'query', () => collect(real.stream(query)))),
+      stream: (query) => iterate(() => gate('read', 'query', () => collect(real.stream(query)))),
       streamQuery: (query, decode) => {
         const run: RunQuery = (_, ...request) => this.#stream((read) => gate('query', 'stream', read), ...request);
         return streamDocuments(getProcess().context, query, decode, run);
       },
-      count: (query) => gate('query', 'count', () => real.count(query)),
+      count: (query) => gate('read', 'count', () => real.count(query)),
       commit: (addWrites) => gate('commit', 'commit', () => real.commit(addWrites)),
       commitPriceEntries: (batch) => {
         const process = getProcess();

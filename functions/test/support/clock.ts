@@ -1,4 +1,3 @@
-import { setTimeoutHandler } from './sdk-internals';
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 
@@ -42,7 +41,6 @@ export function speedUpTime(factor: number): void {
     sleep: (ms, signal) => sleep(ms / factor, signal),
     createTimeout: (ms, ...reasons) => createTimeout(ms / factor, ...reasons),
   } satisfies Clock);
-  // Of gRPC, and of the client library by the hook that it has for tests.
+  // The deadline that gRPC has for it.
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', CALL_TIMEOUTS_MS.commit / factor);
-  setTimeoutHandler((run, ms) => setTimeout(run, ms / factor));
 }

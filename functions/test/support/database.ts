@@ -1,11 +1,11 @@
 import { Firestore } from 'firebase-admin/firestore';
 import type { EndedCall } from '../../../packages/firestore-local/src';
 import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
-import { createDatabase, type Database } from '../../src/lib/firestore/database';
+import { configureClient, createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
-import { TEST_PROJECT, createCallRecorder, skipSdkPauses, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
 
 /** When each test begins. */
 export const TEST_START = Date.UTC(2026, 5, 1);
@@ -34,8 +34,7 @@ export function useTestDatabase(): TestDatabase {
   beforeAll(async () => {
     const firestore = await startTestFirestore(readDeclaredIndexes());
     useFirestoreEmulator(firestore.address, TEST_PROJECT);
-    skipSdkPauses();
-    const client = new Firestore({ projectId: TEST_PROJECT });
+    const client = configureClient(new Firestore({ projectId: TEST_PROJECT }));
     recorder = createCallRecorder(firestore);
     Object.assign(database, { client, firestore, recordCalls: recorder.record });
   });

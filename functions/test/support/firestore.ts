@@ -10,7 +10,7 @@ import {
   startFirestoreFront,
   type FirestoreFront,
 } from '../../../packages/firestore-local/src/internal';
-import { queryAllDocuments, setTimeoutHandler } from './sdk-internals';
+import { queryAllDocuments } from './sdk-internals';
 
 /** Another Firestore for the tests, such as Google's emulator, as `host:port`: docs/testing.md. */
 export const { TEST_FIRESTORE } = process.env;
@@ -58,11 +58,6 @@ export function useFirestoreEmulator(address: string, project: string): void {
   // As with Firebase's emulator: the Firestore SDK does not look for credentials that are not
   // needed.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
-}
-
-/** Takes the pauses away that the SDK makes before its own tries of a read, by its hook for tests. */
-export function skipSdkPauses(): void {
-  setTimeoutHandler((run) => setImmediate(run));
 }
 
 /** Reads all documents of a database in one query, as the SDK does to delete a database; its public API has none for that. */

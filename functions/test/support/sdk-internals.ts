@@ -4,23 +4,17 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /*
- * What the Firestore SDK has inside for its own tests, and for deleting a database. Its package
+ * What the Firestore SDK has inside for deleting a database. Its package
  * exports none of it, so it is loaded by path, and a new release may move it.
  */
 
 const requireHere = createRequire(__filename);
 const SDK = join(dirname(requireHere.resolve('@google-cloud/firestore/package.json')), 'build/src');
 
-const backoff = requireHere(join(SDK, 'backoff')) as {
-  setTimeoutHandler: (handler: (resume: () => void, ms: number) => void) => void;
-};
 const { ResourcePath } = requireHere(join(SDK, 'path')) as { ResourcePath: { EMPTY: object } };
 const { QueryOptions } = requireHere(join(SDK, 'reference/query-options')) as {
   QueryOptions: { forKindlessAllDescendants: (parent: object, id: string) => object };
 };
-
-/** Has the SDK make its pauses by a handler in place of `setTimeout`. */
-export const { setTimeoutHandler } = backoff;
 
 /** Returns the query of all documents of a database. */
 export function queryAllDocuments(db: Firestore): Query {

@@ -11,7 +11,7 @@ import { startInstance } from '../../src/lib/http/instance';
 import { assertConforms } from '../contract/conformance';
 import { readDeclaredIndexes } from './declared-indexes';
 import type { ReceivedResponse } from './received-response';
-import { TEST_PROJECT, createCallRecorder, skipSdkPauses, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
 import { sendRequest, openRequest, type RequestSpec } from './http';
 import { createLogLeakDetector, type LogLeakDetector } from './leaks';
 import { operationNames, operations, type OperationName } from './operations';
@@ -84,7 +84,6 @@ export function useTestService(functions: ServedFunctions, indexes = readDeclare
 async function startTestService(functions: ServedFunctions, indexes: IndexDefinitions) {
   const firestore = await startTestFirestore(indexes);
   useFirestoreEmulator(firestore.address, TEST_PROJECT);
-  skipSdkPauses();
 
   const log: LogLine[] = [];
   const leaks = createLogLeakDetector();

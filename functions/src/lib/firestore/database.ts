@@ -17,10 +17,11 @@ import type { QuerySpec } from './messages';
 import { runOutsideDomain } from './node-domain';
 import { commitPriceEntries, type PriceEntryBatch } from './price-entries';
 import { streamDocuments, type Decode } from './query';
-import { abortable } from '../clock';
+import { restoreStatus, singleTry } from './single-try';
+import { abortable, type Clock } from '../clock';
 import { getDatabaseId } from '../config';
 import type { RequestContext } from '../request-context';
-import { CALL_TIMEOUTS_MS, type CallTimeouts } from '../time-limits';
+import { CALL_TIMEOUTS_MS } from '../time-limits';
 
 /** The database of one request: each call is one try, and is counted in the request's context. */
 export type Database = ReturnType<typeof createDatabase>;
@@ -30,33 +31,16 @@ export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
 /** As a value of an update: takes the field away. */
 export const DELETED = FieldValue.delete();
 
-/** The clients of the process, which hold the connections: one for each set of timeouts. */
-const clients = new Map<CallTimeouts, Firestore>();
+let client: Firestore | undefined;
 
-/** Returns the database of a request, or of a sweep with its own timeouts, over a client of the process. */
-export function getDatabase(context: RequestContext, timeouts = CALL_TIMEOUTS_MS): Database {
-  const client = clients.get(timeouts) ?? createClient(timeouts);
-  clients.set(timeouts, client);
-  return createDatabase(client, context, timeouts);
+/** Returns the database of a request, over the one client of the process, which holds the connections. */
+export function getDatabase(context: RequestContext): Database {
+  client ??= configureClient(getFirestore(getApps()[0] ?? initializeApp(), getDatabaseId()));
+  return createDatabase(client, context);
 }
 
-function createClient(timeouts: CallTimeouts): Firestore {
-  const app = clients.size === 0 ? getApps()[0] : undefined;
-  return configureClient(
-    getFirestore(app ?? initializeApp(undefined, `client-${clients.size}`), getDatabaseId()),
-    timeouts,
-  );
-}
-
-const createDeadlineError = (ms: number): Error =>
-  Object.assign(new Error(`4 DEADLINE_EXCEEDED: no response within ${ms} ms`), { code: status.DEADLINE_EXCEEDED });
-
-/** @param firestore the client of the process */
-export function createDatabase(
-  firestore: Firestore,
-  context: RequestContext,
-  timeouts: CallTimeouts = CALL_TIMEOUTS_MS,
-) {
+/** @param firestore a client of {@link configureClient} */
+export function createDatabase(firestore: Firestore, context: RequestContext) {
   const { clock, counters, signal: requestSignal } = context;
   const startCall = <T>(call: () => T): T => {
     counters.firestoreCalls += 1;
@@ -65,21 +49,19 @@ export function createDatabase(
   return {
     firestore,
 
-    /**
-     * Reads documents, in the order of the arguments. The SDK tries a read without a response up to
-     * 15 times, each for the whole timeout; what is left of them after one timeout ends by itself
-     * and, as reads, changes nothing.
-     */
+    /** Reads documents, in the order of the arguments. */
     async getAll<T extends DocumentReference[]>(...documents: T) {
-      const { signal, cancel } = clock.createTimeout(timeouts.read, () => createDeadlineError(timeouts.read));
       const read = () => startCall(() => firestore.getAll(...documents));
-      return (await abortable(signal, read).finally(cancel)) as { [Index in keyof T]: DocumentSnapshot };
+      return (await waitFor(clock, CALL_TIMEOUTS_MS.read, read)) as { [Index in keyof T]: DocumentSnapshot };
     },
 
-    /** Streams the documents of a query until the signal of the request aborts. */
+    /**
+     * Streams the documents of a query until the signal of the request aborts. Fails when no document
+     * arrives for the timeout of a read.
+     */
     stream(query: Query): AsyncIterable<QueryDocumentSnapshot> {
       const documents = startCall(() => query.stream() as unknown as Readable);
-      return addAbortSignal(requestSignal, documents) as AsyncIterable<QueryDocumentSnapshot>;
+      return readStream(addAbortSignal(requestSignal, documents), clock);
     },
 
     /**
@@ -89,8 +71,9 @@ export function createDatabase(
     streamQuery: <T>(query: QuerySpec, decode: Decode<T>) => streamDocuments(context, query, decode),
 
     /** Counts the documents of a query. */
-    async count(query: Query): Promise<number> {
-      return (await startCall(() => query.count().get())).data().count;
+    async count(query: Query, timeoutMs = CALL_TIMEOUTS_MS.read): Promise<number> {
+      const counted = await waitFor(clock, timeoutMs, () => startCall(() => query.count().get()));
+      return counted.data().count;
     },
 
     /** Commits the added writes: all of them, or none if a precondition fails. */
@@ -98,8 +81,36 @@ export function createDatabase(
 
     /** Replaces entries of one list: all of them, or none. */
     commitPriceEntries: (batch: PriceEntryBatch): Promise<void> =>
-      startCall(() => commitPriceEntries(batch, timeouts.commit)),
+      startCall(() => commitPriceEntries(batch, CALL_TIMEOUTS_MS.commit)),
   };
+}
+
+/** Waits for the SDK no longer than the timeout, whatever becomes of the call. */
+async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promise<T>): Promise<T> {
+  const message = `4 DEADLINE_EXCEEDED: no response within ${timeoutMs} ms`;
+  const createReason = () => Object.assign(new Error(message), { code: status.DEADLINE_EXCEEDED });
+  const { signal, cancel } = clock.createTimeout(timeoutMs, createReason);
+  try {
+    return await abortable(signal, response);
+  } catch (error) {
+    throw restoreStatus(error);
+  } finally {
+    cancel();
+  }
+}
+
+/** Yields the documents of a stream of the SDK. */
+async function* readStream(documents: Readable, clock: Clock): AsyncGenerator<QueryDocumentSnapshot> {
+  const iterator = documents[Symbol.asyncIterator]() as AsyncIterator<QueryDocumentSnapshot, undefined>;
+  try {
+    for (;;) {
+      const { done, value } = await waitFor(clock, CALL_TIMEOUTS_MS.read, () => iterator.next());
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    documents.destroy();
+  }
 }
 
 /**
@@ -119,7 +130,8 @@ function commit(firestore: Firestore, addWrites: (writes: CommitWrites) => void)
  * and each call is tried once within its timeout, because the workflow decides on retries
  * (retry.ts).
  */
-export function configureClient(firestore: Firestore, { read, commit, query }: CallTimeouts): Firestore {
+export function configureClient(firestore: Firestore): Firestore {
+  const { read, commit, query } = CALL_TIMEOUTS_MS;
   const withoutRetries = (timeoutMs: number) => ({
     timeout_millis: timeoutMs,
     retry_codes_name: 'none',
@@ -134,6 +146,13 @@ export function configureClient(firestore: Firestore, { read, commit, query }: C
   const interfaces = { 'google.firestore.v1.Firestore': { retry_codes: { none: [] }, methods } };
   const hasEmulator = process.env['FIRESTORE_EMULATOR_HOST'] !== undefined;
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
-  firestore.settings({ clientConfig: { interfaces }, ...CHANNEL_OPTIONS, ...authentication });
+  firestore.settings({
+    clientConfig: { interfaces },
+    // Without it, the SDK's transport would repeat streaming calls too, after any code.
+    gaxServerStreamingRetries: true,
+    'grpc.callInvocationTransformer': singleTry,
+    ...CHANNEL_OPTIONS,
+    ...authentication,
+  });
   return firestore;
 }

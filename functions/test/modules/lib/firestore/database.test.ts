@@ -1,0 +1,120 @@
+import { Readable } from 'node:stream';
+import { Firestore } from 'firebase-admin/firestore';
+import {
+  startFirestore,
+  type EmbeddedFirestore,
+  type EndedCall,
+  type Rpc,
+} from '../../../../../packages/firestore-local/src';
+import { configureClient, createDatabase, type Database } from '../../../../src/lib/firestore/database';
+import { createRequestContext } from '../../../../src/lib/request-context';
+import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
+import { useFirestoreEmulator } from '../../../support/firestore';
+
+/** Every call ends within its timeout, and is one try: neither the SDK nor the transport repeats it. */
+
+const PROJECT = 'deadlines';
+const SHORT_MS = { read: 400, commit: 300, query: 600 };
+const PATIENT_MS = { ...CALL_TIMEOUTS_MS };
+
+let embedded: EmbeddedFirestore;
+let client: Firestore;
+
+beforeAll(async () => {
+  embedded = await startFirestore();
+  useFirestoreEmulator(embedded.address, PROJECT);
+  client = configureClient(new Firestore({ projectId: PROJECT }));
+});
+
+afterEach(() => {
+  embedded.faults.clear();
+  Object.assign(CALL_TIMEOUTS_MS, PATIENT_MS);
+});
+
+afterAll(async () => {
+  await client.terminate();
+  await embedded.close();
+});
+
+const open = (firestore = client) => createDatabase(firestore, createRequestContext(new AbortController().signal));
+
+const readAll = (documents: AsyncIterable<unknown>) => Readable.from(documents).toArray();
+
+interface Tried {
+  rpc: Rpc;
+  timeout: keyof typeof CALL_TIMEOUTS_MS;
+  call: (db: Database) => Promise<unknown>;
+}
+
+const CALLS: Record<string, Tried> = {
+  read: { rpc: 'BatchGetDocuments', timeout: 'read', call: (db) => db.getAll(db.firestore.doc('a/b')) },
+  query: { rpc: 'RunQuery', timeout: 'read', call: (db) => readAll(db.stream(db.firestore.collection('a'))) },
+  count: { rpc: 'RunAggregationQuery', timeout: 'read', call: (db) => db.count(db.firestore.collection('a')) },
+  'count of entries': {
+    rpc: 'RunAggregationQuery',
+    timeout: 'query',
+    call: (db) => db.count(db.firestore.collection('a'), CALL_TIMEOUTS_MS.query),
+  },
+  commit: {
+    rpc: 'Commit',
+    timeout: 'commit',
+    call: (db) => db.commit((writes) => writes.set(db.firestore.doc('a/b'), { c: 1 })),
+  },
+  'commit of entries': {
+    rpc: 'Commit',
+    timeout: 'commit',
+    call: (db) => db.commitPriceEntries({ collection: 'a', field: 'c', ids: ['b'], prices: Float64Array.of(1) }),
+  },
+};
+
+const CODES = {
+  DEADLINE_EXCEEDED: 4,
+  UNAVAILABLE: 14,
+  ABORTED: 10,
+  RESOURCE_EXHAUSTED: 8,
+  INTERNAL: 13,
+  PERMISSION_DENIED: 7,
+} as const;
+
+describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
+  test('without a response fails within its timeout', async () => {
+    // Opens both connections, which on a busy machine may take longer than a short timeout.
+    await call(open());
+    await CALLS['commit of entries']?.call(open());
+    Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
+    // The SDK's deadlines are those of a new client.
+    const impatient = configureClient(new Firestore({ projectId: PROJECT }));
+    embedded.faults.inject({ rpc, times: 100, action: { kind: 'hang' } });
+    const startedAt = performance.now();
+    await expect(call(open(impatient))).rejects.toMatchObject({ code: 4 });
+    const tookMs = performance.now() - startedAt;
+    expect(tookMs).toBeGreaterThan(SHORT_MS[timeout] * 0.9);
+    expect(tookMs).toBeLessThan(SHORT_MS[timeout] + 1_000);
+    await impatient.terminate();
+  });
+
+  test.each(Object.entries(CODES))('that fails with %s is sent once, and fails with that', async (name, code) => {
+    await call(open());
+    const ended: EndedCall[] = [];
+    const stop = embedded.observe((each) => ended.push(each));
+    const message = 'what Firestore says';
+    embedded.faults.inject({ rpc, times: 100, action: { kind: 'error', code: name as keyof typeof CODES, message } });
+    await expect(call(open())).rejects.toMatchObject({ code, message: `${code} ${name}: ${message}` });
+    stop();
+    expect(ended.map(({ rpc: ran, outcome }) => [ran, outcome])).toEqual([[rpc, name]]);
+  });
+});
+
+test('a query that stops in the middle fails when nothing has come for the timeout of a read', async () => {
+  for (const id of ['1', '2', '3']) await client.doc(`numbers/${id}`).set({});
+  Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
+  const impatient = configureClient(new Firestore({ projectId: PROJECT }));
+  embedded.faults.inject({ rpc: 'RunQuery', times: 100, when: { messages: 2 }, action: { kind: 'hang' } });
+  const found: string[] = [];
+  const read = async () => {
+    for await (const { id } of open(impatient).stream(impatient.collection('numbers'))) found.push(id);
+  };
+  await expect(read()).rejects.toMatchObject({ code: 4 });
+  expect(found).toEqual(['1', '2']);
+  await impatient.terminate();
+});
