@@ -1,3 +1,4 @@
+import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { findOriginProblem } from '../../functions/src/lib/origins';
 import { REGION } from '../../functions/src/lib/region';
 import { listDeployedFunctions } from './deployed-functions';
@@ -117,6 +118,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
   const requirements = [
     ...listParameters(deployment),
     ...listResources(deployment, ask),
+    checkKeyLines(projectId, ask),
     ...listSettings(deployment, ask),
     ...listRoles(deployment, ask),
     ...listFirestoreSettings(deployment, ask),
@@ -124,7 +126,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listDeployedFunctions({ projectId, region: REGION, functions, ask }, minimum),
     ...listDeployerPermissions(deployment, ask),
   ];
-  const warnings = listBroadRoles(deployment, ask);
+  const warnings = [...listBroadRoles(deployment, ask), checkKeyLengths(projectId, ask)];
   return Promise.all([
     ...requirements.map((each) => check(each, 'missing')),
     ...warnings.map((each) => check(each, 'warning')),
@@ -273,6 +275,39 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
     },
   ]);
 }
+
+/** A key of fewer characters can be guessed. */
+const MIN_KEY_CHARACTERS = 20;
+
+const setKeys = (projectId: string) =>
+  `firebase functions:secrets:set API_KEY --data-file keys.txt --project ${projectId}`;
+
+/** Reads the API keys that the next deployment makes valid. Nothing of them is ever printed. */
+async function readApiKeys(projectId: string, ask: AskGoogle) {
+  const path = `v1/projects/${projectId}/secrets/API_KEY/versions/latest:access`;
+  const found = await ask<{ payload?: { data?: string } }>('secretmanager', path);
+  return found && parseApiKeys(Buffer.from(found.payload?.data ?? '', 'base64').toString());
+}
+
+const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement => [
+  'API keys in the secret',
+  async () => {
+    const found = await readApiKeys(projectId, ask);
+    if (found === undefined) return undefined;
+    const lines = found.invalidLines.join(', ');
+    if (lines !== '') return [`no key, because of white space inside: line ${lines}`, setKeys(projectId)];
+    return found.keys.length === 0 ? ['there is none', setKeys(projectId)] : undefined;
+  },
+];
+
+const checkKeyLengths = (projectId: string, ask: AskGoogle): Requirement => [
+  'length of the API keys',
+  async () => {
+    const short = (await readApiKeys(projectId, ask))?.keys.filter((key) => key.length < MIN_KEY_CHARACTERS) ?? [];
+    const detail = `keys with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
+    return short.length === 0 ? undefined : [detail, 'replace them: openssl rand -hex 32 makes a key'];
+  },
+];
 
 /** What is read in its own way. */
 function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoogle): Requirement[] {

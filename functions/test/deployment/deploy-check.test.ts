@@ -102,6 +102,8 @@ const servicesWithout =
       .map((name) => ({ name, state: disabled.some((each) => name.endsWith(each)) ? 'DISABLED' : 'ENABLED' })),
   });
 
+const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
+
 /** A project in which nothing is missing. */
 const READY: Answers = {
   [`artifactregistry ${PATH}/${LOCATION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
@@ -137,6 +139,7 @@ const READY: Answers = {
   [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: {},
   [`iam ${PATH}/serviceAccounts/${WRITER}:testIamPermissions`]: without(),
   [`secretmanager ${PATH}/secrets/API_KEY/versions/latest`]: { state: 'ENABLED' },
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(`# Acme GmbH\n0123456789abcdefghij\n`),
   [`secretmanager ${PATH}/secrets/API_KEY:testIamPermissions`]: without(),
   [`serviceusage ${PATH}/services:batchGet`]: servicesWithout(),
 };
@@ -184,6 +187,8 @@ const grantDeployer = (role: string) =>
   `gcloud projects add-iam-policy-binding ${PROJECT_ID} --condition=None --member=<deployer> --role=${role}`;
 const createAgent = (service: string) =>
   `gcloud beta services identity create --service=${service}.googleapis.com ${OF_PROJECT}`;
+const SET_KEYS = `firebase functions:secrets:set API_KEY --data-file keys.txt ${OF_PROJECT}`;
+const KEY = '0123456789abcdefghij';
 const SET_POLICY = `firebase functions:artifacts:setpolicy --location ${REGION} --days 30 --force ${OF_PROJECT}`;
 const UPDATE_PROVIDER = 'gcloud iam workload-identity-pools providers update-oidc github --location=global';
 
@@ -332,6 +337,23 @@ const ROWS: Row[] = [
     {},
     parameters({ MIN_INSTANCES: '1' }),
   ],
+  ...(
+    [
+      ['API keys in the secret', 'no key, because of white space inside: line 2, 3', 'a-key\na b\nc\td', SET_KEYS],
+      ['API keys in the secret', 'there is none', '# none\n', SET_KEYS],
+      [
+        'length of the API keys',
+        'keys with fewer than 20 characters: 1',
+        '0123456789abcdefghi',
+        'replace them: openssl',
+      ],
+    ] as const
+  ).map(([subject, detail, text, fix]): Row => [
+    subject,
+    detail,
+    fix,
+    { [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(text.replace('a-key', KEY)) },
+  ]),
   [
     'names of the functions',
     'getTeams runs as 1-compute@developer.gserviceaccount.com',
@@ -655,7 +677,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(12\)\n {2}database of the indexes\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(14\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 
