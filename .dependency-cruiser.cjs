@@ -2,13 +2,13 @@
  * Who may import whom. `npm run check` holds it, type imports counted; docs/architecture.md explains the layers.
  *
  *     index.ts -> operations -> price-lists -> lib/repositories -> lib/firestore
- *                           \-> lib/http, lib/schemas ----------\-> lib/*.ts, lib/json
+ *                           \-> lib/http, lib/schemas ----------\-> lib/*.ts, lib/json, lib/logging
  */
 
 const SRC = '^functions/src/';
 
-/** Files directly below lib/, and lib/json: what every layer stands on. */
-const GROUND = 'lib/([^/]+\\.ts$|json/)';
+/** Files directly below lib/, lib/json and lib/logging: what every layer stands on. */
+const GROUND = 'lib/([^/]+\\.ts$|json/|logging/)';
 
 /** Folder below functions/src -> the folders that it may import, besides itself and the ground. */
 const LAYERS = {
@@ -21,7 +21,7 @@ const LAYERS = {
 
 const layers = Object.entries(LAYERS).map(([layer, allowed]) => ({
   name: `layer-${layer.replace('/', '-')}`,
-  comment: `${layer} may import ${[...allowed, 'lib/*.ts', 'lib/json'].join(', ')} and nothing else of functions/src.`,
+  comment: `${layer} may import ${[...allowed, 'lib/*.ts', 'lib/json', 'lib/logging'].join(', ')} and nothing else of functions/src.`,
   severity: 'error',
   from: { path: `${SRC}${layer}/` },
   to: { path: SRC, pathNot: `${SRC}(${[GROUND, ...[layer, ...allowed].map((folder) => `${folder}/`)].join('|')})` },
@@ -60,7 +60,7 @@ exports.imports = {
     ...layers,
     {
       name: 'ground',
-      comment: 'lib/*.ts and lib/json never look up.',
+      comment: 'lib/*.ts, lib/json and lib/logging never look up.',
       severity: 'error',
       from: { path: `${SRC}${GROUND}` },
       to: { path: SRC, pathNot: `${SRC}${GROUND}` },

@@ -1,5 +1,5 @@
 import { defineEndpoint } from './lib/http/endpoint';
-import { createPriceListLogger } from './lib/logging';
+import { createPriceListLogger } from './lib/logging/attempts';
 import { PRICE_LISTS_BODY_LIMITS } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './lib/time-limits';

@@ -1,6 +1,6 @@
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
-import type { PriceListLogger } from '../lib/logging';
+import type { PriceListLogger } from '../lib/logging/attempts';
 import {
   newDocumentId,
   readKeyAndMarket,

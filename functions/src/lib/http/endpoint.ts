@@ -4,7 +4,7 @@ import { onRequest, type HttpsFunction } from 'firebase-functions/v2/https';
 import { abortable, systemClock } from '../clock';
 import { apiKeySecret, assertAllowedOrigins } from '../config';
 import { ERROR_DEFINITIONS, toApiError, type ApiError } from '../errors';
-import { logRequest } from '../logging';
+import { logRequest } from '../logging/requests';
 import { createRequestContext } from '../request-context';
 import { toErrorResponse } from './error-response';
 import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';

@@ -1,5 +1,5 @@
 import { getBuild, getInvalidApiKeyLines, isCloudRunInstance } from '../config';
-import { logApiKeyLinesIgnored, logInstanceStarted } from '../logging';
+import { logApiKeyLinesIgnored, logInstanceStarted } from '../logging/instances';
 import { prepareEachRequest } from './incoming-requests';
 import { stopOnSigterm } from './shutdown';
 

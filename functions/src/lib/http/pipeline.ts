@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { HttpsOptions } from 'firebase-functions/v2/https';
 import { getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError } from '../errors';
-import type { RequestLogEntry } from '../logging';
+import type { RequestLogEntry } from '../logging/requests';
 import { measurePhase, type RequestContext } from '../request-context';
 import { requireApiKey } from './api-key';
 import { ClientWriter } from './client-writer';

@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Server, ServerResponse } from 'node:http';
 import { systemClock, type Clock } from '../clock';
 import { StoppedError } from '../errors';
-import { logInstanceStopped, logInstanceStopping } from '../logging';
+import { logInstanceStopped, logInstanceStopping } from '../logging/instances';
 import { STOP_MS, STOP_RESERVE_MS } from '../time-limits';
 import { isAnswered } from './client-writer';
 

@@ -2,13 +2,13 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { systemClock, type Clock } from '../../../../src/lib/clock';
 import { StoppedError } from '../../../../src/lib/errors';
-import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging';
+import { logInstanceStopped, logInstanceStopping } from '../../../../src/lib/logging/instances';
 import { isAnswered } from '../../../../src/lib/http/client-writer';
 import { Shutdown } from '../../../../src/lib/http/shutdown';
 
 /** The steps of a stop, in virtual time. */
 
-jest.mock('../../../../src/lib/logging');
+jest.mock('../../../../src/lib/logging/instances');
 jest.mock('../../../../src/lib/http/client-writer');
 
 const STEPS = ['refuseWrites', 'abortWrites', 'stopWaiting'] as const;

@@ -1,6 +1,6 @@
 import { write } from 'firebase-functions/logger';
-import { ApiError, toApiError } from '../../../src/lib/errors';
-import { logRequest } from '../../../src/lib/logging';
+import { ApiError, toApiError } from '../../../../src/lib/errors';
+import { logRequest } from '../../../../src/lib/logging/requests';
 
 /** What the report of an error takes from it: where it was thrown, and nothing of a text that may be confidential. */
 

@@ -1,0 +1,56 @@
+import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
+
+/** An attempt to create price lists, as far as it is logged. */
+export interface LoggedAttempt {
+  document_id: string;
+  products_count: number;
+  creation: { price_list_id: string } | null;
+}
+
+export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
+
+/** Logs the events of a price list under its request's id and its records' ids, never under its key. */
+export function createPriceListLogger(request_id: string) {
+  const log = (severity: LogSeverity, event: string, attempt: LoggedAttempt, more: object = {}) => {
+    const { document_id, products_count, creation } = attempt;
+    const ids = { request_id, document_id, price_list_id: creation?.price_list_id ?? null };
+    logEvent(severity, event, { ...ids, products_count, ...more });
+  };
+  return {
+    claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
+    completed: (attempt: LoggedAttempt, since_claim_ms: number) =>
+      log('INFO', 'price_list_completed', attempt, { since_claim_ms }),
+    /** Its request's line reports the error. @param needsOperator the sweep does not resume the attempt */
+    failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean) =>
+      log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
+    /** @param key_outcome what the attempt found in place of its own claim */
+    superseded: (attempt: LoggedAttempt, key_outcome: string) =>
+      log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
+    /** The request met an attempt whose lease had expired, and which the sweep may not resume again. */
+    left: (attempt: SweptAttempt, since_claim_ms: number) => logSweptAttempt('left', attempt, since_claim_ms),
+  };
+}
+
+/** What the sweep did about an attempt. */
+const SWEEP_EVENTS = {
+  resumed: ['INFO', 'price_list_resumed'],
+  deferred: ['NOTICE', 'price_list_deferred'],
+  left: ['ERROR', 'price_list_left'],
+} as const satisfies Record<string, readonly [LogSeverity, string]>;
+
+/** An attempt under its record's id, never under its key, with the trace of the request that claimed it. */
+interface SweptAttempt {
+  document_id: string;
+  trace_id: string | null;
+  reason: string | null;
+}
+
+export function logSweptAttempt(
+  result: keyof typeof SWEEP_EVENTS,
+  { document_id, trace_id, reason }: SweptAttempt,
+  since_claim_ms: number,
+): void {
+  const [severity, event] = SWEEP_EVENTS[result];
+  const why = reason !== null && { reason: redact(reason) };
+  logEvent(severity, event, { document_id, trace_id, since_claim_ms, ...why });
+}

@@ -1,0 +1,62 @@
+import { getServiceContext } from '../config';
+import type { ApiError } from '../errors';
+import type { Phase } from '../request-context';
+import { logEvent, redact, toOperatorField } from './event';
+
+export interface RequestLogEntry {
+  operation: string;
+  request_id: string;
+  method: string;
+  /** Of the response, or 499 if the client had gone. */
+  status: number;
+  client_gone: true | undefined;
+  /** From the request's first line until its response was sent or its client had gone. */
+  duration_ms: number;
+  firestore_calls: number;
+  retries: number;
+  /** Each logged as a field of its own. */
+  phases_ms: Partial<Record<Phase, number>>;
+  /** Records in the response, or products accepted. */
+  count: number | undefined;
+  replayed: boolean | undefined;
+  /** Identifies the accepted API key. */
+  key_id?: string;
+  /** The origin of a rejected preflight. */
+  origin?: string;
+  error: ApiError | undefined;
+}
+
+export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): void {
+  const { operation, status } = entry;
+  const severity = status >= 500 ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO';
+  const fields = {
+    ...entry,
+    ...toPhaseFields(phases_ms),
+    ...(error && { error_code: error.code, reason: redact(error.message), ...toOperatorField(error.needsOperator) }),
+    ...(error && status >= 500 && toErrorReport(error.cause ?? error, operation)),
+  };
+  logEvent(severity, 'request', fields, `${operation} answered ${status}`);
+}
+
+const toPhaseFields = (phasesMs: Partial<Record<Phase, number>>) =>
+  Object.fromEntries(Object.entries(phasesMs).map(([phase, ms]) => [`${phase}_ms`, Math.round(ms)]));
+
+/**
+ * Returns the fields by which Error Reporting captures an entry and groups it by its stack
+ * (https://cloud.google.com/error-reporting/docs/formatting-error-messages).
+ */
+function toErrorReport(thrown: unknown, service: string) {
+  const error = thrown instanceof Error ? thrown : new Error('thrown value is not an error');
+  const firstLine = `${error.name}: ${redact(error.message).replace(/\s+/g, ' ')}`;
+  return {
+    '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
+    serviceContext: getServiceContext(service),
+    stack_trace: firstLine + (getFrames(error) ?? getFrames(new Error()) ?? ''),
+  };
+}
+
+/** Returns the frames right after the message of a stack, so that line breaks in the message do not pass as frames. */
+function getFrames({ message, stack = '' }: Error): string | undefined {
+  const end = stack.indexOf(`${message}\n    at `);
+  return end === -1 ? undefined : /^(?:\n {4}at .*)+/.exec(stack.slice(end + message.length))?.[0];
+}
