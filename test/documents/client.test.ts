@@ -1,12 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Client, ClientOptions, Retry } from 'organisation-data-client';
 import ts from 'typescript';
 import { judgeResponse } from '../../docs/examples/client/src/retry';
 import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
-import { runProgram } from '../support/programs';
-import { respond, startStub } from './stub-service';
+import { runProgram, startProgram } from '../support/programs';
+import { respond, startStub, type Stub } from './stub-service';
 
 /** The client as a partner uses it: packed, installed into an empty folder, and called. */
 
@@ -90,7 +92,7 @@ const ONE_PRODUCT = {
   products: { cement: { price_list_price: 2, expected_forward_cost_price: 1 } },
 };
 
-test('the package has types that accept a right call, those of its pages too, and no wrong one', () => {
+test('the package has types that accept a right call, that of its README too, and no wrong one', () => {
   const code = `import { createClient, HttpError, type Client, type CreatedPriceLists } from 'organisation-data-client';
     const client: Client = createClient('http://127.0.0.1:1', 'key');
     const range = { team_id: 'a', start_date: '2026-01-01', end_date: '2026-02-01' };
@@ -108,8 +110,8 @@ test('the package has types that accept a right call, those of its pages too, an
     export const wrong = () => client.getOrdersByTeam({ ...range, status: 'SHIPPED' });
     // @ts-expect-error: no body
     export const none = () => client.addPriceLists();`;
-  const shown = ['docs/integration-guide.md', 'docs/examples/client/README.md'].flatMap(readPrograms);
-  expect(shown.length).toBeGreaterThan(1);
+  const shown = readPrograms('docs/examples/client/README.md');
+  expect(shown).toHaveLength(1);
   const files = [code, ...shown].map((text, i) => {
     const file = join(folder, `types-${i}.mts`);
     writeFileSync(file, text);
@@ -331,5 +333,54 @@ describe('against a stub', () => {
     const { error } = await runInFolder({ ...wrong, code: 'client.getTeams()' });
     expect(error?.name).toBe('TypeError');
     expect(error?.message).toMatch(message);
+  });
+});
+
+describe('the backend of a dashboard', () => {
+  let backend: ReturnType<typeof startProgram>;
+  let origin: string;
+  let stub: Stub;
+  /** What the service would respond, in its place. */
+  const responses: RequestListener[] = [];
+
+  beforeAll(async () => {
+    cpSync('docs/examples/dashboard', join(folder, 'dashboard'), { recursive: true });
+    stub = await startStub(responses);
+    const env = { PORT: '0', API_KEY: KEY, BASE_URL: stub.url };
+    backend = startProgram(process.execPath, [join(folder, 'dashboard/backend.mjs')], { env });
+    const [line] = (await once(backend.stdout, 'data')) as [Buffer];
+    origin = /http:\S+/.exec(String(line))?.[0] ?? '';
+  });
+  afterAll(() => {
+    backend.kill();
+    stub.close();
+  });
+
+  const get = async (path: string) => {
+    const response = await fetch(origin + path);
+    return { status: response.status, text: await response.text() };
+  };
+
+  test('serves the page and what the page reads, from one origin', async () => {
+    expect(await get('/')).toEqual({ status: 200, text: readFileSync('docs/examples/dashboard/page.html', 'utf8') });
+    const orders = { status: 200, text: '{"orders":{},"count":0}' };
+    responses.push(respond(200, orders.text));
+    expect(await get('/api/orders?team_id=a%26b&start_date=2026-01-01&end_date=2026-02-01')).toEqual(orders);
+    expect(JSON.parse(String(stub.bodies[0]))).toEqual({
+      team_id: 'a&b',
+      status: 'ALL',
+      start_date: '2026-01-01',
+      end_date: '2026-02-01',
+    });
+    expect(await get('/addPriceLists')).toMatchObject({ status: 404 });
+  });
+
+  test('passes on what its user can correct, and no 401 of the service', async () => {
+    const errors = JSON.stringify({ success: false, errors: [] });
+    responses.push(respond(400, errors), respond(401, '{"error":"Unauthorized"}'));
+    expect(await get('/api/orders?team_id=')).toEqual({ status: 400, text: errors });
+    const failed = await get('/api/teams');
+    expect([failed.status, failed.text]).toEqual([502, expect.not.stringContaining('Unauthorized')]);
+    expect(await get('//')).toMatchObject({ status: 502 });
   });
 });

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { collections } from '../../functions/src/lib/firestore/collections';
-import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
-import { runProgram, runProgramSync, startProgram } from '../support/programs';
+import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { runProgram, runProgramSync } from '../support/programs';
 
 /** The documents keep what they promise: code is code, and calls get the responses shown. */
 
@@ -95,51 +94,6 @@ describe('the calls of docs/getting-started.md', () => {
     if (block === undefined) throw new Error(`${GETTING_STARTED} has no block that begins with ${start}`);
     return block;
   }
-});
-
-describe('the backend of docs/integration-guide.md', () => {
-  const [backend] = inLanguage('js').filter(({ document }) => document === join('docs', 'integration-guide.md'));
-  let service: LocalServer;
-  let child: ReturnType<typeof startProgram>;
-  let origin: string;
-
-  beforeAll(async () => {
-    const file = join(temporaryFolder(), 'backend.mjs');
-    writeFileSync(file, backend?.code ?? '');
-    service = await startLocalServer({ API_KEY: 'dashboard-key' });
-    const env = {
-      PORT: '0',
-      API_KEY: 'dashboard-key',
-      BASE_URL: service.address('getTeams').replace('/getTeams', ''),
-    };
-    child = startProgram(process.execPath, [file], { env });
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
-    origin = /http:\S+/.exec(String(line))?.[0] ?? '';
-  }, 300_000);
-  afterAll(async () => {
-    child.kill();
-    await cleanUp();
-  });
-
-  const get = async (path: string) => {
-    const response = await fetch(origin + path);
-    return { status: response.status, text: await response.text() };
-  };
-
-  test('passes reads on without a key in the page, and nothing else', async () => {
-    expect(await get('/api/markets')).toMatchObject({
-      status: 200,
-      text: expect.stringContaining('"currency_iso":"KES"') as string,
-    });
-    expect(await get('/api/teams')).toMatchObject({ status: 200 });
-    expect(await get('/addPriceLists')).toEqual({ status: 404, text: '' });
-  });
-
-  test('responds 502 while the service is away, and goes on', async () => {
-    await service.stop();
-    expect(await get('/api/teams')).toEqual({ status: 502, text: '' });
-    expect(await get('/api/teams')).toEqual({ status: 502, text: '' });
-  });
 });
 
 function readBlocks(document: string): Block[] {

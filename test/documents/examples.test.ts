@@ -57,7 +57,7 @@ test('the calls in docs/integration-guide.md store the example price list, by ei
   const guide = readFileSync('docs/integration-guide.md', 'utf8');
   const [, block = ''] = /```bash\n(export BASE_URL[^]*?)```/.exec(guide) ?? [];
   const code = block.replace('http://127.0.0.1:5001', new URL(baseUrl).origin);
-  const { stdout, stderr } = await runProgram('bash', ['-ec', code]);
+  const { stdout, stderr } = await runProgram('bash', ['-ec', code], { cwd: 'docs' });
   const [first = '', replay] = stdout.trim().split('\n');
   expect(JSON.parse(first)).toMatchObject({ success: true, products_count: 12, price_list: { status: 'ready' } });
   expect([replay, stderr]).toEqual([first, '']);

@@ -1,5 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
+import { cleanUp, temporaryFolder } from '../support/local-server';
+import { runProgram } from '../support/programs';
 
 /** Links, and pages that code and messages name, lead to a file or a heading that exists. */
 
@@ -17,6 +19,8 @@ function findFiles(folder: string): string[] {
       return entry.isDirectory() ? findFiles(path) : [path];
     });
 }
+
+afterAll(cleanUp);
 
 const readProse = (page: string) => readFileSync(page, 'utf8').replaceAll(/^( *)```[^]*?^\1```$/gm, '');
 
@@ -56,6 +60,16 @@ test('no file names a page of docs, or a heading of it, that does not exist', ()
   const dead = files.flatMap((file) => findNamed(file).map((target) => ({ file, target })));
   expect(dead.filter(({ target }) => leadsNowhere(target))).toEqual([]);
 });
+
+test('what a partner gets has its links, the samples that it names, and the packed client', async () => {
+  const folder = temporaryFolder();
+  await runProgram('bash', ['scripts/collect-for-partner.sh', folder]);
+  const pages = findFiles(folder).filter((file) => file.endsWith('.md'));
+  expect(pages.length).toBeGreaterThan(2);
+  expect(pages.flatMap(findLinks).filter(leadsNowhere)).toEqual([]);
+  const [, packed = 'none'] = /npm install (\S+\.tgz)/.exec(readProse(join(folder, 'integration-guide.md'))) ?? [];
+  expect(readdirSync(folder)).toContain(packed);
+}, 60_000);
 
 test('what does not exist is found', () => {
   expect(findLinks('README.md')).toContain(join('docs', 'api.md'));

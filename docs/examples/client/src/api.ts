@@ -371,7 +371,7 @@ export interface components {
              * @description Day after the last, midnight UTC. A calendar date: 2026-02-30 is invalid.
              */
             end_date: string;
-            /** @description `null` for supply orders of any status. */
+            /** @description `null` for supply orders of any status. What 0 and 1 mean is not defined: ask support. */
             status: (0 | 1) | null;
         };
         Team: {
