@@ -11,7 +11,7 @@ import type { TargetOptions } from './target';
 import type { Terminal } from './terminal';
 import { formatNumber, quoteForShell } from './text';
 
-/** The commands of `npm run price-lists`, their arguments and their help. */
+/** The commands of `npx price-lists`, their arguments and their help. */
 
 /** Runs a command. @returns exit code */
 type Run = (context: CommandContext) => Promise<number>;
@@ -25,9 +25,9 @@ export interface ParsedCommand {
 export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
 
 /**
- * Parses the arguments of `npm run price-lists`. Prints help that is asked for, and a usage error.
- * Options that stood before `--` are an error: npm has taken them for itself, and the rest would do
- * more than asked.
+ * Parses the arguments of `npx price-lists`. Prints help that is asked for, and a usage error.
+ *
+ * @param environment in which `npm run price-lists` leaves the options that npm has taken for itself
  */
 export function parseArguments(
   args: readonly string[],
@@ -53,14 +53,28 @@ export function parseArguments(
   return { kind: 'command', run, targetOptions: { project, database } };
 }
 
-/** npm passes options before `--` as `npm_config_…`. @returns those that are ours */
+/** The commands that write, and the options that change nothing of what they write. */
+const WRITING_COMMANDS: readonly string[] = ['resume', 'release', 'sweep'];
+const HARMLESS_OPTIONS: readonly string[] = ['--json', '--yes'];
+
+/**
+ * `npm run` takes options before `--` for itself and passes them as `npm_config_…`, where they cannot be told from settings of
+ * npm. Without them a command might write more than asked.
+ *
+ * @returns those that decide what the command writes
+ */
 function findOptionsTakenByNpm(program: Command, args: readonly string[], environment: NodeJS.ProcessEnv): string[] {
-  const options = [program, ...program.commands].flatMap((command) => command.options);
+  if (environment['npm_lifecycle_event'] !== 'price-lists') return [];
+  const writing = program.commands.filter(
+    (command) => WRITING_COMMANDS.includes(command.name()) && args.includes(command.name()),
+  );
+  if (writing.length === 0) return [];
+  const options = [program, ...writing].flatMap((command) => command.options);
   const taken = options.flatMap(({ long, flags, required }) => {
     const name = long ?? flags;
     const value = environment[`npm_config_${name.slice(2).replaceAll('-', '_')}`] ?? '';
     const isGiven = args.some((arg) => arg === name || arg.startsWith(`${name}=`));
-    if (isGiven || value === '' || value === 'false') return [];
+    if (HARMLESS_OPTIONS.includes(name) || isGiven || value === '' || value === 'false') return [];
     // Without an equals sign npm leaves the value among the arguments.
     if (value === 'true') return [required ? flags : name];
     return [`${name}=${quoteForShell(value)}`];
@@ -69,11 +83,11 @@ function findOptionsTakenByNpm(program: Command, args: readonly string[], enviro
 }
 
 const describeOptionsTakenByNpm = (taken: readonly string[], args: readonly string[]): string =>
-  `npm has taken ${taken.join(' and ')} for itself, so nothing was done. Options follow \`--\`:\n\n` +
-  `    npm run price-lists -- ${[...args.map(quoteForShell), ...taken].join(' ')}\n`;
+  `npm has ${taken.join(' and ')} for itself, from this line or from its own settings, so nothing was done. ` +
+  `npx passes every option on:\n\n    npx price-lists ${[...args.map(quoteForShell), ...taken].join(' ')}\n`;
 
 function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onCommand: (run: Run) => void): Command {
-  const program = new Command('npm run price-lists --')
+  const program = new Command('npx price-lists')
     .description('Looks after the keys of add price lists: see docs/runbook.md.')
     .option('--project <id>', 'the project; by default that of the environment, or of .firebaserc')
     .option('--database <id>', 'the Firestore database; by default that of DATABASE_ID, or (default)')
@@ -96,9 +110,9 @@ const PROJECT_HELP = `
 A project whose id begins with demo- is looked for at FIRESTORE_EMULATOR_HOST,
 or at 127.0.0.1:8080. Any other is in production, with the application-default
 credentials, unless FIRESTORE_EMULATOR_HOST is set. An id that begins with a
-hyphen follows two of them: npm run price-lists -- show -- -id
+hyphen follows two of them: npx price-lists show -- -id
 
-The options of a command: npm run price-lists -- list --help`;
+The options of a command: npx price-lists list --help`;
 
 const ID_HELP = 'a boq_list_id, or any id of a response or a log line';
 

@@ -135,7 +135,7 @@ export function formatCommand(verb: string, id: string, options: TargetOptions):
   const named = Object.entries({ project, database }).map(([name, value]) =>
     value === undefined ? '' : ` --${name} ${quoteForShell(value)}`,
   );
-  return `npm run price-lists -- ${verb}${named.join('')} ${id.startsWith('-') ? '-- ' : ''}${formatId(id)}`;
+  return `npx price-lists ${verb}${named.join('')} ${id.startsWith('-') ? '-- ' : ''}${formatId(id)}`;
 }
 
 /** An id as it is typed at a shell: that of the key's record, if its own cannot be typed. */

@@ -1,7 +1,7 @@
 import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
-/** `npm run price-lists`: what an operator sees and does of keys; see docs/runbook.md. */
+/** `npx price-lists`: what an operator sees and does of keys; see docs/runbook.md. */
 
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));

@@ -61,6 +61,9 @@ export function parseAddress(address: string): { host: string; port: number } {
 }
 
 function readDefaultProject(): string {
-  const { projects } = JSON.parse(readFileSync('.firebaserc', 'utf8')) as { projects: { default: string } };
-  return projects.default;
+  try {
+    return (JSON.parse(readFileSync('.firebaserc', 'utf8')) as { projects: { default: string } }).projects.default;
+  } catch {
+    throw new CommandError('This folder has no .firebaserc with a default project. Name the project: --project <id>');
+  }
 }

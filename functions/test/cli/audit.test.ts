@@ -71,15 +71,15 @@ test('a violation is a line with the command that shows more, and exit code 1', 
     boq_list_id: 'boq 7',
     path,
     message: `${path} ${message}`,
-    command: "npm run price-lists -- show 'boq 7'",
+    command: "npx price-lists show 'boq 7'",
   });
-  const command = `npm run price-lists -- show ${unreadable}`;
+  const command = `npx price-lists show ${unreadable}`;
   expect(lines).toContainEqual(expect.objectContaining({ ...violation, rule: 'key_readable', command }));
   expect(lines[2]).toMatchObject({ event: 'audit_completed', severity: 'ERROR', violations: 2 });
 
   const text = await runCommand('audit', '--full');
   expect(text.code).toBe(1);
-  expect(text.out).toContain(`"boq 7": ${path} ${message}, such as "product-0". More: npm run`);
+  expect(text.out).toContain(`"boq 7": ${path} ${message}, such as "product-0". More: npx price-lists`);
   expect(text.out).toMatch(/all entries compared: \d+ document reads\. 2 violations\.\n$/);
 });
 

@@ -1,7 +1,7 @@
 import { parseArguments } from '../../cli/arguments';
 import { runProgramSync } from '../../../test/support/programs';
 
-/** npm takes options before `--` for itself: the command knows them from its environment only. */
+/** `npm run price-lists` takes options before `--` for itself: the command knows them from its environment only. */
 
 function parse(args: string[], environment: NodeJS.ProcessEnv) {
   const printed: string[] = [];
@@ -12,22 +12,41 @@ function parse(args: string[], environment: NodeJS.ProcessEnv) {
   return { parsed: parseArguments(args, output, environment), printed: printed.join('') };
 }
 
+const NPM_SCRIPT = { npm_lifecycle_event: 'price-lists' };
+
 test.each([
   ['--dry-run', { npm_config_dry_run: 'true' }, ['sweep'], 'sweep --dry-run\n'],
-  ['--project=shop', { npm_config_project: 'shop' }, ['list'], 'list --project=shop'],
+  ['--project=shop', { npm_config_project: 'shop' }, ['sweep'], 'sweep --project=shop\n'],
+  ['--all and --database=copy', { npm_config_all: 'true', npm_config_database: 'copy' }, ['sweep'], '--all'],
   ["--reason='it'\\''s done'", { npm_config_reason: "it's done" }, ['release', 'a b'], "release 'a b' --reason="],
-  ['--json and --older-than=1h', { npm_config_json: 'true', npm_config_older_than: '1h' }, ['list'], '--json'],
-])('%s before the two dashes is refused with the right line', (_, environment, args, line) => {
-  const { parsed, printed } = parse(args, environment);
+  ['--by <name>', { npm_config_by: 'true' }, ['--project', 'shop', 'resume', 'a', 'me'], 'resume a me --by <name>\n'],
+])('%s that npm has taken is refused with the right line', (_, environment, args, line) => {
+  const { parsed, printed } = parse(args, { ...NPM_SCRIPT, ...environment });
   expect(parsed).toEqual({ kind: 'ended', exitCode: 2 });
   expect(printed).toContain('nothing was done');
-  expect(printed).toContain(`npm run price-lists -- ${args[0] ?? ''}`);
+  expect(printed).toContain('npx price-lists ');
   expect(printed).toContain(line);
 });
 
+/** Settings of npm with the names of our options, as an `.npmrc` has them. */
+const SETTINGS = {
+  npm_config_yes: 'true',
+  npm_config_json: 'true',
+  npm_config_all: 'true',
+  npm_config_dry_run: 'true',
+};
+
 test.each<[string, NodeJS.ProcessEnv, string[]]>([
-  ['what npm sets by itself', { npm_config_yes: '', npm_config_cache: '/tmp', npm_config_json: 'false' }, ['list']],
-  ['an option that stands behind the dashes too', { npm_config_json: 'true' }, ['list', '--json']],
+  ['a setting, for a command that writes nothing', { ...NPM_SCRIPT, ...SETTINGS }, ['list']],
+  ['a setting, under npx', { npm_lifecycle_event: 'npx', ...SETTINGS }, ['sweep']],
+  [
+    '--yes or --json',
+    { ...NPM_SCRIPT, npm_config_yes: 'true', npm_config_json: 'true' },
+    ['release', 'a', '--reason', 'b'],
+  ],
+  ['an option of another command', { ...NPM_SCRIPT, npm_config_dry_run: 'true' }, ['resume', 'a']],
+  ['what npm sets by itself', { ...NPM_SCRIPT, npm_config_dry_run: '', npm_config_all: 'false' }, ['sweep']],
+  ['an option that stands behind the dashes too', { ...NPM_SCRIPT, npm_config_all: 'true' }, ['sweep', '--all']],
 ])('%s is no mistake', (_, environment, args) => {
   expect(parse(args, environment).parsed).toMatchObject({ kind: 'command' });
 });
@@ -36,5 +55,16 @@ test('a sweep whose --dry-run npm has taken writes nothing, and says what to typ
   const args = ['run', '--silent', 'price-lists', 'sweep', '--dry-run'];
   const { status, stdout, stderr } = runProgramSync('npm', args);
   expect([status, stdout]).toEqual([2, '']);
-  expect(stderr).toContain('npm run price-lists -- sweep --dry-run');
+  expect(stderr).toContain('npx price-lists sweep --dry-run');
 }, 60_000);
+
+test('npx passes every option on, whatever the settings of npm', () => {
+  const args = ['price-lists', 'sweep', '--dry-run', '--project', 'demo-nowhere'];
+  const env = { ...SETTINGS, FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' };
+  const { status, stderr } = runProgramSync('npx', args, { env });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('Project demo-nowhere, at 127.0.0.1:1')]);
+}, 60_000);
+
+test('npx fetches no package of that name from the registry where the link is missing', () => {
+  expect(runProgramSync('npm', ['config', 'get', 'yes']).stdout).toBe('false\n');
+});

@@ -267,7 +267,7 @@ test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
 
 /** Runs the command that an output ends with, its words told apart by a shell. */
 function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandOutput> {
-  const [, command = ''] = /\nNext: npm run price-lists -- ([^\n]{1,120})\n$/.exec(out) ?? [];
+  const [, command = ''] = /\nNext: npx price-lists ([^\n]{1,120})\n$/.exec(out) ?? [];
   const words = runProgramSync('sh', ['-c', `printf '%s\\0' ${command}`]).stdout.split('\0');
   const [verb = '', ...rest] = words.slice(0, -1);
   return run(verb, ...options, ...rest);
@@ -279,7 +279,7 @@ test('list counts the keys that need an operator apart from those that the sweep
   await getKey('due').update({ failure_cause: 'timeout' });
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
-  expect(out).toMatch(/Next: npm run price-lists -- show left\n$/);
+  expect(out).toMatch(/Next: npx price-lists show left\n$/);
 });
 
 test('a completed key shows an earlier failure as history, and names no next command', async () => {
@@ -372,7 +372,7 @@ test.each(['list', 'show', 'resume', 'release', 'sweep', 'audit'])(
   async (name) => {
     const { code, out, err } = await run(name, '--help');
     expect([code, err]).toEqual([0, '']);
-    expect(out).toContain(`Usage: npm run price-lists -- ${name}`);
+    expect(out).toContain(`Usage: npx price-lists ${name}`);
     for (const exitCode of [0, 1, 2]) expect(out).toMatch(new RegExp(`^  ${exitCode}  `, 'm'));
     expect(out).not.toContain('Commands:');
   },
