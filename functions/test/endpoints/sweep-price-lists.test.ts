@@ -75,13 +75,20 @@ test('the line of a resume leads to the request that began the attempt', async (
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
-test('a sweep that cannot read the keys, or count them, says so, and does not throw', async () => {
-  for (const rpc of ['RunQuery', 'RunAggregationQuery'] as const) {
-    service.firestore.faults.inject({ rpc, action: { kind: 'error', code: 'PERMISSION_DENIED' } });
-    await deliver();
-  }
+test('a sweep that cannot read the keys says so, and does not throw', async () => {
+  service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  await deliver();
+  expect(getEvents()).toEqual([['ERROR', 'sweep_failed']]);
+});
+
+test('a sweep that cannot count the keys that require review logs what it did, without the number', async () => {
+  await failAttempt('a', CRASHED);
+  service.firestore.faults.inject({ rpc: 'RunAggregationQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+  await deliver();
   expect(getEvents()).toEqual([
-    ['ERROR', 'sweep_failed'],
-    ['ERROR', 'sweep_failed'],
+    ['INFO', 'price_list_resumed'],
+    ['INFO', 'sweep_ended'],
   ]);
+  expect(service.log.at(-1)).toMatchObject({ resumed: 1, deferred: 0, left: 0, interrupted: false });
+  expect(service.log.at(-1)).not.toHaveProperty('requires_review');
 });

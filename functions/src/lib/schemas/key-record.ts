@@ -9,19 +9,24 @@ import * as z from 'zod';
  * misread raises `schema_version`.
  */
 
+/** A nested object is written back as a whole, so it keeps the fields that only a later version knows. */
+const withUnknownFields = <T extends z.ZodObject>(schema: T): T => schema.loose() as unknown as T;
+
 const text = z.string();
 /** Integer Unix milliseconds. */
 const time = z.int();
 
 /** The two lists of an attempt, and what its claim read of their market: later changes of the market have no effect. */
-const claimedListsSchema = z.object({
-  expected_forward_cost_id: text,
-  price_list_id: text,
-  market_name: text.nullable(),
-  market_iso: text.nullable(),
-  /** The market's, or the request's for a market without one. */
-  currency: text,
-});
+const claimedListsSchema = withUnknownFields(
+  z.object({
+    expected_forward_cost_id: text,
+    price_list_id: text,
+    market_name: text.nullable(),
+    market_iso: text.nullable(),
+    /** The market's, or the request's for a market without one. */
+    currency: text,
+  }),
+);
 
 /** One attempt, as its claim fixed it. */
 const attemptSchema = z.object({
@@ -80,11 +85,11 @@ export const keyRecordSchema = attemptSchema.extend({
   failure: text.nullable(),
   /** The same for programs. Null before the first failure, and in records of versions before 1.1. */
   failure_cause: failureCauseSchema.nullable().default(null),
-  progress: progressSchema.nullable().default(null),
+  progress: withUnknownFields(progressSchema).nullable().default(null),
   /** Resumes of this attempt by the sweep since its claim or the last resume by a person. */
   automatic_resumes: z.int().default(0),
-  history: z.array(archivedAttemptSchema),
-  actions: z.array(operatorActionSchema),
+  history: z.array(withUnknownFields(archivedAttemptSchema)),
+  actions: z.array(withUnknownFields(operatorActionSchema)),
 });
 
 export type ClaimedLists = z.output<typeof claimedListsSchema>;
