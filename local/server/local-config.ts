@@ -4,7 +4,7 @@ export const PROJECT = 'demo-price-lists';
 /** Loopback only: nothing outside this machine can call the functions. */
 export const HOST = '127.0.0.1';
 
-/** The settings of `npm start`: environment variables, which docs/deployment.md#local-environment-variables lists. */
+/** The settings of `npm start`: environment variables, which CONTRIBUTING.md#local-environment-variables lists. */
 export interface LocalConfig {
   functionsPort: number;
   /** The address of a Firestore that runs already, or how to embed one. */

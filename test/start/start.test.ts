@@ -17,7 +17,7 @@ import {
 import { runProgram } from '../support/programs';
 
 /**
- * `npm start` by its interface: each variable of docs/deployment.md#local-environment-variables,
+ * `npm start` by its interface: each variable of CONTRIBUTING.md#local-environment-variables,
  * how it starts and how it stops. Starts that fail run side by side, before all else.
  */
 
