@@ -166,11 +166,18 @@ async function createLock(manifest) {
     await writeFile(join(folder, 'package-lock.json'), pretty({ ...lock, packages: Object.fromEntries(installed) }));
     const options =
       '--package-lock-only --omit-lockfile-registry-resolved --offline --no-audit --no-fund --loglevel=error';
-    await promisify(exec)(`npm install ${options}`, { cwd: folder });
+    await promisify(exec)(`npm install ${options}`, { cwd: folder, env: createNpmEnvironment(folder) });
     return await readFile(join(folder, 'package-lock.json'), 'utf8');
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** Without the user's settings of npm: `save=false` alone would leave the lock file as it is. */
+function createNpmEnvironment(folder) {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name));
+  const missing = { npm_config_userconfig: join(folder, 'user'), npm_config_globalconfig: join(folder, 'global') };
+  return { ...Object.fromEntries(inherited), ...missing };
 }
 
 function pick(object, keys) {

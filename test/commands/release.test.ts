@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgramSync } from '../support/programs';
@@ -33,7 +34,9 @@ function release(repository: string, released: object): void {
 }
 
 function git(cwd: string, ...args: string[]): void {
-  expect(runProgramSync('git', args, { cwd })).toMatchObject({ status: 0 });
+  expect(
+    runProgramSync('git', args, { cwd, env: { GIT_CONFIG_GLOBAL: devNull, GIT_CONFIG_SYSTEM: devNull } }),
+  ).toMatchObject({ status: 0 });
 }
 
 test('before the first release there is nothing to compare with', () => {

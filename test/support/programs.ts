@@ -1,4 +1,5 @@
 import { execFile, fork, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
@@ -21,11 +22,14 @@ const NOT_INHERITED = [
 /** What a machine may need for a secure connection, or to install packages. */
 const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|globalconfig))$/i;
 
+/** In place of the user's own settings of curl. */
+const CURL_HOME = join(__dirname, 'curl');
+
 /** The environment of a program: this machine's, with `variables` added. */
 export function createProgramEnvironment(variables: Variables = {}): NodeJS.ProcessEnv {
   const isInherited = ([name]: [string, unknown]) =>
     INHERITED.test(name) || !NOT_INHERITED.some((pattern) => pattern.test(name));
-  return { ...Object.fromEntries(Object.entries(process.env).filter(isInherited)), ...variables };
+  return { ...Object.fromEntries(Object.entries(process.env).filter(isInherited)), CURL_HOME, ...variables };
 }
 
 export interface ProgramOptions {
