@@ -8,8 +8,8 @@ import { forEachConcurrently } from './concurrency';
 import {
   checkAttempt,
   checkKeyRecord,
-  checkLease,
   checkSweepDueAt,
+  checkTimes,
   getRecordedAttempts,
   type Violation,
 } from './invariants';
@@ -144,7 +144,7 @@ class Auditor {
     return [
       ...checkKeyRecord(record, id),
       ...checkSweepDueAt(record, sweepDueAt),
-      ...checkLease(record, this.context.clock.now()),
+      ...checkTimes(record, this.context.clock.now()),
     ];
   }
 

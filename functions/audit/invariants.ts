@@ -6,8 +6,9 @@ import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 import type { EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
-import { getSweepDueAt } from '../src/price-lists/key-state-machine';
-import { createListDocuments, createSuccessResponse } from '../src/price-lists/responses';
+import { MAX_LEASE_MS } from '../src/price-lists/key-state-machine';
+import { getSweepDueAt, getSweepObstacle } from '../src/price-lists/sweep-schedule';
+import { createListDocuments, createSuccessResponse } from '../src/price-lists/stored-documents';
 import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
@@ -85,8 +86,15 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   return violations;
 }
 
-/** Checks that the sweep finds a key when it has to. @param sweepDueAt the field as it is stored */
+/**
+ * Checks that the sweep finds a key when it has to. The time of a key that needs an operator leads to
+ * the report of that, and is gone after it.
+ *
+ * @param sweepDueAt the field as it is stored
+ */
 export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violation[] {
+  const needsOperator = record.status === 'requires_review' && getSweepObstacle(record) !== null;
+  if (needsOperator && (sweepDueAt === undefined || typeof sweepDueAt === 'number')) return [];
   const dueAt = getSweepDueAt(record);
   if ((sweepDueAt ?? null) === dueAt) return [];
   const stored = typeof sweepDueAt === 'number' ? sweepDueAt : 'none';
@@ -97,13 +105,23 @@ export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violati
 /** How long an expired lease may be unnoticed: several sweeps, and clocks that differ. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
-/** Checks that an attempt in progress is not forgotten. */
-export function checkLease(record: KeyRecord, now: number): Violation[] {
-  const { status, lease_expires_at } = record;
-  if (status !== 'processing' || now < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
+/** Checks that no attempt is forgotten: neither one whose lease expired, nor one with a time in the far future. */
+export function checkTimes(record: KeyRecord, now: number): Violation[] {
+  const { status, lease_expires_at, updated_at } = record;
+  const report = createKeyReporter(record);
+  const maxTime = now + MAX_LEASE_MS;
+  if (status === 'requires_review' && updated_at > maxTime) {
+    const time = new Date(updated_at).toISOString();
+    return [report('sweep_due_at', `was changed at ${time}, in the future: no sweep looks at it before`)];
+  }
+  if (status !== 'processing') return [];
+  if (lease_expires_at > maxTime) {
+    const time = new Date(lease_expires_at).toISOString();
+    return [report('lease', `has a lease until ${time}, which no instance grants: sweep --all settles it`)];
+  }
+  if (now < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
   const minutes = Math.floor((now - lease_expires_at) / 60_000);
-  const message = `is processing, but its lease expired ${minutes} min ago: no sweep resumes it`;
-  return [createKeyReporter(record)('lease', message)];
+  return [report('lease', `is processing, but its lease expired ${minutes} min ago: no sweep resumes it`)];
 }
 
 /** Checks an attempt, its payload and its lists. */

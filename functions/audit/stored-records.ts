@@ -3,6 +3,7 @@ import { collections, fields } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import {
   entriesCollection,
+  keyDocument,
   keyRecords,
   LIST_KINDS,
   listDocument,
@@ -31,7 +32,7 @@ export async function readKeyRecords(
 
 /** @returns undefined if no request was ever accepted for the key */
 export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
-  (await readKey(db, boqListId)).record;
+  (await readKey(db, keyDocument(db, boqListId))).record;
 
 /** A client may send one request id with many requests. */
 const MAX_MATCHES = 20;

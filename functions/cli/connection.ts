@@ -6,7 +6,7 @@ import type { RequestContext } from '../src/lib/request-context';
 import { abortable } from '../src/lib/clock';
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
-import { readKey } from '../src/lib/repositories/price-lists';
+import { keyDocument, readKey } from '../src/lib/repositories/price-lists';
 import { CommandError, describeError, NO_CREDENTIALS } from './errors';
 import { parseAddress, type Target } from './target';
 
@@ -54,7 +54,7 @@ export async function assertReadable(target: Target, db: Database, context: Requ
   const timeout = context.clock.createTimeout(READ_TIMEOUT_MS, createReason, context.signal);
   const limited = { ...context, signal: timeout.signal };
   try {
-    await retry(() => readKey(db, 'a key that no one reads'), limited, 'standalone');
+    await retry(() => readKey(db, keyDocument(db, 'a key that no one reads')), limited, 'standalone');
   } catch (error) {
     context.signal.throwIfAborted();
     if (target.address === undefined) throw new CommandError(describeError(error));

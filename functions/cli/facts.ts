@@ -2,7 +2,7 @@ import { countEntries, readListStatuses, type ListProgress } from '../audit/stor
 import type { Database } from '../src/lib/firestore/database';
 import type { ListKind } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
-import { getSweepDueAt } from '../src/price-lists/key-state-machine';
+import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
 import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
 import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 
@@ -27,7 +27,7 @@ export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<st
     readProgress('price_list'),
   ]);
   const attempt = { boq_list_id, status, market_id, products_count, expected_forward_cost, price_list };
-  const sweep_due_at = getSweepDueAt(record);
+  const sweep_due_at = getSweepResumeAt(record);
   return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }
 
@@ -56,10 +56,6 @@ function summarizePayload(payload: StoredPayload) {
   const { name, date, currency_iso } = payload.submission.info;
   return { usable: true as const, bytes: toPayloadText(payload.submission).length, name, date, currency_iso };
 }
-
-/** Whether the owner of an attempt may still be at work. */
-export const isInProgress = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
-  status === 'processing' && now < lease_expires_at;
 
 /** Whether the sweep does not take a key that is neither completed nor released. */
 export const needsOperator = ({ sweep_due_at }: KeySummary): boolean => sweep_due_at === null;

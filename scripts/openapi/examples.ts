@@ -1,5 +1,5 @@
 import type { Attempt } from '../../functions/src/lib/schemas/key-record';
-import { createSuccessResponse } from '../../functions/src/price-lists/responses';
+import { createSuccessResponse } from '../../functions/src/price-lists/stored-documents';
 import type { JsonObject } from './schemas';
 
 /**

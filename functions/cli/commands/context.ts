@@ -5,7 +5,7 @@ import type { Database } from '../../src/lib/firestore/database';
 import { findAttemptDocuments, findKeyRecords } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { CommandError } from '../errors';
-import { isInProgress } from '../facts';
+import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { formatId, formatTime } from '../format';
 import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
@@ -44,7 +44,7 @@ const MAX_RECORD_BYTES = 512 * 1024;
 
 /** @throws CommandError if an operator's action may not be added to the key now */
 export function assertActionAllowed(record: KeyRecord, { requestContext }: CommandContext): void {
-  if (isInProgress(record, requestContext.clock.now())) {
+  if (isLeaseHeld(record, requestContext.clock.now())) {
     const until = formatTime(record.lease_expires_at);
     throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
   }

@@ -3,7 +3,8 @@ import { retry } from '../../src/lib/firestore/retry';
 import { readKeyRecords, readListStatuses } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
-import { readKeySummary, isInProgress, needsOperator, type KeySummary } from '../facts';
+import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
+import { readKeySummary, needsOperator, type KeySummary } from '../facts';
 import { formatCommand, formatInProgress, formatKeys } from '../format';
 import { toJson, type CommandContext } from './context';
 
@@ -19,10 +20,10 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
   const statuses = status ?? ['processing', 'requires_review'];
   const { records, unreadable } = await retry(() => readKeyRecords(db, statuses), requestContext, 'standalone');
   const now = requestContext.clock.now();
-  const inProgress = records.filter((record) => isInProgress(record, now));
+  const inProgress = records.filter((record) => isLeaseHeld(record, now));
   const selected = records
     .filter((record) => now - record.updated_at >= olderThan)
-    .filter((record) => status !== undefined || !isInProgress(record, now))
+    .filter((record) => status !== undefined || !isLeaseHeld(record, now))
     .sort((a, b) => a.updated_at - b.updated_at);
   const summaries = await readSummaries(selected, context);
 

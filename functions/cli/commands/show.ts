@@ -3,7 +3,8 @@ import { retry } from '../../src/lib/firestore/retry';
 import { ResolutionError } from '../../src/price-lists/resume';
 import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
 import { CommandError } from '../errors';
-import { readKeyDetails, isInProgress, toPayloadText } from '../facts';
+import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
+import { readKeyDetails, toPayloadText } from '../facts';
 import { formatCommand, formatKeyDetails } from '../format';
 import { count, escapeJsonControls, quote } from '../text';
 import { findKey, toJson, type CommandContext } from './context';
@@ -28,7 +29,7 @@ export async function show(id: string, { payload: file, json }: ShowOptions, con
   }
   const now = requestContext.clock.now();
   terminal.print(formatKeyDetails(details, now));
-  if (record.status === 'completed' || record.status === 'released' || isInProgress(record, now)) return 0;
+  if (record.status === 'completed' || record.status === 'released' || isLeaseHeld(record, now)) return 0;
   const next = payload.kind === 'valid' ? 'resume' : `release --reason '…'`;
   terminal.print(`\nNext: ${formatCommand(next, record.boq_list_id, context.targetOptions)}\n`);
   return 0;

@@ -25,6 +25,8 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
+  /** Where the same request may succeed later without a person; null: nowhere. */
+  retryAfterMs?: number | null;
   needsOperator?: boolean;
   cause?: unknown;
 }
@@ -40,10 +42,11 @@ export class ApiError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    { headers = {}, needsOperator = false, cause }: ApiErrorOptions = {},
+    { headers = {}, retryAfterMs = null, needsOperator = false, cause }: ApiErrorOptions = {},
   ) {
     super(message, { cause });
-    this.headers = headers;
+    const retryAfter = retryAfterMs === null ? {} : { 'Retry-After': String(Math.ceil(retryAfterMs / 1000)) };
+    this.headers = { ...headers, ...retryAfter };
     this.needsOperator = needsOperator;
   }
 }

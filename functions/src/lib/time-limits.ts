@@ -71,6 +71,8 @@ export const RETRY_MS = {
   claim: LEASE_DURATION_MS,
   /** Writes of an attempt under its lease: an outage costs time, not the attempt. Ends early when another event takes the key. */
   attempt: Infinity,
+  /** The same of a resume, for which no client waits: the key becomes due again, and others have their turn. */
+  resume: OUTAGE_MS,
   /** The event that fails an attempt, and the last look for a claim. */
   reserve: FAILURE_RESERVE_MS,
 };

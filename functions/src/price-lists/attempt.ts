@@ -1,13 +1,16 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
 import { isTransient } from '../lib/firestore/retry';
+import { setListDocuments, type KeySnapshot } from '../lib/repositories/price-lists';
 import { measurePhase } from '../lib/request-context';
-import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
-import { writeEntries, type Entries } from './entries';
-import { getSweepDelayMs, type KeyOutcome } from './key-state-machine';
-import type { KeyStore } from './key-store';
-import { Lease, type WrittenEntries } from './lease';
-import { createSuccessResponse } from './responses';
+import type { FailureCause } from '../lib/schemas/key-record';
+import { writeEntries, type PendingEntries } from './entries';
+import { type KeyOutcome } from './key-state-machine';
+import { getUnknownRetryAfterMs, isTransientCause } from './sweep-schedule';
+import { LeaseLostError } from './lease';
+import { applyWithinReserve } from './reserve';
+import type { RunningAttempt } from './running-attempt';
+import { createListDocuments } from './stored-documents';
+import type { PriceListSubmission } from './submission-parser';
 
 /** The attempt has not stored its whole payload, so it cannot be resumed. */
 export class PayloadNotStoredError extends Error {
@@ -16,18 +19,24 @@ export class PayloadNotStoredError extends Error {
   }
 }
 
-/** What is particular to an attempt that a submission, an operator or the sweep began. */
-interface AttemptWork {
-  info: PriceListInfo;
-  /** Stores what has to be stored before the entries, and finds the entries that are to be written. */
-  prepare: (lease: Lease) => Promise<Entries>;
-  onProgress?: ((progress: WrittenEntries) => void) | undefined;
+/** What an attempt writes. */
+export interface AttemptWork {
+  submission: PriceListSubmission;
+  pending: PendingEntries;
 }
+
+/** What has become of an attempt. */
+export type AttemptOutcome =
+  | KeyOutcome
+  /**
+   * The attempt failed, for this reason, and whether its record tells that is not known.
+   * `retryAfterMs`: when the sweep has resumed it at the latest; null if it may not.
+   */
+  | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
 
 /** How an attempt ended. */
 export interface AttemptEnd {
-  /** What has become of the key. */
-  outcome: KeyOutcome;
+  outcome: AttemptOutcome;
   /** The error for which the attempt was not completed. */
   cause?: unknown;
 }
@@ -41,46 +50,75 @@ export interface AttemptEnd {
  *
  * or, from any of them, failed: both lists failed, the key requires review: one commit. An error of
  * a call does not say whether it took effect, so every step may be repeated.
+ *
+ * @param prepare stores what has to be stored before the entries, and finds what is to be written
  */
-export async function runAttempt(attempt: KeyRecord, work: AttemptWork, keys: KeyStore): Promise<AttemptEnd> {
-  const { counters } = keys.context;
-  const lease = new Lease(attempt, keys);
+export async function runAttempt(
+  attempt: RunningAttempt,
+  prepare: (attempt: RunningAttempt) => Promise<AttemptWork>,
+): Promise<AttemptEnd> {
+  const { counters } = attempt.keys.context;
   try {
-    await measurePhase(counters, 'entries', async () => {
-      const entries = await work.prepare(lease);
-      await Promise.all([writeEntries(entries, lease, work.onProgress), lease.readAhead()]);
+    const [submission, key] = await measurePhase(counters, 'entries', async () => {
+      const { submission, pending } = await prepare(attempt);
+      const [key] = await Promise.all([readAhead(attempt), writeEntries(submission.products, pending, attempt)]);
+      return [submission, key] as const;
     });
-    return { outcome: await measurePhase(counters, 'completion', () => complete(attempt, work.info, lease)) };
+    return { outcome: await measurePhase(counters, 'completion', () => complete(attempt, submission, key)) };
   } catch (cause) {
-    return { outcome: await fail(attempt, cause, keys), cause };
+    return { outcome: await fail(attempt, cause), cause };
   }
 }
 
-const complete = (attempt: KeyRecord, info: PriceListInfo, lease: Lease): Promise<KeyOutcome> =>
-  lease.apply((completedAt) => {
-    const response = createSuccessResponse(attempt, info, completedAt);
-    return { kind: 'completed', attempt, response, completedAt };
+/** Reads the key beside the entries, so that the completion needs no read. Errors are ignored; the completion then reads. */
+const readAhead = ({ lease, keys }: RunningAttempt): Promise<KeySnapshot | undefined> =>
+  lease.run(() => keys.read()).catch(() => undefined);
+
+/** @param key as it was read ahead */
+function complete(
+  attempt: RunningAttempt,
+  { info }: PriceListSubmission,
+  key: KeySnapshot | undefined,
+): Promise<KeyOutcome> {
+  const { keys, lease, record } = attempt;
+  const event = { kind: 'complete', attempt: record, info } as const;
+  const addLists: Parameters<typeof keys.apply>[1] = (writes, completed) => {
+    const { creation, updated_at } = completed;
+    if (creation === null) return;
+    setListDocuments(keys.db, writes, creation, createListDocuments(completed, creation, info, 'ready', updated_at));
+  };
+  let known = key;
+  return attempt.call(() => {
+    // For the first try, unless a renewal has changed the record since.
+    const current = known?.record?.lease_expires_at === lease.expiresAt ? known : undefined;
+    known = undefined;
+    if (current === undefined) return keys.apply(event, addLists);
+    return keys.applyTo(current, event, keys.context.clock.now(), addLists);
   });
+}
 
 /**
  * Fails an attempt that cannot go on, in the time reserved for it. Its completion may have taken
  * effect, although the response to it was lost: the outcome then is that.
  */
-async function fail(attempt: KeyRecord, error: unknown, keys: KeyStore): Promise<KeyOutcome> {
+async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<AttemptOutcome> {
   const { clock, signal } = keys.context;
   const reason = getErrorMessage(error);
+  const cause = classifyFailure(error, signal);
   try {
-    return await keys.applyWithinReserve({ kind: 'failed', attempt, reason, cause: classifyFailure(error, signal) });
+    return await applyWithinReserve({ kind: 'fail', attempt: record, reason, cause }, keys);
   } catch (failure) {
-    // The lease expires, and the next event of the key fails the attempt.
-    const expired = { ...attempt, failure_cause: 'lease_expired' } as const;
+    // The failure may be stored nevertheless. If it is not, the next event after the lease stores
+    // one.
     const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
-    return { kind: 'failed', reason: text, retryAfterMs: getSweepDelayMs(expired, clock.now()) };
+    const retryAfterMs = isTransientCause(cause) ? getUnknownRetryAfterMs(clock.now()) : null;
+    return { kind: 'unknown', reason: text, retryAfterMs };
   }
 }
 
 function classifyFailure(error: unknown, signal: AbortSignal): FailureCause {
   if (error instanceof PayloadNotStoredError) return 'error';
+  if (error instanceof LeaseLostError) return 'lease_expired';
   if (signal.aborted) return signal.reason instanceof StoppedError ? 'stopped' : 'timeout';
   return isTransient(error) ? 'unavailable' : 'error';
 }

@@ -2,6 +2,7 @@ import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import type { PriceListLogger } from '../lib/logging/attempts';
 import {
+  keyDocument,
   newDocumentId,
   readKeyAndMarket,
   setListDocuments,
@@ -13,14 +14,16 @@ import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { ClaimedLists, KeyRecord } from '../lib/schemas/key-record';
 import { MAX_TEXT_BYTES } from '../lib/schemas/fields';
 import type { Market } from '../lib/schemas/responses';
-import { PayloadNotStoredError, runAttempt, type AttemptEnd } from './attempt';
+import { PayloadNotStoredError, runAttempt, type AttemptOutcome } from './attempt';
 import { MAX_CLAIM_CHUNKS } from './commit-sizes';
-import { toEntries } from './entries';
-import { complete, createClaim, transition, type AttemptDraft, type KeyOutcome } from './key-state-machine';
+import { toCreationResult, type CreationResult } from './creation-result';
+import { getAllEntries } from './entries';
+import { transition, type AttemptDraft, type KeyOutcome } from './key-state-machine';
 import { KeyStore } from './key-store';
-import type { Lease } from './lease';
 import { FINGERPRINT_VERSION, Payload } from './payload';
-import { createListDocuments, createSuccessResponse, requireCreated, type CreationResult } from './responses';
+import { applyWithinReserve } from './reserve';
+import { RunningAttempt } from './running-attempt';
+import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
 
 /** What a creation tells the log. */
@@ -43,28 +46,25 @@ export async function createPriceLists(
   db: Database,
   context: RequestContext,
 ): Promise<CreationResult> {
-  const { info, products } = submission;
   const payload = new Payload(submission);
-  const keys = new KeyStore(info.boq_list_id, db, context, (record, reason) =>
-    request.log.left({ ...record, reason }, context.clock.now() - record.claimed_at),
-  );
+  const keys = new KeyStore(keyDocument(db, submission.info.boq_list_id), db, context);
   const claimed = await measurePhase(context.counters, 'claim', () => claim(payload, request, keys));
-  if (claimed.kind !== 'owned') return requireCreated(claimed);
+  if (claimed.kind !== 'owned') return toCreationResult(claimed);
 
   const { log } = request;
-  const attempt = claimed.record;
-  log.claimed(attempt);
-  const prepare = async (lease: Lease) => {
-    await storeRemainingChunks(payload, lease);
-    return toEntries(products);
-  };
-  const end = await runAttempt(attempt, { info, prepare }, keys);
-  logEnd(end, attempt, context.clock.now(), log);
-  return requireCreated(end.outcome, end.cause);
+  log.claimed(claimed.record);
+  const attempt = new RunningAttempt(claimed.record, keys, 'attempt');
+  const { outcome, cause } = await runAttempt(attempt, async () => {
+    await storeRemainingChunks(payload, attempt);
+    return { submission, pending: getAllEntries(submission.products) };
+  });
+  logOutcome(outcome, claimed.record, context.clock.now(), log);
+  return toCreationResult(outcome, cause);
 }
 
-function logEnd({ outcome }: AttemptEnd, attempt: KeyRecord, now: number, log: PriceListLogger): void {
+function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, now: number, log: PriceListLogger): void {
   if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null);
+  else if (outcome.kind === 'unknown') log.failed(attempt, outcome.reason, false);
   else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt, now - attempt.claimed_at);
   else log.superseded(attempt, outcome.kind);
 }
@@ -90,7 +90,7 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   } catch (cause) {
     // The claim may have taken effect. Its attempt would then block the key, so the record is read
     // first.
-    const outcome = await keys.applyWithinReserve({ kind: 'expireIfLapsed', caller: claimant });
+    const outcome = await applyWithinReserve({ kind: 'look', caller: claimant }, keys);
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }
@@ -104,29 +104,22 @@ async function tryClaim(
   keys: KeyStore,
 ): Promise<KeyOutcome> {
   const { info } = payload.submission;
-  const { db } = keys;
+  const { db, reference } = keys;
   const now = keys.context.clock.now();
-  const { key, market } = await readKeyAndMarket(db, info);
-  const judged = transition(key.record, { kind: 'expireIfLapsed', caller: claimant }, now);
-  if (judged.outcome.kind !== 'available') {
-    await keys.commit(key, judged.record);
-    return judged.outcome;
-  }
+  const { key, market } = await readKeyAndMarket(db, reference, info.market_id);
+  // Most requests for a key that is not available are replays, which need no compressed payload.
+  const look = { kind: 'look', caller: claimant } as const;
+  if (transition(key.record, look, now).outcome.kind !== 'available') return keys.applyTo(key, look, now);
   const chunks = await payload.getChunks();
   const creation = market && createClaimedLists(market, info, keys);
-  const draft = { ...claimant, payload_chunks: chunks.length, creation };
-  const claimed = createClaim(judged.record, info.boq_list_id, draft, now);
-  // Without lists the attempt is over once its payload is stored.
-  const isComplete = creation === null && chunks.length <= MAX_CLAIM_CHUNKS;
-  const response = isComplete ? createSuccessResponse(claimed, info, now) : null;
-  const record = response === null ? claimed : complete(claimed, response, now);
-  await keys.commit(key, record, (writes) => {
+  const attempt: AttemptDraft = { ...claimant, payload_chunks: chunks.length, creation };
+  const isStored = chunks.length <= MAX_CLAIM_CHUNKS;
+  return keys.applyTo(key, { kind: 'claim', attempt, info, isStored }, now, (writes, record) => {
     setRequestRecord(db, writes, record, info, requestId);
     for (const [i, data] of chunks.slice(0, MAX_CLAIM_CHUNKS).entries()) setPayloadChunk(db, writes, record, i, data);
     if (creation === null) return;
     setListDocuments(db, writes, creation, createListDocuments(record, creation, info, 'processing', now));
   });
-  return response === null ? { kind: 'owned', record } : { kind: 'completed', response, isOwn: true };
 }
 
 const createClaimedLists = (market: Market, info: PriceListInfo, { db }: KeyStore): ClaimedLists => ({
@@ -142,12 +135,12 @@ const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 
 /** Stores the chunks of the payload that did not fit the claim. @throws PayloadNotStoredError */
-async function storeRemainingChunks(payload: Payload, lease: Lease): Promise<void> {
-  const { attempt, keys } = lease;
+async function storeRemainingChunks(payload: Payload, attempt: RunningAttempt): Promise<void> {
+  const { record, keys } = attempt;
   try {
     for (const [index, data] of (await payload.getChunks()).entries()) {
       if (index < MAX_CLAIM_CHUNKS) continue;
-      await lease.run(() => keys.db.commit((writes) => setPayloadChunk(keys.db, writes, attempt, index, data)));
+      await attempt.call(() => keys.db.commit((writes) => setPayloadChunk(keys.db, writes, record, index, data)));
     }
   } catch (cause) {
     throw new PayloadNotStoredError(cause);

@@ -1,79 +1,128 @@
 import { getWriteOrder } from '../lib/firestore/write-order';
 import {
+  LIST_KINDS,
   streamStoredEntries,
   writeEntryBatch,
   type EntryColumns,
   type ListKind,
 } from '../lib/repositories/price-lists';
+import type { ClaimedLists } from '../lib/schemas/key-record';
 import { MAX_ENTRIES_PER_COMMIT } from './commit-sizes';
-import type { Lease, WrittenEntries } from './lease';
+import type { RunningAttempt } from './running-attempt';
 import type { ProductColumns } from './submission-parser';
 
-/** The entries of both lists. */
-export type Entries = Record<ListKind, EntryColumns>;
+/** Returns the entries of both lists, in the order of the products. */
+export const toEntries = (products: ProductColumns): Record<ListKind, EntryColumns> => ({
+  expected_forward_cost: { ids: products.ids, prices: products.expectedForwardCostPrices },
+  price_list: { ids: products.ids, prices: products.priceListPrices },
+});
 
-/** Returns the entries of both lists, in an order that spreads each batch over the collection. */
-export function toEntries({ ids, expectedForwardCostPrices, priceListPrices }: ProductColumns): Entries {
+/** Which entries of each list are to be written: places in the columns, in the order of writing. */
+export type PendingEntries = Record<ListKind, Uint32Array>;
+
+/** Returns all entries, in an order that spreads each batch over the collection. */
+export function getAllEntries({ ids }: ProductColumns): PendingEntries {
   const order = getWriteOrder(ids);
-  const orderedIds = Array.from(order, (index) => ids[index] ?? '');
-  const inOrder = (prices: Float64Array) => new Float64Array(order.length).map((_, i) => prices[order[i] ?? 0] ?? NaN);
-  return {
-    expected_forward_cost: { ids: orderedIds, prices: inOrder(expectedForwardCostPrices) },
-    price_list: { ids: orderedIds, prices: inOrder(priceListPrices) },
-  };
+  return { expected_forward_cost: order, price_list: order };
 }
 
 /** Entries that are read before the lease is renewed again, if that is due. */
 const ENTRIES_PER_LEASE_CHECK = 1_000;
 
-/** Finds the entries that are not stored, or differ. */
-export async function findPendingEntries(entries: Entries, lease: Lease): Promise<Entries> {
-  const { creation } = lease.attempt;
-  if (creation === null) return entries;
-  const findIn = async (kind: ListKind): Promise<EntryColumns> => {
-    const { ids, prices } = entries[kind];
-    const stored = new Map<string, unknown>();
-    for await (const [id, price] of streamStoredEntries(lease.keys.db, kind, creation)) {
-      stored.set(id, price);
-      if (stored.size % ENTRIES_PER_LEASE_CHECK === 0) await lease.renewIfDue();
+/**
+ * Finds the entries that are not stored, or differ. Reads one list after the other, and keeps nothing
+ * of a stored entry but a flag, since several resumes share the memory of an instance.
+ */
+export async function findPendingEntries(products: ProductColumns, attempt: RunningAttempt): Promise<PendingEntries> {
+  const all = getAllEntries(products);
+  const { creation } = attempt.record;
+  if (creation === null) return all;
+  const entries = toEntries(products);
+  const pending = { ...all };
+  for (const kind of LIST_KINDS) {
+    const isStored = await findStoredEntries(entries[kind], kind, creation, attempt);
+    pending[kind] = all[kind].filter((place) => isStored[place] === 0);
+  }
+  return pending;
+}
+
+/** @returns for each place 1 if its entry is stored, else 0 */
+async function findStoredEntries(
+  { ids, prices }: EntryColumns,
+  kind: ListKind,
+  creation: ClaimedLists,
+  { keys, lease }: RunningAttempt,
+): Promise<Uint8Array> {
+  const isStored = new Uint8Array(ids.length);
+  const finder = new SortedFinder(ids);
+  let read = 0;
+  for await (const [id, price] of streamStoredEntries(keys.db, kind, creation)) {
+    const place = finder.find(id);
+    if (place !== undefined && prices[place] === price) isStored[place] = 1;
+    read += 1;
+    if (read % ENTRIES_PER_LEASE_CHECK === 0) await lease.renewIfDue();
+  }
+  return isStored;
+}
+
+/** Finds ids among sorted ones. Looks first after the last one that was found, where the next of a sorted stream is. */
+class SortedFinder {
+  #next = 0;
+
+  /** @param ids in code-unit order; Firestore returns them in the order of UTF-8, which differs for some */
+  constructor(private readonly ids: readonly string[]) {}
+
+  find(id: string): number | undefined {
+    const place = this.ids[this.#next] === id ? this.#next : this.#search(id);
+    if (place !== undefined) this.#next = place + 1;
+    return place;
+  }
+
+  #search(id: string): number | undefined {
+    let low = 0;
+    let high = this.ids.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.ids[middle] ?? '') < id) low = middle + 1;
+      else high = middle;
     }
-    const isPending = (i: number) => stored.get(ids[i] ?? '') !== prices[i];
-    return { ids: ids.filter((_, i) => isPending(i)), prices: prices.filter((_, i) => isPending(i)) };
-  };
-  // One after the other, so that no reading goes on when the other has failed.
-  return { expected_forward_cost: await findIn('expected_forward_cost'), price_list: await findIn('price_list') };
+    return this.ids[low] === id ? low : undefined;
+  }
 }
 
 /**
  * Writes entries of both lists side by side, each list batch by batch; nothing for an attempt
  * without lists. When one list fails, the other stops after its current batch, so that no call is
  * under way when the attempt is failed.
- *
- * @param onProgress called at the start and after each batch
  */
 export async function writeEntries(
-  entries: Entries,
-  lease: Lease,
-  onProgress: (progress: WrittenEntries) => void = () => undefined,
+  products: ProductColumns,
+  pending: PendingEntries,
+  attempt: RunningAttempt,
 ): Promise<void> {
-  const { creation } = lease.attempt;
+  const { keys, progress } = attempt;
+  const { creation } = attempt.record;
   if (creation === null) return;
+  const entries = toEntries(products);
   let stopped = false;
-  onProgress(lease.startProgress(entries.expected_forward_cost.ids.length + entries.price_list.ids.length));
+  progress.start(pending.expected_forward_cost.length + pending.price_list.length);
   const writeList = async (kind: ListKind) => {
-    const { ids, prices } = entries[kind];
     try {
-      for (let start = 0; start < ids.length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
-        const end = start + MAX_ENTRIES_PER_COMMIT;
-        const batch = { ids: ids.slice(start, end), prices: prices.subarray(start, end) };
-        await lease.run(() => writeEntryBatch(lease.keys.db, kind, creation, batch));
-        onProgress(lease.addProgress(batch.ids.length));
+      for (let start = 0; start < pending[kind].length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
+        const batch = select(entries[kind], pending[kind].subarray(start, start + MAX_ENTRIES_PER_COMMIT));
+        await attempt.call(() => writeEntryBatch(keys.db, kind, creation, batch));
+        progress.add(batch.ids.length);
       }
     } catch (error) {
       stopped = true;
       throw error;
     }
   };
-  const lists = await Promise.allSettled([writeList('expected_forward_cost'), writeList('price_list')]);
+  const lists = await Promise.allSettled(LIST_KINDS.map(writeList));
   for (const list of lists) if (list.status === 'rejected') throw list.reason;
 }
+
+const select = ({ ids, prices }: EntryColumns, places: Uint32Array): EntryColumns => ({
+  ids: Array.from(places, (place) => ids[place] ?? ''),
+  prices: Float64Array.from(places, (place) => prices[place] ?? NaN),
+});

@@ -1,4 +1,5 @@
-import { LEASE_DURATION_MS, SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
+import { LEASE_DURATION_MS } from '../lib/time-limits';
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import {
   archivedAttemptSchema,
   type ArchivedAttempt,
@@ -9,41 +10,48 @@ import {
   type Progress,
 } from '../lib/schemas/key-record';
 import { estimateRemainingMs } from './progress';
+import { createSuccessResponse } from './stored-documents';
+import { getRetryAfterMs, getSweepObstacle } from './sweep-schedule';
 
 /**
  * The states of an idempotency key, as pure transitions: what an event makes of a key record, and
- * what that means for the sender of the event. key-store.ts reads and writes the record.
+ * what the record then means for the sender of the event. key-store.ts reads and writes the record.
  *
- *                               ┌──────────────── resumed ────────────────┐
+ *                               ┌───────────────── resume ────────────────┐
  *                               ▼                                         │
- *     (none) ── claim ──▶ processing ── failed, lease expired ──▶ requires_review ── released ──▶ released
- *                            │  ▲  │                                                                 │
- *                            │  └──┘ renewed                                                         │
- *                            │                                           processing ◀───── claim ────┘
- *                            └── completed ──▶ completed
+ *     (none) ── claim ──▶ processing ── fail, expired lease ──▶ requires_review ── release ──▶ released
+ *                            │  ▲  │                                                              │
+ *                            │  └──┘ renew                                                        │
+ *                            │                                          processing ◀──── claim ───┘
+ *                            └── complete ──▶ completed
  *
- * Without a market the claim itself is the completion.
+ * A claim without a market whose commit stores the whole payload is also the completion.
  *
  * For any order of events: `completed` is final; only the owner renews, completes or fails an
  * attempt, so a stale attempt changes nothing; an event without effect returns the identical
- * record.
+ * record; `updated_at` of an attempt never decreases.
  */
 
 export type KeyEvent =
+  /** A submission takes an available key. `isStored`: the commit of the claim stores the whole payload. */
+  | { kind: 'claim'; attempt: AttemptDraft; info: PriceListInfo; isStored: boolean }
   /** The owner is still at work, and has come so far. */
-  | { kind: 'renewed'; attempt: Attempt; progress: Omit<Progress, 'measured_at'> }
-  /** All entries are written. `completedAt`: the time in the response. */
-  | { kind: 'completed'; attempt: Attempt; response: string; completedAt: number }
+  | { kind: 'renew'; attempt: Attempt; progress: MeasuredProgress }
+  /** All entries are written. */
+  | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
   /** The owner stops. */
-  | { kind: 'failed'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** Whoever meets a lapsed lease that is not its own lets that take effect. `caller`: null for a sweep. */
-  | { kind: 'expireIfLapsed'; caller: CallerIdentity | null }
-  /** The sweep found that the attempt with this `document_id` has no payload to go on with: only an operator can. */
-  | { kind: 'payloadUnusable'; document_id: string; reason: string }
+  | { kind: 'fail'; attempt: Attempt; reason: string; cause: FailureCause }
+  /** Anyone asks what became of the key. `caller`: null for a sweep. */
+  | { kind: 'look'; caller: CallerIdentity | null }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
-  | ({ kind: 'resumed'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
+  | ({ kind: 'resume'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
+  /** The sweep found that no attempt can go on from this record. */
+  | { kind: 'condemn'; document_id: string; reason: string }
   /** An operator gives up the attempt with this `document_id` and frees its key. */
-  | ({ kind: 'released'; document_id: string } & OperatorDecision);
+  | ({ kind: 'release'; document_id: string } & OperatorDecision);
+
+/** How far an attempt has come, before the time of the event is added. */
+export type MeasuredProgress = Omit<Progress, 'measured_at'>;
 
 /** Who resolves a key, and why. */
 export interface OperatorDecision {
@@ -52,14 +60,14 @@ export interface OperatorDecision {
 }
 
 export interface ResumeDecision extends OperatorDecision {
-  /** Of the sweep, which resumes an attempt a few times; a person may resume any that requires review. */
+  /** True for the sweep, which resumes an attempt a few times; a person may resume any that requires review. */
   isAutomatic: boolean;
 }
 
 /** An attempt without the times, which its claim decides. */
 export type AttemptDraft = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
-/** Identifies the attempt that sends an event; a resume has only an owner token, and a release nothing. */
+/** Identifies the attempt that sends an event, as far as the sender knows it. */
 export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'fingerprint_version' | 'document_id'>>;
 
 /** What a key record means for the sender of an event. */
@@ -70,6 +78,8 @@ export type KeyOutcome =
   | { kind: 'completed'; response: string; isOwn: boolean }
   /** The sender's own attempt failed, for this reason. `retryAfterMs`: when the sweep may have resumed it, or null. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
+  /** An operator gave up the sender's own attempt. */
+  | { kind: 'released' }
   | { kind: 'payload_mismatch' }
   /** Another attempt is in progress; `retryAfterMs`: estimated time until it completes. */
   | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
@@ -91,97 +101,79 @@ const NO_OWNER = '';
  *
  * @returns the record after the event, the identical object if the event has no effect
  */
-export function transition(given: KeyRecord | undefined, event: KeyEvent, now: number) {
-  const record = getNextRecord(given, event, now);
-  return { record, outcome: getOutcome(record, getCaller(event), now) };
+export function transition(stored: KeyRecord | undefined, event: KeyEvent, now: number) {
+  const caller = getCaller(event);
+  const record = getNextRecord(settleLease(stored, caller, now), event, now);
+  return { record, outcome: getOutcome(record, caller, now) };
 }
 
 function getCaller(event: KeyEvent): CallerIdentity | null {
-  if (event.kind === 'expireIfLapsed') return event.caller;
-  return 'attempt' in event ? event.attempt : null;
+  switch (event.kind) {
+    case 'look':
+      return event.caller;
+    case 'resume':
+      return { ...event.attempt, document_id: event.document_id };
+    case 'release':
+      return { document_id: event.document_id };
+    case 'condemn':
+      return null;
+    case 'claim':
+    case 'renew':
+    case 'complete':
+    case 'fail':
+      return event.attempt;
+  }
 }
 
-function getNextRecord(given: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
-  const record = settleLease(given, getCaller(event), now);
+/** @param record with an expired lease taken into account */
+function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
   switch (event.kind) {
-    case 'renewed': {
+    case 'claim':
+      return isAvailable(record, event.attempt) ? createClaim(record, event, now) : record;
+    case 'renew': {
       if (!isOwnedBy(record, event.attempt)) return record;
       const progress = { ...event.progress, measured_at: now };
       return { ...record, lease_expires_at: now + LEASE_DURATION_MS, progress };
     }
-    case 'completed':
-      return isOwnedBy(record, event.attempt) ? complete(record, event.response, event.completedAt) : record;
-    case 'failed': {
+    case 'complete':
+      return isOwnedBy(record, event.attempt) ? complete(record, event.info, now) : record;
+    case 'fail': {
       if (!isOwnedBy(record, event.attempt)) return record;
       const failure = { failure: event.reason, failure_cause: event.cause };
-      const given = event.cause === 'stopped' ? takeBackSweep(record) : record;
-      return { ...given, status: 'requires_review', ...failure, updated_at: now };
+      const counted = event.cause === 'stopped' ? uncountSweep(record) : record;
+      return update(counted, { status: 'requires_review', ...failure }, now);
     }
-    case 'expireIfLapsed':
+    case 'look':
       return record;
-    case 'payloadUnusable':
-    case 'resumed':
-    case 'released':
-      if (record?.status !== 'requires_review' || record.document_id !== event.document_id) return record;
-      if (event.kind === 'payloadUnusable') return failPermanently(record, event.reason);
-      if (event.kind === 'released') return recordAction('release', { ...record, status: 'released' }, event, now);
-      if (event.isAutomatic && getSweepObstacle(record) !== null) return record;
+    case 'resume':
+      if (!isInReview(record, event) || (event.isAutomatic && getSweepObstacle(record) !== null)) return record;
       return createResumedRecord(record, event, now);
+    case 'condemn':
+      return isInReview(record, event) ? failPermanently(record, event.reason, now) : record;
+    case 'release':
+      return isInReview(record, event)
+        ? recordAction('release', { ...record, status: 'released' }, event, now)
+        : record;
   }
 }
 
-/** Whether an attempt that failed for this cause may succeed when it is resumed without a person. */
-export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
+/** Changes the status of a record. The time of the change never lies before that of the last one, by any clock. */
+const update = (record: KeyRecord, changed: Partial<KeyRecord>, now: number): KeyRecord => ({
+  ...record,
+  ...changed,
+  updated_at: Math.max(now, record.updated_at),
+});
 
-/** Why a key that requires review is left to an operator; null if the sweep may resume it. */
-export function getSweepObstacle(record: KeyRecord): string | null {
-  if (!isTransientCause(record.failure_cause)) return `the failure is not transient: ${record.failure ?? 'unknown'}`;
-  if (record.automatic_resumes < MAX_AUTOMATIC_RESUMES) return null;
-  return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
-}
-
-/** From a failure to the resume by the sweep, by how many there were before. */
-const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
-
-/** How often the sweep resumes one attempt before it leaves it to an operator. */
-export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
-
-/**
- * When the sweep has to look at a record, in Unix milliseconds; null: never. An attempt in progress
- * is due when its lease expires, also one that the sweep may not resume any more, since to settle
- * it is work.
- */
-export function getSweepDueAt(record: KeyRecord): number | null {
-  switch (record.status) {
-    case 'processing':
-      return record.lease_expires_at;
-    case 'requires_review':
-      if (getSweepObstacle(record) !== null) return null;
-      return record.updated_at + (SWEEP_DELAYS_MS[record.automatic_resumes] ?? 0);
-    case 'completed':
-    case 'released':
-      return null;
-  }
-}
-
-/** A person may resolve an attempt meanwhile, so no client is sent away for longer. */
-const MAX_RETRY_AFTER_MS = 300_000;
-
-/** Time until the sweep that takes an attempt that failed has begun; null if an operator is needed. */
-export function getSweepDelayMs(record: KeyRecord, now: number): number | null {
-  const dueAt = getSweepDueAt(record);
-  if (dueAt === null) return null;
-  const sweepAt = (Math.floor(Math.max(dueAt, now) / SWEEP_INTERVAL_MS) + 1) * SWEEP_INTERVAL_MS;
-  return Math.min(sweepAt + SWEEP_START_MS - now, MAX_RETRY_AFTER_MS);
-}
+const isInReview = (record: KeyRecord | undefined, event: { document_id: string }): record is KeyRecord =>
+  record?.status === 'requires_review' && record.document_id === event.document_id;
 
 const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null): record is KeyRecord =>
   record?.status === 'processing' && record.owner === caller?.owner;
 
 /**
- * Returns the record as it is for the caller. Whose the attempt is comes before whether its lease
- * has expired: that takes effect when anyone else meets it. This is safe since a write requires
- * that the record is unchanged since its read.
+ * Returns the record as it is for the caller. Ownership is checked before expiry: an expired lease
+ * takes effect only when someone else meets it. This is safe because a write requires that the
+ * record is unchanged since its read.
  */
 const settleLease = (
   record: KeyRecord | undefined,
@@ -189,41 +181,51 @@ const settleLease = (
   now: number,
 ): KeyRecord | undefined => (record === undefined || isOwnedBy(record, caller) ? record : expireLease(record, now));
 
-/** Makes the record of a completed attempt. */
-export const complete = (record: KeyRecord, response: string, completedAt: number): KeyRecord => ({
-  ...record,
-  status: 'completed',
-  response,
-  updated_at: completedAt,
-});
+/** Completes an attempt, with the response that its clients get. */
+const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecord => {
+  const completed = update(record, { status: 'completed' }, now);
+  return { ...completed, response: createSuccessResponse(record, info, completed.updated_at) };
+};
 
 /** Marks the failure as permanent: no sweep resumes the attempt, and no client is asked to wait for one. */
-const failPermanently = (record: KeyRecord, failure: string): KeyRecord =>
-  record.failure_cause === 'error' ? record : { ...record, failure, failure_cause: 'error' };
+const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRecord =>
+  record.failure_cause === 'error' ? record : update(record, { failure, failure_cause: 'error' }, now);
+
+/** No instance grants a lease of this length, whatever its clock: a longer one is an error, and counts as expired. */
+export const MAX_LEASE_MS = 10 * 60_000;
+
+/** Whether the owner of an attempt may still be at work. */
+export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
+  status === 'processing' && now < lease_expires_at && lease_expires_at <= now + MAX_LEASE_MS;
 
 /** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
 export function expireLease(record: KeyRecord, now: number): KeyRecord {
-  if (record.status !== 'processing' || now < record.lease_expires_at) return record;
-  const expired = { failure: LEASE_EXPIRED, failure_cause: 'lease_expired', updated_at: now } as const;
-  return { ...record, status: 'requires_review', owner: NO_OWNER, ...expired };
+  if (record.status !== 'processing' || isLeaseHeld(record, now)) return record;
+  const failure = { failure: LEASE_EXPIRED, failure_cause: 'lease_expired' } as const;
+  return update(record, { status: 'requires_review', owner: NO_OWNER, ...failure }, now);
 }
 
-/**
- * Creates the record of a key that an attempt claims. Only for a key that {@link transition} found
- * `available`.
- *
- * @param released the record so far, of a released attempt; undefined: there is none
- */
-export function createClaim(
+/** Whether an attempt may claim a key: one that was on it before may not, such as a claim that is repeated after a release. */
+function isAvailable(record: KeyRecord | undefined, attempt: CallerIdentity): boolean {
+  return record === undefined || (record.status === 'released' && !isReleased(record, attempt));
+}
+
+/** Whether an operator has released the attempt of the caller. */
+function isReleased({ status, document_id, history }: KeyRecord, caller: CallerIdentity | null): boolean {
+  const released = status === 'released' ? [document_id] : [];
+  return [...released, ...history.map((attempt) => attempt.document_id)].some((id) => id === caller?.document_id);
+}
+
+/** @param released the record so far, of a released attempt; undefined: there is none */
+function createClaim(
   released: KeyRecord | undefined,
-  boqListId: string,
-  draft: AttemptDraft,
+  { attempt, info, isStored }: Extract<KeyEvent, { kind: 'claim' }>,
   now: number,
 ): KeyRecord {
-  return {
+  const claimed: KeyRecord = {
     schema_version: 1,
-    boq_list_id: boqListId,
-    ...draft,
+    boq_list_id: info.boq_list_id,
+    ...attempt,
     claimed_at: now,
     lease_expires_at: now + LEASE_DURATION_MS,
     status: 'processing',
@@ -236,9 +238,10 @@ export function createClaim(
     history: released === undefined ? [] : [...released.history, toArchived(released)],
     actions: released?.actions ?? [],
   };
+  return attempt.creation === null && isStored ? complete(claimed, info, now) : claimed;
 }
 
-function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resumed' }>, now: number): KeyRecord {
+function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resume' }>, now: number): KeyRecord {
   // A person's decision starts the sweep's count again.
   const automatic_resumes = event.isAutomatic ? record.automatic_resumes + 1 : 0;
   const attempt = { ...event.attempt, lease_expires_at: now + LEASE_DURATION_MS, progress: null };
@@ -246,8 +249,8 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
   return recordAction('resume', resumed, event, now);
 }
 
-/** A resume by the sweep that the platform stopped was no try: it does not count. */
-function takeBackSweep(record: KeyRecord): KeyRecord {
+/** A resume by the sweep that the platform stopped does not count as a try. */
+function uncountSweep(record: KeyRecord): KeyRecord {
   const last = record.actions.at(-1);
   if (record.automatic_resumes === 0 || last?.action !== 'resume' || last.by !== SWEEP) return record;
   return { ...record, automatic_resumes: record.automatic_resumes - 1, actions: record.actions.slice(0, -1) };
@@ -261,25 +264,19 @@ const recordAction = (
   record: KeyRecord,
   { by, reason }: OperatorDecision,
   now: number,
-): KeyRecord => ({ ...record, updated_at: now, actions: [...record.actions, { action, at: now, by, reason }] });
+): KeyRecord => update(record, { actions: [...record.actions, { action, at: now, by, reason }] }, now);
 
 /** What a record means for the sender of an event. */
 function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null, now: number): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
-  if (record.status === 'released') {
-    // A resolved attempt does not claim again: neither a stale one, nor one whose landed claim was
-    // reported as failed.
-    const isOwn = [record, ...record.history].some(({ document_id }) => document_id === caller?.document_id);
-    return isOwn ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'available' };
-  }
+  if (record.status === 'released') return isReleased(record, caller) ? { kind: 'released' } : { kind: 'available' };
   // A later version, which may run beside this one, knows whether the payloads differ.
   if (record.fingerprint_version > (caller?.fingerprint_version ?? record.fingerprint_version))
     return { kind: 'blocked', by: 'review', retryAfterMs: null };
-  if (caller?.fingerprint !== undefined && caller.fingerprint !== record.fingerprint) {
-    // The caller's own attempt may have been released, and its key claimed with another payload
-    // since.
-    const isReleased = record.history.some(({ document_id }) => document_id === caller.document_id);
-    return isReleased ? { kind: 'blocked', by: 'review', retryAfterMs: null } : { kind: 'payload_mismatch' };
+  if (caller?.fingerprint !== record.fingerprint) {
+    // The key of a released attempt may have been claimed with another payload since.
+    if (isReleased(record, caller)) return { kind: 'released' };
+    if (caller?.fingerprint !== undefined) return { kind: 'payload_mismatch' };
   }
   const isOwn = record.owner === caller?.owner;
   switch (record.status) {
@@ -291,7 +288,7 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
       if (record.response === null) return { kind: 'blocked', by: 'review', retryAfterMs: null };
       return { kind: 'completed', response: record.response, isOwn };
     case 'requires_review':
-      if (!isOwn) return { kind: 'blocked', by: 'review', retryAfterMs: getSweepDelayMs(record, now) };
-      return { kind: 'failed', reason: record.failure ?? 'unknown', retryAfterMs: getSweepDelayMs(record, now) };
+      if (!isOwn) return { kind: 'blocked', by: 'review', retryAfterMs: getRetryAfterMs(record, now) };
+      return { kind: 'failed', reason: record.failure ?? 'unknown', retryAfterMs: getRetryAfterMs(record, now) };
   }
 }

@@ -1,4 +1,5 @@
-import type { KeyRecord } from '../lib/schemas/key-record';
+import type { Clock } from '../lib/clock';
+import type { KeyRecord, Progress } from '../lib/schemas/key-record';
 
 /** Entries of both lists that fit one round of commits, and the time that a round takes on a slow day. */
 const ENTRIES_PER_ROUND = 1_000;
@@ -42,4 +43,38 @@ function predict({ progress, products_count, claimed_at }: KeyRecord): Predictio
   const msPerEntry = (measured_at - started_at) / entries_written;
   const expectedAt = measured_at + (entries_total - entries_written) * msPerEntry;
   return { since: measured_at, expectedAt, maxMs: MAX_ESTIMATE_MS };
+}
+
+/** How many entries of both lists are written. */
+export type WrittenEntries = Pick<Progress, 'entries_written' | 'entries_total'>;
+
+/** Counts the entries that an attempt writes, for its key record and for an operator who waits. */
+export class ProgressMeter {
+  #written = 0;
+  #total = 0;
+  #startedAt: number;
+
+  /** @param onProgress called when the writing begins, and after each batch */
+  constructor(
+    private readonly clock: Clock,
+    private readonly onProgress: (written: WrittenEntries) => void = () => undefined,
+  ) {
+    this.#startedAt = clock.now();
+  }
+
+  /** How far the attempt has come. */
+  get current(): WrittenEntries & { started_at: number } {
+    return { entries_written: this.#written, entries_total: this.#total, started_at: this.#startedAt };
+  }
+
+  start(total: number): void {
+    this.#total = total;
+    this.#startedAt = this.clock.now();
+    this.onProgress(this.current);
+  }
+
+  add(entries: number): void {
+    this.#written += entries;
+    this.onProgress(this.current);
+  }
 }

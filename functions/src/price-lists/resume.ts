@@ -1,15 +1,16 @@
-import type { CommitWrites, Database } from '../lib/firestore/database';
+import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
-import { setListDocuments } from '../lib/repositories/price-lists';
+import { keyDocument } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
-import { runAttempt, type AttemptEnd } from './attempt';
-import { findPendingEntries, toEntries } from './entries';
-import type { KeyOutcome, OperatorDecision, ResumeDecision } from './key-state-machine';
+import { runAttempt, type AttemptEnd, type AttemptOutcome } from './attempt';
+import { findPendingEntries } from './entries';
+import type { KeyEvent, KeyOutcome, OperatorDecision, ResumeDecision } from './key-state-machine';
 import { KeyStore } from './key-store';
-import type { Lease, WrittenEntries } from './lease';
 import { readStoredPayload } from './payload';
-import { createListDocuments } from './responses';
+import type { WrittenEntries } from './progress';
+import { applyWithinReserve } from './reserve';
+import { RunningAttempt } from './running-attempt';
 import type { PriceListSubmission } from './submission-parser';
 
 /** Why a key was not resumed or released. The command tells an operator what to do about each. */
@@ -53,53 +54,61 @@ export async function resume(
   context: RequestContext,
   onProgress?: (progress: WrittenEntries) => void,
 ): Promise<string> {
-  const { outcome, cause } = await takeOver(record, { ...decision, isAutomatic: false }, db, context, onProgress);
+  const submission = await retry(() => readSubmission(record, db), context, 'standalone');
+  const keys = new KeyStore(keyDocument(db, record.boq_list_id), db, context);
+  const options = { submission, onProgress };
+  const { outcome, cause } = await takeOver(record, { ...decision, isAutomatic: false }, keys, options);
   if (outcome.kind === 'completed') return outcome.response;
-  throw outcome.kind === 'failed' ? cause : toResolutionError(outcome);
+  throw outcome.kind === 'failed' || outcome.kind === 'unknown' ? cause : toResolutionError(outcome);
+}
+
+interface TakeOverOptions {
+  /** The payload of the attempt, if it was read before. */
+  submission?: PriceListSubmission;
+  onProgress?: ((progress: WrittenEntries) => void) | undefined;
 }
 
 /**
- * Takes over an attempt that requires review, and carries it out: writes the entries that are
- * missing or differ, and completes it.
+ * Takes over an attempt that requires review, and carries it out: reads its payload, writes the
+ * entries that are missing or differ, and completes it. What fails after the take-over, also the
+ * reading, fails the attempt.
  *
  * @returns how the attempt ended, or what its key is in place of one to take over
- * @throws ResolutionError payload_unusable, before anything is written
  */
 export async function takeOver(
-  record: KeyRecord,
+  { document_id }: KeyRecord,
   decision: ResumeDecision,
-  db: Database,
-  context: RequestContext,
-  onProgress?: (progress: WrittenEntries) => void,
+  keys: KeyStore,
+  { submission, onProgress }: TakeOverOptions = {},
 ): Promise<AttemptEnd> {
-  const { boq_list_id, document_id, creation } = record;
-  const { info, products } = await readSubmission(record, db, context);
-
-  const keys = new KeyStore(boq_list_id, db, context);
-  const attempt = { owner: context.newToken() };
-  const addLists = (writes: CommitWrites) => {
-    // As they are, in case somebody deleted one of them.
-    if (creation === null) return;
-    setListDocuments(db, writes, creation, createListDocuments(record, creation, info, 'failed', record.updated_at));
-  };
-  const taken = await keys
-    .apply({ kind: 'resumed', document_id, attempt, ...decision }, addLists)
-    .catch((cause: unknown) => findTaken(attempt, cause, keys));
+  const taken = await applyResume(
+    { kind: 'resume', document_id, attempt: { owner: keys.context.newToken() }, ...decision },
+    keys,
+  );
   if (taken.kind !== 'owned') return { outcome: taken };
 
-  const prepare = (lease: Lease) => lease.run(() => findPendingEntries(toEntries(products), lease));
-  return runAttempt(taken.record, { info, prepare, onProgress }, keys);
+  const { record } = taken;
+  return runAttempt(new RunningAttempt(record, keys, 'resume', onProgress), async (attempt) => {
+    const found = submission ?? (await attempt.call(() => readSubmission(record, keys.db)));
+    return { submission: found, pending: await findPendingEntries(found.products, attempt) };
+  });
 }
 
-/** The take-over may have taken effect. Its attempt would then block the key, so the record is read first. */
-async function findTaken(attempt: Pick<KeyRecord, 'owner'>, cause: unknown, keys: KeyStore): Promise<KeyOutcome> {
-  const found = await keys.applyWithinReserve({ kind: 'expireIfLapsed', caller: attempt });
-  if (found.kind !== 'owned') throw cause;
-  return found;
+async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: KeyStore): Promise<KeyOutcome> {
+  try {
+    return await retry(() => keys.apply(event), keys.context, 'standalone');
+  } catch (cause) {
+    // The take-over may have taken effect. Its attempt would then block the key, so the record is
+    // read first.
+    const outcome = await applyWithinReserve({ kind: 'look', caller: event.attempt }, keys);
+    if (outcome.kind !== 'owned') throw cause;
+    return outcome;
+  }
 }
 
-async function readSubmission(record: KeyRecord, db: Database, context: RequestContext): Promise<PriceListSubmission> {
-  const payload = await retry(() => readStoredPayload(db, record), context, 'standalone');
+/** Reads the payload of an attempt, in one try. @throws ResolutionError payload_unusable */
+async function readSubmission(record: KeyRecord, db: Database): Promise<PriceListSubmission> {
+  const payload = await readStoredPayload(db, record);
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
   return payload.submission;
 }
@@ -116,20 +125,24 @@ export async function release(
   db: Database,
   context: RequestContext,
 ): Promise<void> {
-  const outcome = await new KeyStore(boq_list_id, db, context).apply({ kind: 'released', document_id, ...decision });
+  const keys = new KeyStore(keyDocument(db, boq_list_id), db, context);
+  const outcome = await retry(() => keys.apply({ kind: 'release', document_id, ...decision }), context, 'standalone');
   if (outcome.kind === 'completed') throw new ResolutionError('lists_ready');
-  if (outcome.kind !== 'available') throw toResolutionError(outcome);
+  if (outcome.kind !== 'released') throw toResolutionError(outcome);
 }
 
 /** Converts what a key became in place of what was decided about it. */
-export function toResolutionError(outcome: Exclude<KeyOutcome, { kind: 'completed' }>): ResolutionError {
+export function toResolutionError(outcome: AttemptOutcome): ResolutionError {
   switch (outcome.kind) {
+    case 'released':
     case 'available':
       return new ResolutionError('key_released');
     case 'blocked':
       return new ResolutionError(outcome.by === 'review' ? 'key_in_review_again' : 'key_in_progress');
+    case 'completed':
     case 'payload_mismatch':
     case 'failed':
+    case 'unknown':
     case 'owned':
       return new ResolutionError('key_resolved');
   }

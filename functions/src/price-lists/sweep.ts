@@ -1,5 +1,4 @@
 import { abortable } from '../lib/clock';
-import { isDocumentId } from '../lib/document-id';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { isConflict, retry } from '../lib/firestore/retry';
@@ -9,13 +8,15 @@ import {
   readUnresolvedKeys,
   setSweepDueAt,
   type FoundKey,
+  type KeySnapshot,
 } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_ASK_INTERVAL_MS } from '../lib/time-limits';
-import { expireLease, getSweepDueAt, getSweepObstacle, SWEEP, transition, type KeyEvent } from './key-state-machine';
+import { expireLease, SWEEP, transition, type KeyEvent } from './key-state-machine';
+import { getSweepDueAt, getSweepObstacle } from './sweep-schedule';
 import { KeyStore } from './key-store';
-import { ResolutionError, takeOver, toResolutionError } from './resume';
+import { takeOver, toResolutionError } from './resume';
 
 export interface SweepOptions {
   /** Maximum resumes at the same time; each holds a payload in memory. */
@@ -34,7 +35,7 @@ export interface SweepResult {
   document_id: string;
   /** Trace of the request that claimed the key; null without one. */
   trace_id: string | null;
-  /** `left`: needs an operator from now on. `deferred`: someone else is at it, or the resume failed. */
+  /** `left`: needs an operator from now on. `deferred`: another process resolves it, or the resume failed. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
 }
@@ -52,6 +53,9 @@ export interface SweepReporter {
 
 /** Keys of one reading. */
 const KEYS_PER_READING = 100;
+
+/** How long a sweep has to report a key that needs an operator, before another one does. */
+const REPORT_TURN_MS = 60_000;
 
 /**
  * Resumes, without an operator, the attempts that are due (`getSweepDueAt`), each once, until none
@@ -136,34 +140,32 @@ class KeySweeper {
     }
   }
 
-  /** Judges the record, not the time by which it was found: another release may have written that. */
+  /** Decides by the record, not by the time under which it was found: another release may have written that. */
   async #sweepRecord(key: FoundKey, stored: KeyRecord): Promise<void> {
     const now = this.context.clock.now();
+    const record = expireLease(stored, now);
+    const hasExpired = record !== stored;
     const dueAt = getSweepDueAt(stored);
-    if (dueAt === null || dueAt > now) {
+    if (!hasExpired && (dueAt === null || dueAt > now)) {
       await this.#correct(key, dueAt);
       return;
     }
-    const record = expireLease(stored, now);
-    const unusable = describeUnusableIds(key, record);
-    if (unusable !== null) await this.#leaveUnusable(key, record, unusable, now);
-    else if (getSweepObstacle(record) !== null) await this.#leave(key, { kind: 'expireIfLapsed', caller: null }, now);
+    const keys = new KeyStore(key.reference, this.db, this.context);
+    const { document_id } = record;
+    if (!isKeyOf(key.reference, record.boq_list_id)) {
+      const reason = 'its boq_list_id is that of another record';
+      await this.#leave(key, keys, { kind: 'condemn', document_id, reason });
+    } else if (getSweepObstacle(record) !== null) await this.#leave(key, keys, { kind: 'look', caller: null });
     else if (this.options.dryRun) this.#report(record, 'would_resume', record.failure);
-    else await this.#resume(key, record, now);
+    else await this.#resume(record, keys);
   }
 
-  async #resume(key: FoundKey, record: KeyRecord, now: number): Promise<void> {
-    const decision = { by: SWEEP, reason: record.failure, isAutomatic: true };
-    try {
-      const { outcome } = await takeOver(record, decision, this.db, this.context);
-      if (outcome.kind === 'completed') this.#report(record, 'resumed', null);
-      else if (outcome.kind === 'failed')
-        this.#report(record, outcome.retryAfterMs === null ? 'left' : 'deferred', outcome.reason);
-      else this.#report(record, 'deferred', toResolutionError(outcome).message);
-    } catch (error) {
-      if (!(error instanceof ResolutionError && error.code === 'payload_unusable')) throw error;
-      await this.#leaveUnusable(key, record, error.message, now);
-    }
+  async #resume(record: KeyRecord, keys: KeyStore): Promise<void> {
+    const { outcome } = await takeOver(record, { by: SWEEP, reason: record.failure, isAutomatic: true }, keys);
+    if (outcome.kind === 'completed' && outcome.isOwn) this.#report(record, 'resumed', null);
+    else if (outcome.kind === 'failed' && outcome.retryAfterMs === null) await this.#reportToOperator(keys);
+    else if (outcome.kind === 'failed' || outcome.kind === 'unknown') this.#report(record, 'deferred', outcome.reason);
+    else this.#report(record, 'deferred', toResolutionError(outcome).message);
   }
 
   /** Gives a record that is not due, as one of another release may be, the time at which it is. */
@@ -172,29 +174,54 @@ class KeySweeper {
     await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
   }
 
-  #leaveUnusable(key: FoundKey, { document_id }: KeyRecord, reason: string, now: number): Promise<void> {
-    return this.#leave(key, { kind: 'payloadUnusable', document_id, reason }, now);
-  }
-
-  /** Leaves a key to an operator, and reports that if it was this sweep whose event took effect. */
-  async #leave(key: FoundKey, event: KeyEvent, now: number): Promise<void> {
-    const { record: after } = transition(key.record, event, now);
-    if (after === undefined) return;
-    const isOwn = this.options.dryRun || (await retry(() => this.#commitOwn(key, after), this.context, 'standalone'));
-    if (isOwn) this.#report(after, 'left', getSweepObstacle(after));
-  }
-
-  /** The reply to a commit may be lost: a repeated try finds its own record, or that of somebody else. */
-  async #commitOwn(key: FoundKey, after: KeyRecord): Promise<boolean> {
-    const keys = new KeyStore(after.boq_list_id, this.db, this.context);
-    try {
-      await keys.commit(key, after);
-      return true;
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      this.context.signal.throwIfAborted();
-      return keys.hasCommitted((await keys.read()).record);
+  /** Leaves a key to an operator, unless that is done. @param event after which it requires one */
+  async #leave(key: FoundKey, keys: KeyStore, event: KeyEvent): Promise<void> {
+    const { context, options } = this;
+    const { record } = transition(key.record, event, context.clock.now());
+    const isReported = record === key.record && key.sweepDueAt === null;
+    if (record === undefined || isReported) return;
+    if (options.dryRun) {
+      this.#report(record, 'left', getSweepObstacle(record));
+      return;
     }
+    await retry(() => keys.apply(event), context, 'standalone');
+    await this.#reportToOperator(keys);
+  }
+
+  /**
+   * Reports a key that needs an operator, once: the record is due until that is done. The sweep first
+   * takes its turn by a commit, so one of several sweeps reports. A sweep that dies in its turn is
+   * followed by another one.
+   */
+  async #reportToOperator(keys: KeyStore): Promise<void> {
+    const { clock } = this.context;
+    const key = await this.#read(keys);
+    const obstacle = key.record?.status === 'requires_review' ? getSweepObstacle(key.record) : null;
+    const isDue = key.sweepDueAt !== null && key.sweepDueAt <= clock.now();
+    if (key.record === undefined || obstacle === null || !isDue) return;
+    const turnEndsAt = clock.now() + REPORT_TURN_MS;
+    if (!(await this.#setDueAt(key, turnEndsAt))) return;
+    this.#report(key.record, 'left', obstacle);
+    const reported = await this.#read(keys);
+    if (reported.sweepDueAt === turnEndsAt) await this.#setDueAt(reported, null);
+  }
+
+  #read(keys: KeyStore): Promise<KeySnapshot> {
+    return retry(() => keys.read(), this.context, 'standalone');
+  }
+
+  /** @returns false if the record has changed since it was read, perhaps by an earlier try */
+  #setDueAt(key: KeySnapshot, dueAt: number | null): Promise<boolean> {
+    const commit = async () => {
+      try {
+        await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
+        return true;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        return false;
+      }
+    };
+    return retry(commit, this.context, 'standalone');
   }
 
   #report(record: KeyRecord, result: SweepResult['result'], reason: string | null): void {
@@ -203,10 +230,4 @@ class KeySweeper {
     const sinceClaimMs = this.context.clock.now() - claimed_at;
     this.reporter.onResult({ boq_list_id, document_id, trace_id, result, reason }, sinceClaimMs);
   }
-}
-
-/** Ids that lead nowhere would be tried for ever. */
-function describeUnusableIds(key: FoundKey, { boq_list_id, document_id }: KeyRecord): string | null {
-  if (!isKeyOf(key.reference, boq_list_id)) return 'its boq_list_id is that of another record';
-  return isDocumentId(document_id) ? null : 'its document_id is no id of a document';
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audit/invariants';
-import { isTransientCause } from '../../src/price-lists/key-state-machine';
+import { isTransientCause } from '../../src/price-lists/sweep-schedule';
 
 /**
  * Checks every commit that an embedded Firestore carries out, of whichever process: how key records
@@ -101,6 +102,8 @@ export class KeyMonitor {
     const record = keyRecordSchema.parse(change.after);
     const by = this.options.getActor?.();
     this.#momentsOf(record.boq_list_id).push({ state: record, by });
+    // The sweep changes nothing but the time at which a key is due, which is not part of the record.
+    if (isDeepStrictEqual(record, before)) return;
     assertKeyTransition(before, record, this.options.getNow());
     const isExpired = record.failure_cause === 'lease_expired' && record.owner === '';
     if (before?.status === 'processing' && isExpired) {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Firestore } from 'firebase-admin/firestore';
 import { ApiError } from '../../src/lib/errors';
-import { isTransientCause, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
+import { isTransientCause, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/sweep-schedule';
+import { PayloadNotStoredError } from '../../src/price-lists/attempt';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
-import type { CreationResult } from '../../src/price-lists/responses';
+import type { CreationResult } from '../../src/price-lists/creation-result';
 import { computeFingerprint } from '../../src/price-lists/payload';
 import { checkInvariants } from '../resilience/invariants';
 import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';
@@ -144,7 +145,11 @@ export class ResponseModel {
       }
       default:
         assert.equal(error.code, 'creation_failed');
-        if (states.at(-1)?.status === 'requires_review') this.#assertSweepPromise(error, states, fingerprint);
+        // A failure for a permanent fault that may be stored promises nothing.
+        if (error.cause instanceof PayloadNotStoredError)
+          assert.equal(error.headers['Retry-After'], undefined, 'no sweep resumes an attempt without its payload');
+        else if (states.at(-1)?.status === 'requires_review' && !process.permanent)
+          this.#assertSweepPromise(error, states, fingerprint);
         assert(own !== undefined, 'only a claimed attempt fails');
         assert(!isUndisturbed(process), 'retries overcome what they can');
         // After a freeze alone, an attempt reads what became of its key, unless that outlasts the

@@ -5,7 +5,7 @@ import { createDatabase } from '../../src/lib/firestore/database';
 import { retry } from '../../src/lib/firestore/retry';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../src/lib/time-limits';
-import { getSweepDueAt, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/key-state-machine';
+import { getSweepResumeAt, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/sweep-schedule';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create';
 import { computeFingerprint, readStoredPayload } from '../../src/price-lists/payload';
@@ -334,7 +334,7 @@ class Schedule {
     if (record?.status !== 'requires_review') return undefined;
     const db = createDatabase(this.#db, createRequestContext(NEVER));
     const { kind } = await readStoredPayload(db, record);
-    const isSwept = kind === 'valid' && getSweepDueAt(record) !== null;
+    const isSwept = kind === 'valid' && getSweepResumeAt(record) !== null;
     assert(!isSwept, 'the sweep makes everything ready that failed for a transient cause');
     return kind === 'valid' ? 'resume' : 'release';
   }

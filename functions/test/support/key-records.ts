@@ -1,10 +1,3 @@
-import {
-  complete,
-  createClaim,
-  transition,
-  type AttemptDraft,
-  type KeyEvent,
-} from '../../src/price-lists/key-state-machine';
 import { keyRecordSchema, type ClaimedLists, type KeyRecord } from '../../src/lib/schemas/key-record';
 
 /** Both lists of an attempt. */
@@ -38,23 +31,3 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     actions: [],
     ...fields,
   });
-
-/** A request for a key, which claims it if it is available. `response`: of a claim that completes the attempt, else null. */
-export interface Submission {
-  kind: 'submitted';
-  attempt: AttemptDraft;
-  response: string | null;
-}
-
-export type KeyStep = KeyEvent | Submission;
-
-/** Applies an event, or a request as create.ts does: it judges the key once, and claims one that is available. */
-export function applyStep(given: KeyRecord | undefined, step: KeyStep, now: number): ReturnType<typeof transition> {
-  if (step.kind !== 'submitted') return transition(given, step, now);
-  const { attempt, response } = step;
-  const judge = (record: KeyRecord | undefined) => transition(record, { kind: 'expireIfLapsed', caller: attempt }, now);
-  const { record, outcome } = judge(given);
-  if (outcome.kind !== 'available') return { record, outcome };
-  const claimed = createClaim(record, 'boq-1', attempt, now);
-  return judge(response === null ? claimed : complete(claimed, response, now));
-}

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { FieldValue, type DocumentData, type DocumentReference, type Firestore } from 'firebase-admin/firestore';
 import { keyRecordSchema } from '../../src/lib/schemas/key-record';
-import { getSweepDueAt } from '../../src/price-lists/key-state-machine';
+import { getSweepDueAt } from '../../src/price-lists/sweep-schedule';
 import { readAllDocuments } from './firestore';
 import type { TestService } from './service';
 

@@ -26,8 +26,6 @@ export function createPriceListLogger(request_id: string) {
     /** @param key_outcome what the attempt found in place of its own claim */
     superseded: (attempt: LoggedAttempt, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
-    /** The request met an attempt whose lease had expired, and which the sweep may not resume again. */
-    left: (attempt: SweptAttempt, since_claim_ms: number) => logSweptAttempt('left', attempt, since_claim_ms),
   };
 }
 

@@ -34,32 +34,31 @@ export const newDocumentId = ({ firestore }: Database): string =>
 export const keyDocumentId = (boqListId: string): string =>
   createHash('sha256').update(boqListId, 'utf8').digest('hex');
 
+/** Where the record of a key is stored. */
+export type KeyReference = DocumentReference;
+
 /** A key record as it was read. */
 export type KeySnapshot = ReturnType<typeof toKeySnapshot>;
 
-/** A key record that a query found. */
+/** A key record that a query found; its record is undefined if it does not parse. */
 export interface FoundKey extends KeySnapshot {
   version: Timestamp;
-  /** Undefined if it does not parse. */
-  record: KeyRecord | undefined;
-  /** As it is stored; null without one. */
-  sweepDueAt: number | null;
 }
 
 /** Whether a record is stored where that of the key belongs. */
-export const isKeyOf = ({ id }: DocumentReference, boqListId: string): boolean => id === keyDocumentId(boqListId);
+export const isKeyOf = ({ id }: KeyReference, boqListId: string): boolean => id === keyDocumentId(boqListId);
 
-export async function readKey(db: Database, boqListId: string): Promise<KeySnapshot> {
-  const [key] = await db.getAll(keyDocument(db, boqListId));
+export async function readKey(db: Database, reference: KeyReference): Promise<KeySnapshot> {
+  const [key] = await db.getAll(reference);
   return toKeySnapshot(key);
 }
 
-/** Reads the key record and the market of a submission in one call. */
-export async function readKeyAndMarket(db: Database, { boq_list_id, market_id }: PriceListInfo) {
-  if (!isDocumentId(market_id)) return { key: await readKey(db, boq_list_id), market: null };
-  const reference = db.firestore.collection(collections.markets).doc(market_id);
-  const [key, market] = await db.getAll(keyDocument(db, boq_list_id), reference);
-  return { key: toKeySnapshot(key), market: market.exists ? toMarket(market.data() ?? {}) : null };
+/** Reads a key record and the market of its submission in one call. */
+export async function readKeyAndMarket(db: Database, key: KeyReference, marketId: string) {
+  if (!isDocumentId(marketId)) return { key: await readKey(db, key), market: null };
+  const reference = db.firestore.collection(collections.markets).doc(marketId);
+  const [found, market] = await db.getAll(key, reference);
+  return { key: toKeySnapshot(found), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
 /** Reads the keys that are due at a time, the longest first. */
@@ -79,12 +78,11 @@ export const countKeysInReview = (db: Database): Promise<number> =>
 async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
   const found: FoundKey[] = [];
   for await (const document of db.stream(keys)) {
-    const dueAt: unknown = document.get('sweep_due_at');
     found.push({
       reference: document.ref,
       version: document.updateTime,
       record: parseKeyRecord(document.data()),
-      sweepDueAt: typeof dueAt === 'number' ? dueAt : null,
+      sweepDueAt: toSweepDueAt(document),
     });
   }
   return found;
@@ -104,27 +102,28 @@ export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord
 }
 
 /** Changes nothing else of a record, and fails the commit like {@link setKey}. */
-export function setSweepDueAt(writes: CommitWrites, { reference, version }: FoundKey, dueAt: number | null): void {
+export function setSweepDueAt(writes: CommitWrites, { reference, version }: KeySnapshot, dueAt: number | null): void {
+  if (version === undefined) return;
   writes.update(reference, { sweep_due_at: dueAt ?? DELETED }, { lastUpdateTime: version });
 }
 
-/** Gives both lists the status in which the end of their attempt leaves them. */
-export function setListStatuses(db: Database, writes: CommitWrites, { creation, status, updated_at }: KeyRecord): void {
+/** Fails both lists of an attempt that has ended. A list whose id cannot be that of a document does not exist. */
+export function failLists(db: Database, writes: CommitWrites, { creation, updated_at }: KeyRecord): void {
   if (creation === null) return;
-  const lists = LIST_KINDS.map((kind) => listDocument(db, kind, creation));
-  if (status === 'completed') lists.forEach((list) => writes.update(list, { status: 'ready', updated_at }));
+  const kinds = LIST_KINDS.filter((kind) => isDocumentId(creation[`${kind}_id`]));
   // Merged, so that an attempt can be resolved even if its list documents were deleted.
-  else lists.forEach((list) => writes.set(list, { status: 'failed', updated_at }, { merge: true }));
+  for (const kind of kinds)
+    writes.set(listDocument(db, kind, creation), { status: 'failed', updated_at }, { merge: true });
 }
 
+/** Writes both list documents whole, whether or not they exist. */
 export function setListDocuments(
   db: Database,
   writes: CommitWrites,
   creation: ClaimedLists,
   lists: { expected_forward_cost: ListDocument; price_list: PriceListDocument },
 ): void {
-  writes.set(listDocument(db, 'expected_forward_cost', creation), lists.expected_forward_cost);
-  writes.set(listDocument(db, 'price_list', creation), lists.price_list);
+  for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, creation), lists[kind], { merge: true });
 }
 
 export function setRequestRecord(
@@ -226,12 +225,19 @@ const toKeySnapshot = (document: DocumentSnapshot) => ({
   record: document.exists ? requireKeyRecord(document.data()) : undefined,
   /** When the record was last written; undefined if there is none. */
   version: document.updateTime,
+  /** As it is stored; null without one. */
+  sweepDueAt: toSweepDueAt(document),
 });
+
+function toSweepDueAt(document: DocumentSnapshot): number | null {
+  const dueAt: unknown = document.get('sweep_due_at');
+  return typeof dueAt === 'number' ? dueAt : null;
+}
 
 export const keyRecords = ({ firestore }: Database): CollectionReference =>
   firestore.collection(collections.priceListIdempotency);
 
-const keyDocument = (db: Database, boqListId: string): DocumentReference =>
+export const keyDocument = (db: Database, boqListId: string): KeyReference =>
   keyRecords(db).doc(keyDocumentId(boqListId));
 
 export const requestDocument = ({ firestore }: Database, documentId: string) =>

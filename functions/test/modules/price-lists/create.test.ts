@@ -6,10 +6,10 @@ import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import * as commitSizes from '../../../src/price-lists/commit-sizes';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { KeyStore } from '../../../src/price-lists/key-store';
-import { Lease } from '../../../src/price-lists/lease';
 import * as payloads from '../../../src/price-lists/payload';
-import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/key-state-machine';
+import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
 import { PayloadNotStoredError, runAttempt } from '../../../src/price-lists/attempt';
+import { RunningAttempt } from '../../../src/price-lists/running-attempt';
 import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { createKeyRecord } from '../../support/key-records';
@@ -46,7 +46,6 @@ async function create(body: PriceListBody = BODY, changed: Partial<RequestContex
     completed: writeTo('completed'),
     failed: writeTo('failed'),
     superseded: writeTo('superseded'),
-    left: writeTo('left'),
   };
   const { db, context } = database.open(changed);
   const result = await createPriceLists(parseSubmission(body), { requestId: 'request-1', log }, db, context).catch(
@@ -177,27 +176,14 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('that finds the lapsed lease of an attempt with no resumes left tells the log that an operator is needed', async () => {
+  test('that finds the expired lease of an attempt without resumes left leaves it to the sweep to report that', async () => {
     await create();
     await getKey().update({ ...LAPSED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
-    const first = await create();
-    expect(getRejection(first)).toEqual(['review_required', undefined]);
-    const reason = 'it was resumed 3 times without an operator, and failed again';
-    expect(first.logged).toEqual([['left', expect.objectContaining({ reason }), 0]]);
-    expect((await create()).logged).toEqual([]);
-    await getKey().update({ ...LAPSED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
-    failCommits(isKey, { code: 'UNAVAILABLE', times: 1, when: 'after' });
-    expect((await create()).logged).toEqual([['left', expect.objectContaining({ reason }), 125]]);
-    await getKey().update({ ...LAPSED, automatic_resumes: 0 });
-    expect((await create()).logged).toEqual([]);
-  });
-
-  test('whose claim fails tells the log so, too, when it looks for the last time', async () => {
-    await create();
-    await getKey().update({ ...LAPSED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
-    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', action });
-    expect((await create()).logged).toMatchObject([['left', { automatic_resumes: MAX_AUTOMATIC_RESUMES }, 0]]);
+    database.clock.advance(1_000);
+    const { result, logged } = await create();
+    expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: true });
+    expect(logged).toEqual([]);
+    expect(await readKey()).toMatchObject({ status: 'requires_review', sweep_due_at: TEST_START + 1_000 });
   });
 
   test('of one batch makes four calls in a row: the completion needs no read after the entries', async () => {
@@ -463,8 +449,8 @@ describe('a creation that cannot go on', () => {
     const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(attempt);
     const cause = Object.assign(new Error('no connection'), { code: 14 });
-    const work = { info: parseSubmission(BODY).info, prepare: () => Promise.reject(cause) };
-    expect(await runAttempt(attempt, work, new KeyStore('boq-1', db, context))).toEqual({
+    const running = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
+    expect(await runAttempt(running, () => Promise.reject(cause))).toEqual({
       outcome: { kind: 'failed', reason: 'no connection', retryAfterMs: 65_000 },
       cause,
     });
@@ -479,14 +465,33 @@ describe('a creation that cannot go on', () => {
     expect(getCommits(calls).filter(isEntries).length).toBeLessThan(5);
   });
 
-  test('whose failure cannot be stored either is left to the sweep, which finds its lease expired', async () => {
-    failCommits(isEntries);
-    failCommits(isKey);
-    const created = await create();
-    const text = `${REASON}; the failure could not be stored: ${REASON}`;
-    expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
-    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false]);
-    expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
+  describe('and cannot store its failure either', () => {
+    const STOPPED = new StoppedError('the instance stops');
+
+    test.each([
+      // A permanent failure may be stored, after which only an operator helps.
+      ['permanent', REASON, undefined, () => failCommits(isEntries)],
+      [
+        'transient',
+        STOPPED.message,
+        // The lease was renewed now at the latest.
+        '65',
+        (stop: AbortController) => atCommit(isEntries, () => stop.abort(STOPPED)),
+      ],
+    ])(
+      'for a cause that is %s promises what holds whether or not it is stored',
+      async (_, reason, retryAfter, fail) => {
+        const controller = new AbortController();
+        fail(controller);
+        failCommits(isKey);
+        const created = await create(BODY, { signal: controller.signal });
+        const text = `${reason}; the failure could not be stored: ${REASON}`;
+        expect(getRejection(created)).toEqual(['creation_failed', retryAfter]);
+        expect(created.result).toMatchObject({ needsOperator: false });
+        expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false]);
+        expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
+      },
+    );
   });
 });
 
@@ -573,15 +578,15 @@ describe('the lease of a creation', () => {
     const { db, context } = database.open();
     const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(attempt);
-    const lease = new Lease(attempt, new KeyStore('boq-1', db, context));
+    const { lease, progress } = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
     database.clock.advance(SECOND);
-    expect(lease.startProgress(100)).toMatchObject({ entries_written: 0, entries_total: 100 });
+    progress.start(100);
     for (const [seconds, written] of [
       [19, 10],
       [19, 30],
       [1, 35],
     ] as const) {
-      expect(lease.addProgress(written)).toMatchObject({ entries_total: 100 });
+      progress.add(written);
       database.clock.advance(seconds * SECOND);
       await lease.renewIfDue();
     }
@@ -598,10 +603,11 @@ describe('the lease of a creation', () => {
     const { db, context } = database.open();
     const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(attempt);
-    const lease = new Lease(attempt, new KeyStore('boq-1', db, context));
+    const running = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
+    const { lease } = running;
     database.clock.advance(20 * SECOND);
     const calls = database.recordCalls();
-    await Promise.all([lease.renewIfDue(), lease.renewIfDue(), lease.run(() => Promise.resolve())]);
+    await Promise.all([lease.renewIfDue(), lease.renewIfDue(), running.call(() => Promise.resolve())]);
     expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
     const progress = { entries_written: 0, entries_total: 0, started_at: TEST_START };
     expect((await readKey())['progress']).toMatchObject(progress);
@@ -644,7 +650,7 @@ describe('the lease of a creation', () => {
     expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'completed']);
   });
 
-  test('of a key that another payload holds by now is a key that requires review', async () => {
+  test('of a key that was released, and that another payload holds by now: the attempt was given up', async () => {
     atCommit(isEntries, async () => {
       database.clock.advance(20 * SECOND);
       const { document_id, ...own } = createKeyRecord({ document_id: String((await readKey())['document_id']) });
@@ -652,9 +658,8 @@ describe('the lease of a creation', () => {
       await getKey().update({ owner: 'another', document_id: 'another', fingerprint: 'another', history });
     });
     const { result, logged } = await create(body);
-    expect(getRejection({ result, logged, context: database.open().context })).toEqual(['review_required', undefined]);
-    expect(result).toMatchObject({ needsOperator: true });
-    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'blocked']);
+    expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: false });
+    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'released']);
   });
 
   test('outlasts an outage: a write is tried again for longer than a minute', async () => {

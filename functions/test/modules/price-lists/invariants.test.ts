@@ -5,15 +5,16 @@ import { compareEntries } from '../../../audit/entry-differences';
 import {
   checkAttempt,
   checkKeyRecord,
-  checkLease,
   checkListStatus,
   checkSweepDueAt,
+  checkTimes,
   getRecordedAttempts,
   type StoredAttempt,
   type StoredList,
   type Violation,
 } from '../../../audit/invariants';
-import { createListDocuments, createSuccessResponse } from '../../../src/price-lists/responses';
+import { MAX_LEASE_MS } from '../../../src/price-lists/key-state-machine';
+import { createListDocuments, createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import type { StoredPayload } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
@@ -127,6 +128,9 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
   ['none, as in a record of an older version', {}, undefined, 'has the sweep_due_at none in place of 70'],
   ['what is no time', {}, '70', 'has the sweep_due_at none in place of 70'],
   ['a key that no sweep has to look at', { status: 'completed' }, undefined, null],
+  ['a key that needs an operator, before that is reported', { status: 'requires_review' }, 70, null],
+  ['a key that needs an operator, after that is reported', { status: 'requires_review' }, undefined, null],
+  ['no time there', { status: 'requires_review' }, '70', 'has the sweep_due_at none in place of 0'],
   ['a time that it should not have', { status: 'completed' }, 70, 'has the sweep_due_at 70 in place of none'],
 ])('sweep_due_at: %s', (_, fields, sweepDueAt, message) => {
   const record = createKeyRecord({ lease_expires_at: 70, ...fields });
@@ -136,6 +140,8 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
 
 describe('a lease', () => {
   const expiredAt = NOW - 5 * 60_000;
+  const FAR_LEASE = 'has a lease until 2096-10-02T07:06:40.000Z, which no instance grants: sweep --all settles it';
+  const FAR_FAILURE = 'was changed at 2096-10-02T07:06:40.000Z, in the future: no sweep looks at it before';
   const EXPIRED = 'is processing, but its lease expired 5 min ago: no sweep resumes it';
 
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
@@ -147,8 +153,16 @@ describe('a lease', () => {
       [violation('lease', KEY_PATH, EXPIRED)],
     ],
     ['of an attempt that is over', { lease_expires_at: 0, status: 'requires_review' }, []],
+    ['of the longest duration', { lease_expires_at: NOW + MAX_LEASE_MS }, []],
+    ['in the far future', { lease_expires_at: 4_000_000_000_000 }, [violation('lease', KEY_PATH, FAR_LEASE)]],
+    ['of an attempt that failed a little in the future', { status: 'requires_review', updated_at: NOW + 1 }, []],
+    [
+      'of an attempt that failed in the far future',
+      { status: 'requires_review', updated_at: 4_000_000_000_000 },
+      [violation('sweep_due_at', KEY_PATH, FAR_FAILURE)],
+    ],
   ])('%s', (_, fields, expected) => {
-    expect(checkLease(createKeyRecord(fields), NOW)).toEqual(expected);
+    expect(checkTimes(createKeyRecord(fields), NOW)).toEqual(expected);
   });
 });
 

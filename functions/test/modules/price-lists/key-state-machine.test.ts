@@ -1,19 +1,23 @@
 import fc from 'fast-check';
 import { LEASE_DURATION_MS as LEASE_MS } from '../../../src/lib/time-limits';
 import {
-  MAX_AUTOMATIC_RESUMES,
-  getSweepDelayMs,
   LEASE_EXPIRED,
+  transition,
   type CallerIdentity,
+  type KeyEvent,
 } from '../../../src/price-lists/key-state-machine';
-import { applyStep, type KeyStep } from '../../support/key-records';
+import { MAX_AUTOMATIC_RESUMES, getSweepResumeAt } from '../../../src/price-lists/sweep-schedule';
+import { TEST_CREATION } from '../../support/key-records';
+import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { keyRecordSchema, type Attempt, type KeyRecord } from '../../../src/lib/schemas/key-record';
 
 /** An event of a key after a while, perhaps of the attempt that holds it. */
 interface Step {
   passed: number;
-  createEvent: (now: number, held: KeyRecord | undefined) => KeyStep;
+  createEvent: (now: number, held: KeyRecord | undefined) => KeyEvent;
 }
+
+const { info } = parseSubmission(createPriceListBody(1));
 
 /** An attempt by one of a few owners with one of a few payloads, so that attempts meet their own and each other's. */
 const attempts = fc.record({
@@ -32,20 +36,11 @@ function toAttempt(
   return { owner, fingerprint, document_id, ...rest, ...times };
 }
 
-const KINDS: KeyStep['kind'][] = [
-  'submitted',
-  'renewed',
-  'completed',
-  'failed',
-  'expireIfLapsed',
-  'payloadUnusable',
-  'resumed',
-  'released',
-];
+const KINDS: KeyEvent['kind'][] = ['claim', 'renew', 'complete', 'fail', 'look', 'condemn', 'resume', 'release'];
 
 const events: fc.Arbitrary<Step['createEvent']> = fc
   .record({
-    kind: fc.constantFrom<KeyStep['kind']>('submitted', 'failed', 'failed', 'resumed', 'resumed', 'released', ...KINDS),
+    kind: fc.constantFrom<KeyEvent['kind']>('claim', 'fail', 'fail', 'resume', 'resume', 'release', ...KINDS),
     chosen: attempts,
     // Most steps are of the attempt that holds the key; the others are of any, so that strangers are tried as well.
     isOfHolder: fc.constantFrom(true, true, true, false),
@@ -54,28 +49,27 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
     isAutomatic: fc.boolean(),
   })
   .map(({ kind, chosen, isOfHolder, isComplete, cause, isAutomatic }) => (now, held) => {
-    const attempt = toAttempt(isOfHolder && kind !== 'submitted' && held !== undefined ? held : chosen, now);
+    const attempt = toAttempt(isOfHolder && kind !== 'claim' && held !== undefined ? held : chosen, now);
     const { owner, document_id } = attempt;
     const decision = { document_id, by: 'operator', reason: 'checked' };
     switch (kind) {
-      case 'submitted':
-        return { kind, attempt, response: isComplete ? 'response' : null };
-      case 'renewed': {
+      case 'claim':
+        return { kind, attempt: { ...attempt, creation: isComplete ? null : TEST_CREATION }, info, isStored: true };
+      case 'renew': {
         const progress = { entries_written: 1, entries_total: 2, started_at: now - 10 };
         return { kind, attempt, progress };
       }
-      case 'completed':
-        return { kind, attempt, response: 'response', completedAt: now };
-      case 'failed':
+      case 'complete':
+        return { kind, attempt, info };
+      case 'fail':
         return { kind, attempt, reason: 'Firestore returned an error', cause };
-      case 'expireIfLapsed':
+      case 'look':
         return { kind, caller: isAutomatic ? null : attempt };
-      case 'payloadUnusable':
+      case 'condemn':
         return { kind, document_id, reason: 'chunks are missing' };
-      case 'resumed':
+      case 'resume':
         return { kind, attempt: { owner: `${owner}-resumed` }, isAutomatic, ...decision };
-
-      case 'released':
+      case 'release':
         return { kind, ...decision };
     }
   });
@@ -97,7 +91,7 @@ function* walk(steps: readonly Step[]) {
     now += step.passed;
     const before = deepFreeze(record);
     const event = step.createEvent(now, before);
-    const { record: after, outcome } = applyStep(before, event, now);
+    const { record: after, outcome } = transition(before, event, now);
     yield { event, now, before, after, outcome };
     record = after;
   }
@@ -122,53 +116,58 @@ const always = (check: (step: Walked) => void) =>
 const isExpired = (record: KeyRecord | undefined, now: number) =>
   record?.status === 'processing' && now >= record.lease_expires_at;
 
-/** The attempt of an event's sender; a release has none. */
-function getCaller(event: KeyStep): CallerIdentity {
-  if (event.kind === 'expireIfLapsed') return event.caller ?? {};
-  return 'attempt' in event ? event.attempt : {};
+/** The attempt of an event's sender, as far as the event tells it. */
+function getCaller(event: KeyEvent): CallerIdentity {
+  if (event.kind === 'look') return event.caller ?? {};
+  const { document_id } = 'document_id' in event && event.kind !== 'condemn' ? event : {};
+  return { ...(document_id !== undefined && { document_id }), ...('attempt' in event && event.attempt) };
 }
 
-const isBySender = (record: KeyRecord | undefined, event: KeyStep) =>
+const isBySender = (record: KeyRecord | undefined, event: KeyEvent) =>
   record?.status === 'processing' && record.owner === getCaller(event).owner;
 
-const wasReleased = (record: KeyRecord | undefined, event: KeyStep) =>
-  record?.history.some(({ document_id }) => document_id === getCaller(event).document_id) === true;
+/** Whether an operator has released the attempt of an event's sender. */
+const wasReleased = (record: KeyRecord | undefined, event: KeyEvent) =>
+  record !== undefined &&
+  [...record.history, ...(record.status === 'released' ? [record] : [])].some(
+    ({ document_id }) => document_id === getCaller(event).document_id,
+  );
 
 type Status = KeyRecord['status'] | 'none';
 
 /** The status after an event, as the drawing has it. */
-function getDrawnStatus(before: KeyRecord | undefined, event: KeyStep, now: number): Status {
+function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: number): Status {
   const isOwner = isBySender(before, event);
   const expired = isExpired(before, now) && !isOwner;
   const status: Status = expired ? 'requires_review' : (before?.status ?? 'none');
   const isReviewed = 'document_id' in event && before?.document_id === event.document_id;
   const wasClaimed =
-    event.kind === 'submitted' &&
+    event.kind === 'claim' &&
     [before, ...(before?.history ?? [])].some((each) => each?.document_id === event.attempt.document_id);
   switch (`${status} ${event.kind}` as const) {
-    case 'none submitted':
-      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
-    case 'released submitted':
+    case 'none claim':
+      return event.kind === 'claim' && event.attempt.creation === null ? 'completed' : 'processing';
+    case 'released claim':
       if (wasClaimed) return 'released';
-      return event.kind === 'submitted' && event.response !== null ? 'completed' : 'processing';
-    case 'processing completed':
+      return event.kind === 'claim' && event.attempt.creation === null ? 'completed' : 'processing';
+    case 'processing complete':
       return isOwner ? 'completed' : 'processing';
-    case 'processing failed':
+    case 'processing fail':
       return isOwner ? 'requires_review' : 'processing';
-    case 'requires_review resumed': {
-      const isAutomatic = event.kind === 'resumed' && event.isAutomatic;
+    case 'requires_review resume': {
+      const isAutomatic = event.kind === 'resume' && event.isAutomatic;
       const passes = expired || (before?.failure_cause !== null && before?.failure_cause !== 'error');
       const isWithinLimit = passes && (before?.automatic_resumes ?? 0) < MAX_AUTOMATIC_RESUMES;
       return isReviewed && (!isAutomatic || isWithinLimit) ? 'processing' : 'requires_review';
     }
-    case 'requires_review released':
+    case 'requires_review release':
       return isReviewed ? 'released' : 'requires_review';
     default:
       return status;
   }
 }
 
-const OUTCOMES = ['owned', 'completed', 'failed', 'payload_mismatch', 'blocked', 'available'];
+const OUTCOMES = ['owned', 'completed', 'failed', 'released', 'payload_mismatch', 'blocked', 'available'];
 
 describe('a key', () => {
   test('has the transitions of the drawing, and no others', () =>
@@ -185,7 +184,7 @@ describe('a key', () => {
   test('keeps an attempt whose lease expired until anyone but its owner meets it (bullmq #3183)', () =>
     always(({ before, after, event, now }) => {
       if (!isExpired(before, now)) return;
-      if (isBySender(before, event)) expect(after?.status === 'requires_review').toBe(event.kind === 'failed');
+      if (isBySender(before, event)) expect(after?.status === 'requires_review').toBe(event.kind === 'fail');
       else expect(after).not.toBe(before);
     }));
 
@@ -196,12 +195,12 @@ describe('a key', () => {
 
   test('that does not change is the identical record', () =>
     always(({ before, after, event }) => {
-      if (event.kind !== 'renewed' && JSON.stringify(before) === JSON.stringify(after)) expect(after).toBe(before);
+      if (event.kind !== 'renew' && JSON.stringify(before) === JSON.stringify(after)) expect(after).toBe(before);
     }));
 
   test('is changed by an attempt only while that owns it', () =>
     always(({ before, after, event, now }) => {
-      if (event.kind !== 'renewed' && event.kind !== 'completed' && event.kind !== 'failed') return;
+      if (event.kind !== 'renew' && event.kind !== 'complete' && event.kind !== 'fail') return;
       if (isBySender(before, event)) return;
       if (isExpired(before, now)) expect(after).toMatchObject({ status: 'requires_review', failure: LEASE_EXPIRED });
       else expect(after).toBe(before);
@@ -209,7 +208,7 @@ describe('a key', () => {
 
   test('changes by a renewal in its lease and its progress alone', () =>
     always(({ before, after, event, now }) => {
-      if (event.kind !== 'renewed' || before === undefined || !isBySender(before, event)) return;
+      if (event.kind !== 'renew' || before === undefined || !isBySender(before, event)) return;
       const progress = { ...event.progress, measured_at: now };
       expect(after).toEqual({ ...before, lease_expires_at: now + LEASE_MS, progress });
     }));
@@ -218,7 +217,7 @@ describe('a key', () => {
     always(({ before, after, event }) => {
       expect(after?.automatic_resumes ?? 0).toBeLessThanOrEqual(MAX_AUTOMATIC_RESUMES);
       if (before === undefined || after === undefined) return;
-      if (event.kind === 'resumed' && after.actions.length > before.actions.length) {
+      if (event.kind === 'resume' && after.actions.length > before.actions.length) {
         const isAutomatic = event.isAutomatic;
         expect(after.automatic_resumes).toBe(isAutomatic ? before.automatic_resumes + 1 : 0);
       } else {
@@ -249,6 +248,12 @@ describe('a key', () => {
       }
     }));
 
+  test('keeps its time: `updated_at` of an attempt never decreases', () =>
+    always(({ before, after }) => {
+      if (before === undefined || before.document_id !== after?.document_id) return;
+      expect(after.updated_at).toBeGreaterThanOrEqual(before.updated_at);
+    }));
+
   test('holds a response exactly if it is completed', () =>
     always(({ after }) => {
       if (after !== undefined) expect(after.response !== null).toBe(after.status === 'completed');
@@ -267,21 +272,16 @@ describe('an outcome', () => {
     always(({ after, outcome, event }) => {
       const { fingerprint } = getCaller(event);
       // A renewal by the owner concerns its lease, for any payload in its event.
-      if (outcome.kind === 'owned' && event.kind === 'renewed') return;
+      if (outcome.kind === 'owned' && event.kind === 'renew') return;
       if (after === undefined || after.status === 'released' || fingerprint === undefined) return;
       if (fingerprint === after.fingerprint) expect(outcome.kind).not.toBe('payload_mismatch');
-      else if (wasReleased(after, event))
-        expect(outcome).toEqual({ kind: 'blocked', by: 'review', retryAfterMs: null });
+      else if (wasReleased(after, event)) expect(outcome).toEqual({ kind: 'released' });
       else expect(outcome).toEqual({ kind: 'payload_mismatch' });
     }));
 
   test('says when to send the request again exactly while an attempt is in progress or the sweep will resume it', () =>
-    always(({ after, outcome, event, now }) => {
+    always(({ after, outcome, now }) => {
       if (outcome.kind !== 'blocked' && outcome.kind !== 'failed') return;
-      if (wasReleased(after, event) && getCaller(event).fingerprint !== after?.fingerprint) {
-        expect(outcome.retryAfterMs).toBeNull();
-        return;
-      }
       if (after?.status === 'processing') {
         expect(outcome.retryAfterMs).toBeGreaterThan(0);
         return;
@@ -290,7 +290,14 @@ describe('an outcome', () => {
         after?.status === 'requires_review' &&
         after.failure_cause !== 'error' &&
         after.automatic_resumes < MAX_AUTOMATIC_RESUMES;
-      expect(outcome.retryAfterMs).toBe(isSwept ? getSweepDelayMs(after, now) : null);
+      if (!isSwept) expect(outcome.retryAfterMs).toBeNull();
+      else expect(now + (outcome.retryAfterMs ?? 0)).toBeGreaterThan(Math.min(getSweepResumeAt(after) ?? NaN, now + 1));
+    }));
+
+  test('is `released` only for an attempt that an operator released', () =>
+    always(({ after, outcome, event }) => {
+      if (outcome.kind === 'released') expect(wasReleased(after, event)).toBe(true);
+      if (after?.status === 'released') expect(outcome.kind === 'released').toBe(wasReleased(after, event));
     }));
 
   test('is `failed` only for the attempt itself', () =>
@@ -304,8 +311,8 @@ describe('an outcome', () => {
     always(({ after, outcome, now }) => {
       if (outcome.kind !== 'available') return;
       const attempt = toAttempt({ owner: 'fresh', fingerprint: 'any', document_id: 'fresh' }, now);
-      const event = { kind: 'submitted', attempt, response: null } as const;
-      const claimed = applyStep(after, event, now);
+      const event = { kind: 'claim', attempt, info, isStored: false } as const;
+      const claimed = transition(after, event, now);
       expect(claimed.outcome).toEqual({ kind: 'owned', record: claimed.record });
     }));
 });
@@ -317,8 +324,8 @@ test('the histories reach every state with every event, every outcome, and more 
     for (const { before, event, after, outcome, now } of walk(steps)) {
       seen.add(`${before?.status ?? 'none'} ${event.kind}`);
       seen.add(after?.status ?? 'none').add(outcome.kind);
-      if (event.kind === 'renewed' && isExpired(before, now) && outcome.kind === 'owned') seen.add('late renewal');
-      if (event.kind === 'resumed' && outcome.kind === 'owned') {
+      if (event.kind === 'renew' && isExpired(before, now) && outcome.kind === 'owned') seen.add('late renewal');
+      if (event.kind === 'resume' && outcome.kind === 'owned') {
         seen.add(event.isAutomatic ? 'resumed by the sweep' : 'resumed by a person');
       }
       if (after?.automatic_resumes === MAX_AUTOMATIC_RESUMES) seen.add('limit reached');

@@ -8,10 +8,12 @@ import type { RequestContext } from '../../../src/lib/request-context';
 import { LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
 import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { findPendingEntries } from '../../../src/price-lists/entries';
-import { MAX_AUTOMATIC_RESUMES, type OperatorDecision } from '../../../src/price-lists/key-state-machine';
+import { findPendingEntries, getAllEntries } from '../../../src/price-lists/entries';
+import { type OperatorDecision } from '../../../src/price-lists/key-state-machine';
+import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
 import { KeyStore } from '../../../src/price-lists/key-store';
-import { Lease, type WrittenEntries } from '../../../src/price-lists/lease';
+import type { WrittenEntries } from '../../../src/price-lists/progress';
+import { RunningAttempt } from '../../../src/price-lists/running-attempt';
 import { compressToChunks, computeFingerprint, parseStoredPayload } from '../../../src/price-lists/payload';
 import { release, ResolutionError, resume } from '../../../src/price-lists/resume';
 import * as submissionParser from '../../../src/price-lists/submission-parser';
@@ -38,13 +40,13 @@ const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id:
 
 const isEntries = ({ request }: Call<'Commit'>) => request.writes.some(({ name }) => name.includes('/products/'));
 
-/** Each event that both lists have a part in: here a take-over, then the completion or failure. */
-const isOfLists = ({ request: { writes } }: Call<'Commit'>) =>
-  writes.length === 3 && writes.some(({ name }) => name.includes('/price_list_idempotency/'));
+/** Each event of a key: here a take-over, then the completion or failure. */
+const isOfKey = ({ request }: Call<'Commit'>) =>
+  request.writes.some(({ name }) => name.includes('/price_list_idempotency/'));
 
 /** Runs something before the completion of a resume. */
 const atCompletion = (run: () => Promise<void>) =>
-  database.firestore.faults.inject({ rpc: 'Commit', match: isOfLists, nth: 2, action: { kind: 'call', run } });
+  database.firestore.faults.inject({ rpc: 'Commit', match: isOfKey, nth: 2, action: { kind: 'call', run } });
 
 function create(key: string, changed: Partial<RequestContext> = {}) {
   const { db, context } = database.open(changed);
@@ -131,39 +133,65 @@ describe('a resume', () => {
     expect(await create('a')).toEqual({ response: resumed.response, replayed: true });
   });
 
-  test('makes whole lists ready, also where somebody has deleted one of them, or all', async () => {
-    const record = await fail('a');
-    const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
-    const paths = [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`];
-    const readLists = async () =>
-      Promise.all(paths.map(async (path) => (await database.client.doc(path).get()).data()));
-    const failed = await readLists();
-    for (const path of paths) await database.client.recursiveDelete(database.client.doc(path));
+  test.each([
+    ['that failed', {}],
+    ['that crashed', CRASHED],
+  ])(
+    'of an attempt %s makes whole lists ready at its time, also where somebody has deleted them',
+    async (_, update) => {
+      const record = await fail('a', update);
+      const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
+      const paths = [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`];
+      const readLists = async () =>
+        Promise.all(paths.map(async (path) => (await database.client.doc(path).get()).data()));
+      const failed = await readLists();
+      for (const path of paths) await database.client.recursiveDelete(database.client.doc(path));
+      database.clock.advance(5_000);
+      await runResume(record);
+      expect(await readLists()).toEqual(
+        failed.map((list) => ({ ...list, status: 'ready', updated_at: TEST_START + 5_000 })),
+      );
+      await check('a');
+    },
+  );
+
+  test('of an attempt that crashed fails its lists as it takes over, at that time', async () => {
+    const record = await fail('a', CRASHED);
+    const list = database.client.doc(`price_lists/${record.creation?.price_list_id}`);
+    await list.update({ status: 'processing' });
+    database.clock.advance(5_000);
     let meanwhile: unknown;
     atCompletion(async () => {
-      meanwhile = await readLists();
+      meanwhile = (await list.get()).data();
+    });
+    const run = () => database.clock.advance(1_000);
+    database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'call', run } });
+    await runResume(record);
+    expect(meanwhile).toMatchObject({ status: 'failed', updated_at: TEST_START + 5_000 });
+    expect((await list.get()).data()).toMatchObject({ status: 'ready', updated_at: TEST_START + 6_000 });
+  });
+
+  test('holds its lease from the take-over on', async () => {
+    const record = await fail('a', { lease_expires_at: TEST_START - 90_000 });
+    let meanwhile: unknown;
+    atCompletion(async () => {
+      meanwhile = await readKey('a');
     });
     await runResume(record);
-    expect(meanwhile).toEqual(failed);
-    expect(await readLists()).toEqual(failed.map((list) => ({ ...list, status: 'ready' })));
-    await check('a');
+    expect(meanwhile).toMatchObject({
+      status: 'processing',
+      owner: 'owner-2',
+      lease_expires_at: TEST_START + LEASE_DURATION_MS,
+      sweep_due_at: TEST_START + LEASE_DURATION_MS,
+    });
   });
 
   test('that may not take over throws why', async () => {
     const record = await fail('a');
     const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-    database.firestore.faults.inject({ rpc: 'Commit', match: isOfLists, action });
+    database.firestore.faults.inject({ rpc: 'Commit', match: isOfKey, action });
     expect((await runResume(record)).outcome).toMatchObject({ code: 7 });
     expect(await readKey('a')).toEqual(record);
-  });
-
-  test('of an attempt whose key another one has lost meanwhile writes no list', async () => {
-    const record = await fail('a');
-    await getKey('a').update({ ...CRASHED, document_id: 'another', creation: null });
-    const list = database.client.doc(`price_lists/${record.creation?.price_list_id}`);
-    await list.delete();
-    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_in_review_again' });
-    expect((await list.get()).exists).toBe(false);
   });
 
   test('renews its lease while it looks for what is missing', async () => {
@@ -236,7 +264,7 @@ describe('a resume', () => {
     const record = await fail('a', STOPPED);
     const stop = new AbortController();
     const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;
-    database.firestore.faults.inject({ rpc: 'Commit', match: isOfLists, when: 'after', action });
+    database.firestore.faults.inject({ rpc: 'Commit', match: isOfKey, when: 'after', action });
     if (by === 'sweep') await runSweep({}, { signal: stop.signal });
     else await runResume(record, { signal: stop.signal });
     const actions = by === 'sweep' ? [] : [expect.objectContaining({ by })];
@@ -265,7 +293,7 @@ describe('a resume', () => {
       expect(await runRelease(record)).toBeUndefined();
     };
     atCompletion(run);
-    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_in_review_again' });
+    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_released' });
     expect(await readKey('a')).toMatchObject({ status: 'released' });
   });
 
@@ -277,29 +305,75 @@ describe('a resume', () => {
   });
 });
 
-test('stored entries are compared a thousand at a time, between which the lease is renewed', async () => {
-  const { db, context } = database.open();
-  const ids = Array.from({ length: 2_001 }, (_, i) => `product-${i}`);
-  for (let start = 0; start < ids.length; start += 500) {
-    const batch = database.client.batch();
-    for (const id of ids.slice(start, start + 500))
-      batch.set(database.client.doc(`price_lists/price-list/products/${id}`), { price_list_price: 1 });
-    await batch.commit();
+describe('the search for entries that are not stored', () => {
+  /** Stores entries of the price list, with any value as price. */
+  async function store(entries: readonly (readonly [id: string, price: unknown])[]) {
+    for (let start = 0; start < entries.length; start += 500) {
+      const batch = database.client.batch();
+      for (const [id, price] of entries.slice(start, start + 500))
+        batch.set(database.client.doc(`price_lists/price-list/products/${id}`), { price_list_price: price });
+      await batch.commit();
+    }
   }
-  let renewals = 0;
-  const createLease = (creation: ClaimedLists | null): Lease => {
-    const lease = new Lease(createKeyRecord({ creation }), new KeyStore('boq-1', db, context));
-    lease.renewIfDue = () => Promise.resolve(void (renewals += 1));
-    return lease;
-  };
-  const columns = { ids, prices: new Float64Array(ids.length).fill(1) };
-  const entries = { expected_forward_cost: { ids: ['a'], prices: Float64Array.of(2) }, price_list: columns };
-  expect(await findPendingEntries(entries, createLease(TEST_CREATION))).toEqual({
-    expected_forward_cost: entries.expected_forward_cost,
-    price_list: { ids: [], prices: new Float64Array() },
+
+  const createProducts = (ids: readonly string[]): submissionParser.ProductColumns => ({
+    ids: [...ids].sort(),
+    expectedForwardCostPrices: new Float64Array(ids.length).fill(2),
+    priceListPrices: new Float64Array(ids.length).fill(1.5),
   });
-  expect(renewals).toBe(2);
-  expect(await findPendingEntries(entries, createLease(null))).toBe(entries);
+
+  const createAttempt = (creation: ClaimedLists | null) => {
+    const { db, context } = database.open();
+    const keys = new KeyStore(getKey('boq-1'), db, context);
+    return new RunningAttempt(createKeyRecord({ creation }), keys, 'resume');
+  };
+
+  /** Ids of the entries of the price list that are still to be written. */
+  async function findMissing(ids: readonly string[]): Promise<string[]> {
+    const products = createProducts(ids);
+    const { price_list } = await findPendingEntries(products, createAttempt(TEST_CREATION));
+    return Array.from(price_list, (place) => products.ids[place] ?? '').sort();
+  }
+
+  test('finds what is missing, has another price or no number as price, in the order of writing', async () => {
+    const ids = Array.from({ length: 40 }, (_, i) => `product-${i}`);
+    const isPending = (i: number) => i % 3 === 0;
+    await store(ids.map((id, i) => [id, isPending(i) ? (i % 2 === 0 ? 1 : '1.5') : 1.5]).slice(0, 37) as []);
+    const products = createProducts(ids);
+    const found = await findPendingEntries(products, createAttempt(TEST_CREATION));
+    const all = getAllEntries(products);
+    expect(found.expected_forward_cost).toEqual(all.expected_forward_cost);
+    const pending = new Set(ids.filter((_, i) => isPending(i) || i >= 37));
+    expect(found.price_list).toEqual(all.price_list.filter((place) => pending.has(products.ids[place] ?? '')));
+  });
+
+  test('finds ids in any order of Firestore, between others that the payload does not have', async () => {
+    // UTF-8 has U+FFFD before U+10000, UTF-16 after it.
+    const ids = ['a', 'b', '\ufffd', '\u{10000}', '\ue000x', '\u{1f600}', 'é', 'zz'];
+    await store([...ids.slice(1), 'a0', 'c', '\u{10001}', '0', 'zzz'].map((id) => [id, 1.5]));
+    expect(await findMissing(ids)).toEqual(['a']);
+  });
+
+  test('reads one list after the other, so that nothing goes on when one of them fails', async () => {
+    const calls = database.recordCalls();
+    database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+    await expect(findMissing(['a'])).rejects.toMatchObject({ code: 7 });
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+  });
+
+  test('renews the lease after every thousand entries', async () => {
+    const ids = Array.from({ length: 2_001 }, (_, i) => `product-${i}`);
+    await store(ids.map((id) => [id, 1.5]));
+    const attempt = createAttempt(TEST_CREATION);
+    const renewIfDue = jest.spyOn(attempt.lease, 'renewIfDue').mockResolvedValue();
+    await findPendingEntries(createProducts(ids), attempt);
+    expect(renewIfDue).toHaveBeenCalledTimes(2);
+  });
+
+  test('makes no call for an attempt without lists', async () => {
+    const products = createProducts(['a', 'b']);
+    expect(await findPendingEntries(products, createAttempt(null))).toEqual(getAllEntries(products));
+  });
 });
 
 test('a stored payload is valid if it has the fingerprint of its attempt', async () => {
@@ -350,6 +424,7 @@ describe('a release', () => {
       status: 'released',
       updated_at: TEST_START + 1_000,
       actions: [action],
+      sweep_due_at: undefined,
     });
     expect(await runRelease(record)).toBeUndefined();
     expect((await readKey('a')).actions).toHaveLength(1);
@@ -427,23 +502,25 @@ describe('a sweep', () => {
 
     const before = database.recordCalls();
     const dry = await runSweep({ dryRun: true });
-    expect(dry.summary).toEqual({ resumed: 0, would_resume: 3, left: 1, deferred: 0 });
+    expect(dry.summary).toEqual({ resumed: 0, would_resume: 3, left: 2, deferred: 0 });
     expect(dry.results.map(([key, result]) => [key, result])).toEqual([
       ['crashed', 'would_resume'],
       ['exhausted', 'left'],
       ['incomplete', 'would_resume'],
+      ['rejected', 'left'],
       ['stopped', 'would_resume'],
     ]);
     expect(before.map(({ rpc }) => rpc)).not.toContain('Commit');
 
     const { summary, results } = await runSweep();
-    expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 2, deferred: 0 });
+    expect(summary).toEqual({ resumed: 2, would_resume: 0, left: 3, deferred: 0 });
     const chunks = '0 chunks are stored in place of 1';
     const unusable = `the stored payload cannot be used, so the attempt can only be released: ${chunks}`;
     expect(results).toEqual([
       ['crashed', 'resumed', null, 1_000],
       ['exhausted', 'left', 'it was resumed 3 times without an operator, and failed again', 1_000],
       ['incomplete', 'left', `the failure is not transient: ${unusable}`, 1_000],
+      ['rejected', 'left', `the failure is not transient: ${rejected.failure}`, 1_000],
       ['stopped', 'resumed', null, 1_000],
     ]);
     expect(await readKey('crashed')).toMatchObject({
@@ -456,9 +533,10 @@ describe('a sweep', () => {
       status: 'requires_review',
       failure: unusable,
       failure_cause: 'error',
+      automatic_resumes: 1,
     });
     expect(await readKey('exhausted')).toMatchObject({ status: 'requires_review', failure_cause: 'lease_expired' });
-    expect(await readKey('rejected')).toEqual(rejected);
+    expect(await readKey('rejected')).toEqual({ ...rejected, sweep_due_at: undefined });
     expect(await readKey('live')).toEqual(live);
   });
 
@@ -498,7 +576,9 @@ describe('a sweep', () => {
     database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action });
     const { summary, results } = await runSweep();
     expect(summary).toEqual({ ...NOTHING_DONE, left: 1 });
-    expect(results).toEqual([['a', 'left', '7 PERMISSION_DENIED: injected PERMISSION_DENIED', 0]]);
+    const reason = 'the failure is not transient: 7 PERMISSION_DENIED: injected PERMISSION_DENIED';
+    expect(results).toEqual([['a', 'left', reason, 0]]);
+    expect((await runSweep()).results).toEqual([]);
   });
 
   test('defers an attempt that another sweep has taken over meanwhile (dbos-transact-py #742)', async () => {
@@ -523,10 +603,16 @@ describe('a sweep', () => {
   test('says once that a key needs an operator, and reads nothing of it after that', async () => {
     await fail('a', { ...CRASHED, automatic_resumes: 3 });
     await fail('b');
-    expect((await runSweep()).results.map(([key, result]) => [key, result])).toEqual([['a', 'left']]);
+    const { results } = await runSweep();
+    expect(results.map(([key, result]) => [key, result])).toEqual([
+      ['a', 'left'],
+      ['b', 'left'],
+    ]);
     const calls = database.recordCalls();
     expect((await runSweep()).results).toEqual([]);
-    expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+    expect((await runSweep({ all: true })).results).toEqual([]);
+    expect((await runSweep({ all: true, dryRun: true })).results).toEqual([]);
+    expect([...new Set(calls.map(({ rpc }) => rpc))]).toEqual(['RunQuery']);
   });
 
   test('waits a minute after the first resume that failed, and five after the second', async () => {
@@ -586,39 +672,84 @@ describe('a sweep', () => {
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, left: 151 });
   });
 
-  test.each([
-    ['document_id', 'a/b', 'its document_id is no id of a document'],
-    ['boq_list_id', 'another', 'its boq_list_id is that of another record'],
-  ])('fails a record for good whose %s is %s', async (field, value, failure) => {
-    await fail('a', { ...STOPPED, [field]: value });
-    const { results } = await runSweep();
-    expect(results.map(([, result, reason]) => [result, reason])).toEqual([
-      ['left', `the failure is not transient: ${failure}`],
+  const createListIds = (id: string) => ({ ...TEST_CREATION, expected_forward_cost_id: id });
+
+  test.each<[string, Partial<KeyRecord>, string]>([
+    ['document_id is a path', { document_id: 'a/b' }, 'must point to a document'],
+    ['document_id is empty', { document_id: '' }, 'must be a non-empty string'],
+    ['list id is a path', { creation: createListIds('a/b') }, 'must point to a document'],
+    ['list id is empty', { creation: createListIds('') }, 'must be a non-empty string'],
+    ['boq_list_id is of another key', { boq_list_id: 'another' }, 'its boq_list_id is that of another record'],
+  ])('leaves a record whose %s to an operator, failed or crashed', async (_, update, failure) => {
+    for (const state of [STOPPED, CRASHED]) {
+      database.reset();
+      await writeMarket(database.client);
+      await fail('a', { ...state, ...update });
+      expect((await runSweep()).results.map(([, result]) => result)).toEqual(['left']);
+      const reason = expect.stringContaining(failure) as string;
+      expect(await readKey('a')).toMatchObject({ status: 'requires_review', failure: reason, failure_cause: 'error' });
+      expect((await runSweep()).results).toEqual([]);
+    }
+  });
+
+  test('changes no list of a copied record, which may be those of another key', async () => {
+    const { creation } = await fail('a', CRASHED);
+    const list = database.client.doc(`price_lists/${creation?.price_list_id}`);
+    await list.update({ status: 'ready' });
+    await getKey('copy').set((await getKey('a').get()).data() ?? {});
+    await getKey('a').delete();
+    expect((await runSweep()).results.map(([, result]) => result)).toEqual(['left']);
+    expect((await list.get()).get('status')).toBe('ready');
+  });
+
+  test('settles a lease in the far future, if it is to look at all keys', async () => {
+    await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 365 * 86_400_000 });
+    expect((await runSweep()).summary).toEqual(NOTHING_DONE);
+    expect((await runSweep({ all: true })).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
+    await check('a');
+  });
+
+  test('that cannot read a payload has tried the attempt: a transient error defers it, a permanent one leaves it', async () => {
+    await fail('a', STOPPED);
+    const match = ({ request }: Call<'RunQuery'>) => JSON.stringify(request, toPlain).includes('payload');
+    const failReading = (code: 'UNAVAILABLE' | 'PERMISSION_DENIED') =>
+      database.firestore.faults.inject({ rpc: 'RunQuery', match, times: 1_000, action: { kind: 'error', code } });
+    const fault = failReading('UNAVAILABLE');
+    expect((await runSweep()).results).toMatchObject([
+      ['a', 'deferred', expect.stringContaining('UNAVAILABLE'), expect.any(Number)],
     ]);
-    expect(await readKey('a')).toMatchObject({ failure, failure_cause: 'error' });
-    expect((await runSweep()).results).toEqual([]);
+    expect(await readKey('a')).toMatchObject({ status: 'requires_review', automatic_resumes: 1 });
+    fault.remove();
+    failReading('PERMISSION_DENIED');
+    database.clock.advance(60_000);
+    expect((await runSweep()).results).toMatchObject([
+      ['a', 'left', expect.stringContaining('PERMISSION_DENIED'), expect.any(Number)],
+    ]);
+    expect(await readKey('a')).toMatchObject({ automatic_resumes: 2, failure_cause: 'error' });
   });
 
-  test('knows its own event although the reply to it was lost, and reports it once', async () => {
-    await fail('a', { ...CRASHED, automatic_resumes: 3 });
-    database.firestore.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'UNAVAILABLE' } });
-    expect((await runSweep()).results.map(([key, result]) => [key, result])).toEqual([['a', 'left']]);
+  test('gives up a resume after a minute of errors, so that others have their turn', async () => {
+    await fail('a', STOPPED);
+    const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: Infinity, action });
+    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
+    expect(database.clock.now() - TEST_START).toBeLessThan(65_000);
+    expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', automatic_resumes: 1 });
   });
 
-  test('commits its event again after an error that is no conflict', async () => {
-    await fail('a', { ...CRASHED, automatic_resumes: 3 });
-    database.firestore.faults.inject({ rpc: 'Commit', action: { kind: 'error', code: 'INTERNAL' } });
-    expect((await runSweep()).results.map(([key, result]) => [key, result])).toEqual([['a', 'left']]);
-    expect((await getKey('a').get()).get('status')).toBe('requires_review');
-  });
-
-  test('says nothing of a key that someone else has settled meanwhile', async () => {
-    await fail('a', { ...CRASHED, automatic_resumes: 3 });
-    const run = async () => {
-      await getKey('a').update({ status: 'released' });
-    };
-    database.firestore.faults.inject({ rpc: 'Commit', action: { kind: 'call', run } });
-    expect((await runSweep()).results).toEqual([]);
+  test('reports an attempt that someone else completed meanwhile as deferred, not as resumed', async () => {
+    await fail('a', STOPPED);
+    database.firestore.faults.inject({
+      rpc: 'Commit',
+      match: isOfKey,
+      action: {
+        kind: 'call',
+        run: async () => {
+          await runResume(await readKey('a'));
+        },
+      },
+    });
+    expect((await runSweep()).results).toEqual([['a', 'deferred', 'the key was resolved meanwhile', 125]]);
   });
 
   test('that cannot read the keys throws', async () => {
@@ -649,20 +780,76 @@ describe('a sweep', () => {
   });
 });
 
+describe('a key that comes to need an operator is reported', () => {
+  beforeEach(() => fail('a', { ...CRASHED, automatic_resumes: 3 }));
+
+  const LEFT = [['a', 'left', 'it was resumed 3 times without an operator, and failed again', expect.any(Number)]];
+
+  /** The commits that change nothing but the time at which the key is due. */
+  const isDueTime = ({ request: { writes } }: Call<'Commit'>) =>
+    writes.some((write) => write.kind === 'update' && write.mask?.join() === 'sweep_due_at');
+
+  async function sweepAfter(ms: number) {
+    database.clock.advance(ms);
+    return (await runSweep()).results;
+  }
+
+  test('by one of two sweeps that found it at the same time', async () => {
+    const sweeps = await Promise.all([runSweep(), runSweep(), runSweep()]);
+    expect(sweeps.flatMap(({ results }) => results)).toEqual(LEFT);
+    expect(await sweepAfter(60_000)).toEqual([]);
+  });
+
+  test('by the sweep alone: requests that let its lease expire report nothing', async () => {
+    const requests = await Promise.allSettled([create('a'), create('a'), create('a')]);
+    expect(requests.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(await sweepAfter(0)).toEqual(LEFT);
+    expect(await sweepAfter(60_000)).toEqual([]);
+  });
+
+  test.each([
+    ['takes its turn', 1, 0, 1],
+    ['ends its turn', 2, 1, 0],
+  ])('once, though the reply to the commit is lost by which a sweep %s', async (_, nth, before, after) => {
+    const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isDueTime, nth, when: 'after', action });
+    expect(await sweepAfter(0)).toHaveLength(before);
+    expect(await sweepAfter(59_000)).toEqual([]);
+    expect(await sweepAfter(1_000)).toHaveLength(after);
+    expect(await sweepAfter(60_000)).toEqual([]);
+  });
+
+  test.each(['before', 'after'] as const)('again, if the sweep cannot store that it did (%s)', async (when) => {
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isDueTime, nth: 2, when, action });
+    expect((await sweepAfter(0)).map(([, result]) => result)).toEqual(['left', 'deferred']);
+    expect(await sweepAfter(60_000)).toHaveLength(when === 'before' ? 1 : 0);
+    expect(await sweepAfter(60_000)).toEqual([]);
+  });
+
+  test('not at all, if an operator released it meanwhile', async () => {
+    const run = async () => {
+      await runRelease(await readKey('a'));
+    };
+    database.firestore.faults.inject({ rpc: 'Commit', match: isDueTime, action: { kind: 'call', run } });
+    expect(await sweepAfter(0)).toEqual([]);
+    expect(await sweepAfter(60_000)).toEqual([]);
+  });
+
+  test('each time that it comes to need one', async () => {
+    expect(await sweepAfter(0)).toEqual(LEFT);
+    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+    const fault = database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, times: 1_000, action });
+    expect((await runResume(await readKey('a'))).outcome).toMatchObject({ code: 7 });
+    fault.remove();
+    expect((await sweepAfter(0)).map(([, result]) => result)).toEqual(['left']);
+  });
+});
+
 describe('a sweep that has something under way', () => {
   test('begins with nothing once it is to stop', async () => {
     await fail('a', STOPPED);
     expect((await runSweep({ stopping: AbortSignal.abort() })).results).toEqual([]);
-  });
-
-  test('defers what it cannot read', async () => {
-    await fail('a', STOPPED);
-    const match = ({ request }: Call<'RunQuery'>) => JSON.stringify(request, toPlain).includes('payload');
-    const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-    database.firestore.faults.inject({ rpc: 'RunQuery', match, action });
-    const { results } = await runSweep();
-    expect(results).toEqual([['a', 'deferred', expect.stringContaining('PERMISSION_DENIED'), 0]]);
-    expect(await readKey('a')).toMatchObject({ status: 'requires_review', automatic_resumes: 0 });
   });
 
   test('asks again after the interval, resumes what is due by then, and ends with the last', async () => {
@@ -708,7 +895,7 @@ describe('a recovery that meets the next trouble, which has broken a service lik
       other = (await runSweep()).summary;
     };
     database.firestore.faults.inject({ rpc: 'Commit', match: isEntries, action: { kind: 'call', run } });
-    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
+    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
     expect(other).toEqual({ ...NOTHING_DONE, resumed: 1 });
     expect((await readKey('a')).actions).toHaveLength(2);
     await expectReplayed();

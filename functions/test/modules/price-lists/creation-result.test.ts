@@ -1,6 +1,6 @@
 import { ApiError, StoppedError } from '../../../src/lib/errors';
-import type { KeyOutcome } from '../../../src/price-lists/key-state-machine';
-import { requireCreated } from '../../../src/price-lists/responses';
+import type { AttemptOutcome } from '../../../src/price-lists/attempt';
+import { toCreationResult } from '../../../src/price-lists/creation-result';
 import { toResolutionError } from '../../../src/price-lists/resume';
 import { createKeyRecord } from '../../support/key-records';
 
@@ -9,9 +9,9 @@ import { createKeyRecord } from '../../support/key-records';
 const cause = new StoppedError('why the attempt was not completed');
 
 /** What is thrown for an outcome. */
-function getError(outcome: KeyOutcome): ApiError {
+function getError(outcome: AttemptOutcome): ApiError {
   try {
-    requireCreated(outcome, cause);
+    toCreationResult(outcome, cause);
   } catch (error) {
     if (error instanceof ApiError) return error;
   }
@@ -21,10 +21,10 @@ function getError(outcome: KeyOutcome): ApiError {
 test('a completed key has its response, which is a replay unless the request completed it', () => {
   const response = '{}';
   for (const isOwn of [true, false])
-    expect(requireCreated({ kind: 'completed', response, isOwn })).toEqual({ response, replayed: !isOwn });
+    expect(toCreationResult({ kind: 'completed', response, isOwn })).toEqual({ response, replayed: !isOwn });
 });
 
-test.each<[KeyOutcome, string, string, object, boolean]>([
+test.each<[AttemptOutcome, string, string, object, boolean]>([
   [{ kind: 'payload_mismatch' }, 'idempotency_key_reused', 'another payload holds the key', {}, false],
   [
     { kind: 'blocked', by: 'attempt', retryAfterMs: 1_001 },
@@ -41,7 +41,16 @@ test.each<[KeyOutcome, string, string, object, boolean]>([
     false,
   ],
   [{ kind: 'blocked', by: 'review', retryAfterMs: null }, 'review_required', 'the key requires review', {}, true],
-  [{ kind: 'available' }, 'review_required', 'an operator released the key meanwhile', {}, false],
+  [{ kind: 'released' }, 'review_required', 'an operator released the attempt', {}, false],
+  [{ kind: 'available' }, 'review_required', 'an operator released the attempt', {}, false],
+  [
+    { kind: 'unknown', reason: 'internal', retryAfterMs: 1_000 },
+    'creation_failed',
+    'internal',
+    { 'Retry-After': '1' },
+    false,
+  ],
+  [{ kind: 'unknown', reason: 'internal', retryAfterMs: null }, 'creation_failed', 'internal', {}, false],
   [
     { kind: 'failed', reason: 'internal', retryAfterMs: 1_000 },
     'creation_failed',
@@ -56,7 +65,8 @@ test.each<[KeyOutcome, string, string, object, boolean]>([
   expect(getError(outcome).headers).toEqual(headers);
 });
 
-test.each<[Exclude<KeyOutcome, { kind: 'completed' }>, string, string]>([
+test.each<[AttemptOutcome, string, string]>([
+  [{ kind: 'released' }, 'key_released', 'the key was released meanwhile'],
   [{ kind: 'available' }, 'key_released', 'the key was released meanwhile'],
   [
     { kind: 'blocked', by: 'review', retryAfterMs: null },
@@ -66,6 +76,8 @@ test.each<[Exclude<KeyOutcome, { kind: 'completed' }>, string, string]>([
   [{ kind: 'blocked', by: 'attempt', retryAfterMs: 1 }, 'key_in_progress', 'another attempt on the key is in progress'],
   [{ kind: 'payload_mismatch' }, 'key_resolved', 'the key was resolved meanwhile'],
   [{ kind: 'failed', reason: 'internal', retryAfterMs: null }, 'key_resolved', 'the key was resolved meanwhile'],
+  [{ kind: 'unknown', reason: 'internal', retryAfterMs: null }, 'key_resolved', 'the key was resolved meanwhile'],
+  [{ kind: 'completed', response: '{}', isOwn: false }, 'key_resolved', 'the key was resolved meanwhile'],
   [{ kind: 'owned', record: createKeyRecord() }, 'key_resolved', 'the key was resolved meanwhile'],
 ])('%j is told to an operator as %s', (outcome, code, message) => {
   expect(toResolutionError(outcome)).toMatchObject({ code, message });

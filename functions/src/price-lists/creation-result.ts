@@ -1,0 +1,42 @@
+import { ApiError } from '../lib/errors';
+import type { AttemptOutcome } from './attempt';
+
+/** The stored response, of this request's attempt or of an earlier one for an identical request. */
+export interface CreationResult {
+  response: string;
+  replayed: boolean;
+}
+
+/**
+ * Converts what became of a key to the result of the request for it.
+ *
+ * @param cause the error for which the request's own attempt was not completed
+ * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed
+ */
+export function toCreationResult(outcome: AttemptOutcome, cause?: unknown): CreationResult {
+  switch (outcome.kind) {
+    case 'completed':
+      return { response: outcome.response, replayed: !outcome.isOwn };
+    case 'payload_mismatch':
+      throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
+    case 'blocked': {
+      const { by, retryAfterMs } = outcome;
+      if (by === 'attempt')
+        throw new ApiError('request_in_progress', 'an attempt on the key is in progress', { cause, retryAfterMs });
+      const needsOperator = retryAfterMs === null;
+      throw new ApiError('review_required', 'the key requires review', { cause, retryAfterMs, needsOperator });
+    }
+    case 'released':
+    case 'available':
+      throw new ApiError('review_required', 'an operator released the attempt', { cause });
+    case 'failed': {
+      const { reason, retryAfterMs } = outcome;
+      const needsOperator = retryAfterMs === null;
+      throw new ApiError('creation_failed', reason, { cause, retryAfterMs, needsOperator });
+    }
+    case 'unknown':
+      throw new ApiError('creation_failed', outcome.reason, { cause, retryAfterMs: outcome.retryAfterMs });
+    case 'owned':
+      throw new ApiError('creation_failed', 'the attempt failed', { cause });
+  }
+}

@@ -1,0 +1,31 @@
+import { retry } from '../lib/firestore/retry';
+import type { KeyRecord } from '../lib/schemas/key-record';
+import type { RETRY_MS } from '../lib/time-limits';
+import type { KeyStore } from './key-store';
+import { Lease } from './lease';
+import { ProgressMeter, type WrittenEntries } from './progress';
+
+/** How the calls of an attempt are repeated: `attempt` while a client waits for a creation, else `resume`. */
+export type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'resume'>;
+
+/** An attempt under way: what its steps share. */
+export class RunningAttempt {
+  readonly lease: Lease;
+  readonly progress: ProgressMeter;
+
+  /** @param record of the key since its claim or its take-over */
+  constructor(
+    readonly record: KeyRecord,
+    readonly keys: KeyStore,
+    private readonly regime: AttemptRegime,
+    onProgress?: (written: WrittenEntries) => void,
+  ) {
+    this.progress = new ProgressMeter(keys.context.clock, onProgress);
+    this.lease = new Lease(record, keys, () => this.progress.current);
+  }
+
+  /** Makes a call under the lease, and again after a transient error. */
+  call<T>(fn: () => Promise<T>): Promise<T> {
+    return retry(() => this.lease.run(fn), this.keys.context, this.regime);
+  }
+}

@@ -1,0 +1,39 @@
+import type { PriceListInfo } from '../lib/schemas/add-price-lists';
+import type { Attempt, ClaimedLists } from '../lib/schemas/key-record';
+import type { ListStatus, PriceListsResponse } from '../lib/schemas/responses';
+
+/** What an attempt stores for consumers and clients: its list documents, and the response of a success. */
+
+/**
+ * Creates both list documents of an attempt (docs/data-model.md#written-by-add-price-lists), with
+ * the status that they have since `updated_at`.
+ */
+export function createListDocuments(
+  { market_id, claimed_at }: Pick<Attempt, 'market_id' | 'claimed_at'>,
+  { currency, market_iso }: ClaimedLists,
+  { name, date }: PriceListInfo,
+  status: ListStatus,
+  updated_at: number,
+) {
+  const new_date = { year: Number(date.slice(3)), month: Number(date.slice(0, 2)) };
+  const shared = { status, created_at: claimed_at, updated_at, currency, market_id, market_iso, name, new_date };
+  return { expected_forward_cost: shared, price_list: { ...shared, date } };
+}
+
+/** What the response tells of an attempt. */
+type ReportedAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
+
+/** Creates the success response of an attempt. Every identical request gets these bytes. */
+export function createSuccessResponse(attempt: ReportedAttempt, info: PriceListInfo, completedAt: number): string {
+  const { creation, market_id, products_count, document_id } = attempt;
+  const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };
+  const toText = (response: PriceListsResponse) => JSON.stringify(response);
+  if (creation === null) return toText({ ...stored, market: null, expected_forward_cost: null, price_list: null });
+  const { expected_forward_cost, price_list } = createListDocuments(attempt, creation, info, 'ready', completedAt);
+  return toText({
+    ...stored,
+    market: { id: market_id, name: creation.market_name, iso: creation.market_iso },
+    expected_forward_cost: { id: creation.expected_forward_cost_id, ...expected_forward_cost },
+    price_list: { id: creation.price_list_id, ...price_list },
+  });
+}
