@@ -9,11 +9,18 @@ import { runProgram } from '../test/support/programs';
 /*
  * npm run release:check -- [TAG] [--with REVISION]
  *
- * What a release must pass besides .ci/run, in this order: versions that agree, also with the tag
- * if one is given; an API description that breaks no client of the last release; and this code and
- * the last release taking over each other's attempts, which takes six minutes. The last release is
- * the newest tag `v…` before, or the revision that is named.
+ * What a release must pass besides .ci/run:
+ *
+ * 1. The versions agree, also with the tag if one is given.
+ * 2. The API description breaks no client of the last release.
+ * 3. This code and the last release take over each other's attempts, which takes six minutes.
+ *
+ * The last release is the newest tag `v…` before, or the commit that is named. The third check runs
+ * also if the second fails, and both are reported.
  */
+
+/** Breaking changes that the owner accepts, each with the reason. Empty after a release. */
+const ACCEPTED_CHANGES = 'scripts/openapi/accepted-changes.json';
 
 async function main(): Promise<void> {
   // npm takes an option for itself that stands before the dashes, and hands on its value.
@@ -27,12 +34,24 @@ async function main(): Promise<void> {
     console.log('The versions agree. There is no release yet to compare with.');
     return;
   }
+  await assertRevision(last);
   const folder = mkdtempSync(join(tmpdir(), 'release-check-'));
+  const problems: string[] = [];
   try {
-    await compareDescriptions(last, folder);
-    await rollOut(last, folder);
+    for (const check of [compareDescriptions, rollOut])
+      await check(last, folder).catch((error: unknown) => problems.push((error as Error).message));
   } finally {
     rmSync(folder, { recursive: true });
+  }
+  if (problems.length > 0) throw new Error(problems.join('\n\n'));
+}
+
+/** @throws Error unless a revision is a commit of this repository */
+async function assertRevision(revision: string): Promise<void> {
+  try {
+    await git('rev-parse', '--quiet', '--verify', `${revision}^{commit}`);
+  } catch {
+    throw new Error(`${revision} is no tag or commit of this repository. \`git tag\` lists the tags.`);
   }
 }
 
@@ -64,15 +83,43 @@ async function findLastRelease(tag: string | undefined): Promise<string | undefi
   }
 }
 
-/** @throws Error if docs/openapi.json breaks clients of a release; how is printed */
+interface DescriptionDiff {
+  changes: { path: string; impact: string; verdicts: { impact: string; message: string }[] }[];
+}
+
+/** Compares the description with that of a release. @throws Error with the breaking changes that are not accepted */
 async function compareDescriptions(release: string, folder: string): Promise<void> {
   const released = join(folder, 'released.json');
+  const report = join(folder, 'diff.json');
   writeFileSync(released, await git('show', `${release}:docs/openapi.json`));
   // Redocly would otherwise ask the registry for a newer version of itself, and report its use.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', released, 'docs/openapi.json'];
-  const { status } = spawnSync(process.execPath, command, { stdio: 'inherit', env });
-  if (status !== 0) throw new Error(`docs/openapi.json breaks clients of ${release}, or could not be compared.`);
+  const options = ['--format', 'json', '--output', report, '--fail-on', 'none'];
+  const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', released, 'docs/openapi.json', ...options];
+  const { status } = spawnSync(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'], env });
+  if (status !== 0) throw new Error(`docs/openapi.json could not be compared with that of ${release}.`);
+
+  const { changes } = readJson(report) as DescriptionDiff;
+  const breaking = changes.flatMap(({ path, verdicts }) =>
+    verdicts.flatMap(({ impact, message }) => (impact === 'major' ? [`${toOperation(path)}: ${message}`] : [])),
+  );
+  const accepted = readJson(ACCEPTED_CHANGES) as Record<string, string>;
+  for (const change of breaking) if (accepted[change]) console.log(`Accepted: ${change} ${accepted[change]}`);
+  const rejected = breaking.filter((change) => !accepted[change]);
+  if (rejected.length === 0) {
+    console.log(`docs/openapi.json breaks no client of ${release}.`);
+    return;
+  }
+  throw new Error(
+    [`docs/openapi.json breaks clients of ${release}:`, ...rejected.map((change) => `  ${change}`)].join('\n') +
+      `\nAccept a change by its name, with the reason, in ${ACCEPTED_CHANGES}.`,
+  );
+}
+
+/** Turns `#/paths/~1getTeams/get/…` into `GET /getTeams`. */
+function toOperation(path: string): string {
+  const [, operationPath, method] = /^#\/paths\/([^/]+)\/(\w+)\//.exec(path) ?? [];
+  return operationPath === undefined ? path : `${method?.toUpperCase()} ${operationPath.replaceAll('~1', '/')}`;
 }
 
 /** Has this code and that of a release take over each other's attempts. */

@@ -51,12 +51,21 @@ test('a tag with another version than the packages fails, with all of them', () 
   expect(stderr).toContain('  9.9.9  the tag v9.9.9\n');
 });
 
-test('a description that lacks a field of the release fails, with its name', () => {
+test('a revision that the repository lacks is named, in place of an error of git', () => {
+  const { status, stderr } = runCheck(createRepository(), '--with', 'v1.0.0');
+  expect([status, stderr]).toEqual([1, 'v1.0.0 is no tag or commit of this repository. `git tag` lists the tags.\n']);
+});
+
+// The release has no package.json, so that it cannot be built.
+test('a description that lacks a field of the release fails, with its name, and the take-over is tried all the same', () => {
   const repository = createRepository();
   const released = structuredClone(description);
   Object.assign(released.components.schemas.Team.properties, { gone: { type: 'string' } });
   release(repository, released);
-  const { status, stdout } = runCheck(repository);
+  const { status, stdout, stderr } = runCheck(repository);
   expect(status).toBe(1);
-  expect(stdout).toContain('Property `gone` of `Team` was removed');
+  expect(stderr).toMatch(/breaks clients of v1\.0\.0:\n {2}GET \/getTeams: Property `gone` of `Team` was removed\.\n/);
+  expect(stderr).toContain('Accept a change by its name, with the reason, in scripts/openapi/accepted-changes.json.');
+  expect(stdout).toContain('Checking out and building v1.0.0');
+  expect(stderr).toMatch(/\n\n.*npm ci/s);
 });
