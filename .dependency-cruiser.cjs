@@ -138,7 +138,7 @@ exports.imports = {
     },
     {
       name: 'packages-by-their-public-api',
-      comment: 'What uses a package imports its src/index.ts, src/internal.ts or viewer/index.ts alone.',
+      comment: 'Code outside a package imports only its src/index.ts, src/internal.ts, viewer/index.ts or manifest.',
       severity: 'error',
       from: { pathNot: '^packages/' },
       to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/(index|internal)|viewer/index)\\.ts$' },

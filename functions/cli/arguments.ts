@@ -184,7 +184,10 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
       'look at every unresolved key, once after an upgrade: those of an older version are not found as due',
     )
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('the sweep is over, whatever became of each key', 'it was stopped, or the keys could not be read'))
+    .addHelpText(
+      'after',
+      exitCodes('the sweep is over, whatever became of each key', 'it was stopped, or the keys could not be read'),
+    )
     .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
   // Options of earlier versions: a reader of an old note is told what takes their place.
   for (const [name, instead] of Object.entries(FORMER_SWEEP_OPTIONS)) {
