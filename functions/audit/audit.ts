@@ -13,7 +13,16 @@ import {
   getRecordedAttempts,
   type Violation,
 } from './invariants';
-import { ATTEMPT_COLLECTIONS, findBoqListIds, PAGE_SIZE, readKeyFields, readPage, type Fields } from './stored-records';
+import {
+  ATTEMPT_COLLECTIONS,
+  findBoqListIds,
+  ID_TYPE_OF,
+  PAGE_SIZE,
+  readKeyFields,
+  readPage,
+  type AttemptCollection,
+  type Fields,
+} from './stored-records';
 
 /**
  * The audit: reads every record of add price lists, and reports where an invariant (invariants.ts)
@@ -99,18 +108,18 @@ class Auditor {
   }
 
   /** Checks that every document of a collection belongs to an attempt of a key. */
-  async checkReferences(collection: string): Promise<void> {
+  async checkReferences(collection: AttemptCollection): Promise<void> {
     await this.#forEachDocument(collection, ['status'], async (id, { status }) => {
-      // Of an attempt that was claimed after its key was due, or of none.
-      if (this.#referred.has(id) || (await this.#isReferredNow(id))) return;
+      // It belongs to no attempt, or to one that was claimed after its key had been checked.
+      if (this.#referred.has(id) || (await this.#isReferredNow(collection, id))) return;
       const ready = status === 'ready' ? 'is ready, but ' : '';
       const message = `${ready}belongs to no attempt of a key`;
       this.#report({ rule: 'reference', boq_list_id: null, path: `${collection}/${id}`, message });
     });
   }
 
-  async #isReferredNow(id: string): Promise<boolean> {
-    const boqListIds = await this.#reader.read(() => findBoqListIds(this.db, id), 4);
+  async #isReferredNow(collection: AttemptCollection, id: string): Promise<boolean> {
+    const boqListIds = await this.#reader.read(() => findBoqListIds(this.db, id, ID_TYPE_OF[collection]), 1);
     for (const boqListId of boqListIds) {
       const stored = await this.#readKeyFields(keyDocumentId(boqListId));
       const key = parseKey(stored);

@@ -34,27 +34,63 @@ export async function readKeyRecords(
 export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
   (await readKey(db, keyDocument(db, boqListId))).record;
 
+/** What an id can be: the name of its field, or `hash` for the id of a key record. */
+export const ID_TYPES = [
+  'boq_list_id',
+  'hash',
+  'document_id',
+  'price_list_id',
+  'expected_forward_cost_id',
+  'request_id',
+] as const;
+
+export type IdType = (typeof ID_TYPES)[number];
+
+/** A key that an id leads to, and as what. */
+export interface FoundKeyRecord {
+  record: KeyRecord;
+  idTypes: IdType[];
+}
+
+/**
+ * Finds the keys that an id leads to in any of these meanings. A client chooses its `boq_list_id` and
+ * its request ids, so they can be the id of somebody else's key: no meaning hides another.
+ */
+export async function findKeyRecords(
+  db: Database,
+  id: string,
+  idTypes: readonly IdType[] = ID_TYPES,
+): Promise<FoundKeyRecord[]> {
+  const matches = await Promise.all(
+    idTypes.map(async (idType) => ({ idType, boqListIds: await findBoqListIds(db, id, idType) })),
+  );
+  const found = new Map<string, IdType[]>();
+  for (const { idType, boqListIds } of matches) {
+    for (const boqListId of boqListIds) found.set(boqListId, [...(found.get(boqListId) ?? []), idType]);
+  }
+  const keys = await Promise.all(
+    [...found].map(async ([boqListId, idTypes]) => ({ record: await readKeyRecord(db, boqListId), idTypes })),
+  );
+  return keys.flatMap(({ record, idTypes }) => (record === undefined ? [] : [{ record, idTypes }]));
+}
+
 /** A client may send one request id with many requests. */
 const MAX_MATCHES = 20;
 
-/** Finds keys by a `boq_list_id`, or else by an id of a request, a list or a record. */
-export async function findKeyRecords(db: Database, id: string): Promise<KeyRecord[]> {
-  const record = await readKeyRecord(db, id);
-  if (record !== undefined) return [record];
-  const keys = new Set(await findBoqListIds(db, id));
-  const records = await Promise.all([...keys].map((key) => readKeyRecord(db, key)));
-  return records.filter((found) => found !== undefined);
-}
-
-/** Finds the keys of requests by an id of the request, of its records or of its lists. */
-export async function findBoqListIds(db: Database, id: string): Promise<string[]> {
+/** Finds the keys that an id in this meaning leads to, whether or not they have a record. */
+export async function findBoqListIds(db: Database, id: string, idType: IdType): Promise<string[]> {
+  if (idType === 'boq_list_id') return [id];
   if (!isDocumentId(id)) return [];
   const requests = db.firestore.collection(collections.priceListRequests);
-  const [request, key] = await db.getAll(requests.doc(id), keyRecords(db).doc(id));
-  const found = [request.get('info.boq_list_id'), key.get('boq_list_id')];
-  for (const field of ['price_list_id', 'expected_forward_cost_id', 'request_id']) {
-    if (found.some((boqListId) => typeof boqListId === 'string')) break;
-    for await (const match of db.stream(requests.where(field, '==', id).limit(MAX_MATCHES))) {
+  const found: unknown[] = [];
+  if (idType === 'hash') {
+    const [key] = await db.getAll(keyRecords(db).doc(id));
+    found.push(key.get('boq_list_id'));
+  } else if (idType === 'document_id') {
+    const [request] = await db.getAll(requests.doc(id));
+    found.push(request.get('info.boq_list_id'));
+  } else {
+    for await (const match of db.stream(requests.where(idType, '==', id).limit(MAX_MATCHES))) {
       found.push(match.get('info.boq_list_id'));
     }
   }
@@ -115,6 +151,16 @@ export const ATTEMPT_COLLECTIONS = [
   collections.expectedForwardCosts,
   collections.priceLists,
 ] as const;
+
+export type AttemptCollection = (typeof ATTEMPT_COLLECTIONS)[number];
+
+/** What the ids of documents are. */
+export const ID_TYPE_OF = {
+  [collections.priceListIdempotency]: 'hash',
+  [collections.priceListRequests]: 'document_id',
+  [collections.expectedForwardCosts]: 'expected_forward_cost_id',
+  [collections.priceLists]: 'price_list_id',
+} as const satisfies Record<string, IdType>;
 
 /** Finds request records and lists by their id. @returns their paths */
 export async function findAttemptDocuments(db: Database, id: string): Promise<string[]> {

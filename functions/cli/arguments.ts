@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { ID_TYPES } from '../audit/stored-records';
 import { keyRecordSchema } from '../src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
 import type { CommandContext } from './commands/context';
@@ -134,6 +135,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .command('show')
     .description('Show one key: its state, what is written, its payload and its history.')
     .argument('<id>', ID_HELP)
+    .addOption(idTypeOption())
     .addOption(
       new Option('--payload <file>', 'write the accepted payload to a new file; - for standard output').conflicts(
         'json',
@@ -149,6 +151,7 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .command('resume')
     .description('Complete the lists of keys from their stored payloads. May be stopped and repeated.')
     .argument('<id...>', `of one key or several, each ${ID_HELP}`)
+    .addOption(idTypeOption())
     .addOption(reasonOption())
     .addOption(byOption())
     .addOption(yesOption())
@@ -160,6 +163,7 @@ function addResolvingCommands(program: Command, onCommand: (run: Run) => void): 
     .command('release')
     .description('Give up the attempt of a key, and free the key. Cannot be undone.')
     .argument('<id>', ID_HELP)
+    .addOption(idTypeOption())
     .addOption(reasonOption().makeOptionMandatory())
     .addOption(byOption())
     .addOption(yesOption())
@@ -205,6 +209,8 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
     .action((options: AuditCommandOptions) => onCommand((context) => auditRecords(options, context)));
 }
 
+const idTypeOption = () =>
+  new Option('--id-type <type>', 'what the id is, where it leads to several keys').choices(ID_TYPES);
 const jsonOption = () => new Option('--json', 'print JSON, for programs');
 const yesOption = () => new Option('--yes', 'do not ask before anything is written');
 const byOption = () =>

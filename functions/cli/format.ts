@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { ListProgress } from '../audit/stored-records';
+import type { IdType, ListProgress } from '../audit/stored-records';
 import { keyDocumentId } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';
@@ -129,14 +129,29 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** A command for a key or a document, as it is typed. @param options those that name its target */
-export function formatCommand(verb: string, id: string, options: TargetOptions): string {
-  const { project, database } = options;
+/** A command for a key, as it is typed. @param options those that name its target */
+export const formatCommand = (verb: string, boqListId: string, options: TargetOptions): string =>
+  `${formatVerb(verb, options)} ${formatId(boqListId)}`;
+
+/** The same for a document whose key is not known. */
+export const formatDocumentCommand = (verb: string, id: string, idType: IdType, options: TargetOptions): string =>
+  `${formatVerb(verb, options)} ${formatIdArguments(id, idType)}`;
+
+function formatVerb(verb: string, { project, database }: TargetOptions): string {
   const named = Object.entries({ project, database }).map(([name, value]) =>
     value === undefined ? '' : ` --${name} ${quoteForShell(value)}`,
   );
-  return `npx price-lists ${verb}${named.join('')} ${id.startsWith('-') ? '-- ' : ''}${formatId(id)}`;
+  return `npx price-lists ${verb}${named.join('')}`;
 }
 
-/** An id as it is typed at a shell: that of the key's record, if its own cannot be typed. */
-export const formatId = (id: string): string => quoteForShell(isTypeable(id) ? id : keyDocumentId(id));
+/**
+ * The arguments that name a key, as they are typed at a shell: by the hash, if its own id cannot be
+ * typed. They name the meaning, so that they never lead to another key.
+ */
+export const formatId = (boqListId: string): string =>
+  isTypeable(boqListId)
+    ? formatIdArguments(boqListId, 'boq_list_id')
+    : formatIdArguments(keyDocumentId(boqListId), 'hash');
+
+const formatIdArguments = (id: string, idType: IdType): string =>
+  `--id-type ${idType} ${id.startsWith('-') ? '-- ' : ''}${quoteForShell(id)}`;

@@ -1,8 +1,8 @@
 import { retry } from '../../src/lib/firestore/retry';
-import { countKeyRecords } from '../../audit/stored-records';
+import { countKeyRecords, ID_TYPE_OF } from '../../audit/stored-records';
 import { audit, type AuditReport } from '../../audit/audit';
 import type { Violation } from '../../audit/invariants';
-import { formatCommand } from '../format';
+import { formatCommand, formatDocumentCommand } from '../format';
 import type { TargetOptions } from '../target';
 import { count, escapeControls, formatNumber, isTypeable, quote, quoteId } from '../text';
 import { toJsonLine, type CommandContext } from './context';
@@ -59,8 +59,9 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
 /** The command that shows more: of the key, or of a document that has none; null for one whose id cannot be typed. */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
-  const [, id = ''] = path.split('/');
-  return isTypeable(id) ? formatCommand('show', id, targetOptions) : null;
+  const [collection, id = ''] = path.split('/');
+  const idType = ID_TYPE_OF[collection as keyof typeof ID_TYPE_OF];
+  return isTypeable(id) ? formatDocumentCommand('show', id, idType, targetOptions) : null;
 }
 
 function formatReport({ keys, attempts, violations, document_reads }: AuditReport, sampleSize: number): string {

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { retry } from '../../src/lib/firestore/retry';
 import type { RequestContext } from '../../src/lib/request-context';
 import type { Database } from '../../src/lib/firestore/database';
-import { findAttemptDocuments, findKeyRecords } from '../../audit/stored-records';
+import { findAttemptDocuments, findKeyRecords, type IdType } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { CommandError } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
@@ -21,16 +21,22 @@ export interface CommandContext {
   readonly targetOptions: TargetOptions;
 }
 
+export interface IdOptions {
+  /** What the ids are; undefined: anything that an id can be. */
+  idType?: IdType;
+}
+
 /** Finds the one key that an id leads to. @throws CommandError if there is none, or several */
-export async function findKey(id: string, context: CommandContext): Promise<KeyRecord> {
-  const records = await retry(() => findKeyRecords(context.db, id), context.requestContext, 'standalone');
-  const [record, ...others] = records;
-  if (record === undefined) throw new CommandError(await describeUnknown(id, context));
-  if (others.length > 0) {
-    const ids = records.map(({ boq_list_id }) => `\n  ${formatId(boq_list_id)}`).join('');
-    throw new CommandError(`${count(records.length, 'key')} have the id ${quoteId(id)}. Name one of them:\n${ids}`);
-  }
-  return record;
+export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<KeyRecord> {
+  const find = () => findKeyRecords(context.db, id, idType === undefined ? undefined : [idType]);
+  const found = await retry(find, context.requestContext, 'standalone');
+  const [first, ...others] = found;
+  if (first === undefined) throw new CommandError(await describeUnknown(id, context));
+  if (others.length === 0) return first.record;
+  const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);
+  throw new CommandError(
+    `The id ${quoteId(id)} leads to ${count(found.length, 'key')}. Repeat the command with one of these:\n${matches.join('')}`,
+  );
 }
 
 async function describeUnknown(id: string, { db, requestContext }: CommandContext): Promise<string> {

@@ -9,7 +9,7 @@ export interface ReleaseOptions extends ResumeOptions {
 
 export async function releaseKey(id: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;
-  const record = await findKey(id, context);
+  const record = await findKey(id, options, context);
   const { boq_list_id, status, creation } = record;
   if (status === 'completed') throw new ResolutionError('lists_ready');
   if (status !== 'released') {

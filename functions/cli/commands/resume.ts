@@ -4,9 +4,16 @@ import { ResolutionError, resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/payload';
 import { describeError } from '../errors';
 import { count, escapeJsonControls, quoteId } from '../text';
-import { assertActionAllowed, findKey, getOperatorName, toJsonLine, type CommandContext } from './context';
+import {
+  assertActionAllowed,
+  findKey,
+  getOperatorName,
+  toJsonLine,
+  type CommandContext,
+  type IdOptions,
+} from './context';
 
-export interface ResumeOptions {
+export interface ResumeOptions extends IdOptions {
   reason?: string;
   by?: string;
   yes?: true;
@@ -44,7 +51,7 @@ export async function resumeKeys(
   const pending: KeyRecord[] = [];
   for (const id of ids) {
     await attempt(id, async () => {
-      const record = await findKey(id, context);
+      const record = await findKey(id, options, context);
       const { boq_list_id, response } = record;
       if (response !== null) report({ boq_list_id, result: 'completed', reason: null, response });
       else {

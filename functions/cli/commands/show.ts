@@ -7,16 +7,17 @@ import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { readKeyDetails, toPayloadText } from '../facts';
 import { formatCommand, formatKeyDetails } from '../format';
 import { count, escapeJsonControls, quote } from '../text';
-import { findKey, toJson, type CommandContext } from './context';
+import { findKey, toJson, type CommandContext, type IdOptions } from './context';
 
-export interface ShowOptions {
+export interface ShowOptions extends IdOptions {
   payload?: string;
   json?: true;
 }
 
-export async function show(id: string, { payload: file, json }: ShowOptions, context: CommandContext): Promise<number> {
+export async function show(id: string, options: ShowOptions, context: CommandContext): Promise<number> {
+  const { payload: file, json } = options;
   const { terminal, db, requestContext } = context;
-  const record = await findKey(id, context);
+  const record = await findKey(id, options, context);
   const payload = await retry(() => readStoredPayload(db, record), requestContext, 'standalone');
   if (file !== undefined) {
     writePayload(payload, file, context);

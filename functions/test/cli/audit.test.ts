@@ -71,9 +71,9 @@ test('a violation is a line with the command that shows more, and exit code 1', 
     boq_list_id: 'boq 7',
     path,
     message: `${path} ${message}`,
-    command: "npx price-lists show 'boq 7'",
+    command: "npx price-lists show --id-type boq_list_id 'boq 7'",
   });
-  const command = `npx price-lists show ${unreadable}`;
+  const command = `npx price-lists show --id-type hash ${unreadable}`;
   expect(lines).toContainEqual(expect.objectContaining({ ...violation, rule: 'key_readable', command }));
   expect(lines[2]).toMatchObject({ event: 'audit_completed', severity: 'ERROR', violations: 2 });
 

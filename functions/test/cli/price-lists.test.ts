@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { runProgramSync } from '../../../test/support/programs';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { TEST_PROJECT } from '../support/firestore';
 import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
@@ -222,11 +223,50 @@ test('an id that several keys have is refused with theirs, whatever was to be do
   ]) {
     const { code, out, err } = await run(...args, 'shared');
     expect([code, out]).toEqual([1, '']);
-    expect(err).toContain('2 keys have the id "shared". Name one of them:\n');
-    expect(err).toContain('\n  one\n');
-    expect(err).toContain("\n  'the other'\n");
+    expect(err).toContain('The id "shared" leads to 2 keys. Repeat the command with one of these:\n');
+    expect(err).toContain('\n  --id-type boq_list_id one  # by request_id\n');
+    expect(err).toContain("\n  --id-type boq_list_id 'the other'  # by request_id\n");
   }
   expect(existsSync(file)).toBe(false);
+});
+
+describe('an id that another client has chosen as its own boq_list_id', () => {
+  test.each(['hash', 'document_id', 'price_list_id', 'expected_forward_cost_id', 'request_id'])(
+    'leads to no key by itself, and by --id-type %s to the key that was meant',
+    async (idType) => {
+      await failAfter(1);
+      const { document_id, creation } = (await readRecord()) as Partial<KeyRecord>;
+      const [request] = (await service.db.collection('price_list_requests').get()).docs;
+      const ids: Record<string, unknown> = {
+        hash: keyDocumentId(KEY),
+        document_id,
+        price_list_id: creation?.price_list_id,
+        expected_forward_cost_id: creation?.expected_forward_cost_id,
+        request_id: request?.get('request_id'),
+      };
+      const id = String(ids[idType]);
+      await submit(createPriceListBody(1, { boq_list_id: 'other' }));
+      const other = (await getKey('other').get()).data();
+      await getKey(id).set({ ...other, boq_list_id: id });
+
+      const refused = await run('resume', id, '--yes');
+      expect([refused.code, refused.out]).toEqual([1, '']);
+      expect(refused.err).toContain(`\n  --id-type boq_list_id ${id}  # by boq_list_id\n`);
+      expect(refused.err).toContain(`\n  --id-type boq_list_id 'BOQ "7"'  # by ${idType}\n`);
+      const resumed = await run('resume', id, '--id-type', idType, '--yes');
+      expect(resumed).toMatchObject({ code: 0, out: containing('"BOQ \\"7\\"": resumed. ') });
+      const shown = await run('show', id, '--id-type', 'boq_list_id', '--json');
+      expect(JSON.parse(shown.out)).toMatchObject({ boq_list_id: id });
+    },
+  );
+
+  test('is no matter where it leads to the same key', async () => {
+    await service.call('addPriceLists', { json: BODY, headers: { 'x-request-id': 'same' } });
+    const json = createPriceListBody(1, { boq_list_id: 'same' });
+    await service.call('addPriceLists', { json, headers: { 'x-request-id': 'same' } });
+    await getKey().delete();
+    expect((await run('show', 'same')).code).toBe(0);
+  });
 });
 
 test('the payload is written to a new file only', async () => {
@@ -251,7 +291,7 @@ test('the payload is written to a new file only', async () => {
 test('the next command names the project if the last one did', async () => {
   await failAfter(1);
   const { out } = await run('list', '--project', TEST_PROJECT);
-  expect(out).toContain(`show --project ${TEST_PROJECT} 'BOQ "7"'`);
+  expect(out).toContain(`show --project ${TEST_PROJECT} --id-type boq_list_id 'BOQ "7"'`);
 });
 
 test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
@@ -279,7 +319,7 @@ test('list counts the keys that need an operator apart from those that the sweep
   await getKey('due').update({ failure_cause: 'timeout' });
   const { out } = await run('list');
   expect(out).toMatch(/^1 key needs an operator, 1 key waits for the sweep, oldest first\.\n/);
-  expect(out).toMatch(/Next: npx price-lists show left\n$/);
+  expect(out).toMatch(/Next: npx price-lists show --id-type boq_list_id left\n$/);
 });
 
 test('a completed key shows an earlier failure as history, and names no next command', async () => {
@@ -347,6 +387,7 @@ test.each<[args: string[], error: string]>([
   [['resume'], "missing required argument 'id'"],
   [['release', 'a'], "required option '--reason <text>'"],
   [['show', 'a', '--json', '--payload', 'x'], 'cannot be used with'],
+  [['show', 'a', '--id-type', 'name'], 'Allowed choices are boq_list_id, hash'],
   [['audit', '--sample', 'all'], 'from 0 to 999999'],
   [['audit', '--sample', '3', '--full'], 'cannot be used with'],
 ])('%j is no command: the error, and where to read on', async (args, error) => {
