@@ -1,34 +1,12 @@
 import { readDeployManifest, type DeployManifest } from '../../../scripts/deploy/manifest';
 import * as functions from '../../src';
-import { listOptions, rangeOptions, writeOptions } from '../../src/lib/runtime-options';
 import { REGION } from '../../src/lib/region';
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
 
 /** What Firebase's tools read from the deploy package. */
 
-const list = {
-  availableMemoryMb: 512,
-  concurrency: 40,
-  timeoutSeconds: 120,
-  serviceAccountEmail: 'organisation-data-reader@{{ params.PROJECT_ID }}.iam.gserviceaccount.com',
-};
-
-const range = { ...list, availableMemoryMb: 1024, concurrency: 16 };
-
-const write = {
-  availableMemoryMb: 1024,
-  concurrency: 4,
-  timeoutSeconds: 1200,
-  serviceAccountEmail: 'price-lists-writer@{{ params.PROJECT_ID }}.iam.gserviceaccount.com',
-};
-
-/** What the manifest says of each kind of runtime options. */
-const optionsInManifest = new Map<object, object>([
-  [listOptions, list],
-  [rangeOptions, range],
-  [writeOptions, write],
-]);
+const getAddress = (account: string) => `${account}@{{ params.PROJECT_ID }}.iam.gserviceaccount.com`;
 
 let manifest: DeployManifest;
 
@@ -46,40 +24,33 @@ test('the manifest has an HTTPS function for each operation, and the scheduled s
 });
 
 test('the sweep is called every minute, never repeated, in one instance, and gets no API key', () => {
-  const { scheduleTrigger, ...options } = manifest.endpoints['sweepPriceLists'] ?? {};
-  expect(scheduleTrigger).toMatchObject({ schedule: '* * * * *', retryConfig: { retryCount: 0 } });
-  expect(options).toEqual({
-    platform: 'gcfv2',
-    entryPoint: 'sweepPriceLists',
-    region: [REGION],
-    cpu: 1,
-    availableMemoryMb: 1024,
+  const sweep = manifest.endpoints['sweepPriceLists'];
+  expect(sweep).toMatchObject({
+    scheduleTrigger: { schedule: '* * * * *', retryConfig: { retryCount: 0 } },
     concurrency: 1,
     minInstances: 0,
     maxInstances: 1,
-    timeoutSeconds: 1_800,
-    serviceAccountEmail: write.serviceAccountEmail,
-    labels: {},
-    ingressSettings: null,
-    vpc: null,
+    serviceAccountEmail: getAddress('price-lists-writer'),
   });
+  expect(sweep).not.toHaveProperty('secretEnvironmentVariables');
 });
 
-// Each function names all of it itself, so that it can be deployed without the others.
-test.each(operationNames)('%s has its options, account, secret and region', (name) => {
-  expect(manifest.endpoints[name]).toEqual({
+// Each function names all of it itself, so that it can be deployed without the others. The address is
+// complete, because Firebase's tools expand `name@` for the function and not for the secret's grant.
+test.each(operationNames)('%s has the options of the source, its account, the secret and the limits', (name) => {
+  const { concurrency, timeoutSeconds } = functions[name].operation.runtimeOptions;
+  expect(manifest.endpoints[name]).toMatchObject({
     platform: 'gcfv2',
     entryPoint: name,
     region: [REGION],
-    cpu: 1,
     httpsTrigger: { invoker: ['public'] },
+    ingressSettings: 'ALLOW_ALL',
     secretEnvironmentVariables: [{ key: 'API_KEY' }],
-    labels: {},
     minInstances: '{{ params.MIN_INSTANCES }}',
     maxInstances: '{{ params.MAX_INSTANCES }}',
-    ingressSettings: 'ALLOW_ALL',
-    vpc: null,
-    ...optionsInManifest.get(functions[name].operation.runtimeOptions),
+    serviceAccountEmail: getAddress(name === 'addPriceLists' ? 'price-lists-writer' : 'organisation-data-reader'),
+    concurrency,
+    timeoutSeconds,
   });
 });
 
