@@ -8,27 +8,14 @@ import {
   LIST_KINDS,
   listDocument,
   readKey,
-  readKeysByStatus,
   requestDocument,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
 import { toText } from '../src/lib/repositories/field-values';
-import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
+import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
 /** Reads stored records for the operator's command and the audit. Every function is one try. */
-
-/** Reads the key records of these statuses. @returns also the paths of those that do not parse */
-export async function readKeyRecords(
-  db: Database,
-  statuses: readonly KeyRecord['status'][],
-): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
-  const keys = await readKeysByStatus(db, statuses);
-  return {
-    records: keys.flatMap(({ record }) => record ?? []),
-    unreadable: keys.filter(({ record }) => record === undefined).map(({ reference }) => reference.path),
-  };
-}
 
 /** @returns undefined if no request was ever accepted for the key */
 export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
@@ -137,7 +124,16 @@ export async function readPage(
   return documents;
 }
 
-export const countKeyRecords = (db: Database): Promise<number> => db.count(keyRecords(db));
+export const countKeyRecords = (db: Database): Promise<number> => db.count(keyRecords(db), CALL_TIMEOUTS_MS.query);
+
+/** Counts the key records with a status, whether or not the rest of them parses. */
+export const countKeyRecordsWithStatus = (db: Database): Promise<number> =>
+  db.count(keyRecords(db).where('status', 'in', KEY_STATUSES), CALL_TIMEOUTS_MS.query);
+
+/** Whether a key record has a status, so that a query by status finds it. */
+export const hasStatus = ({ status }: Fields): boolean => KEY_STATUSES.some((each) => each === status);
+
+const KEY_STATUSES = keyRecordSchema.shape.status.options;
 
 /** Reads a key record as it is stored, by the id of its document. */
 export async function readKeyFields(db: Database, id: string): Promise<Fields | undefined> {

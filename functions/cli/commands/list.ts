@@ -1,6 +1,21 @@
 import { forEachConcurrently } from '../../audit/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
-import { readKeyRecords, readListStatuses } from '../../audit/stored-records';
+import {
+  countKeyRecords,
+  countKeyRecordsWithStatus,
+  hasStatus,
+  PAGE_SIZE,
+  readListStatuses,
+  readPage,
+  type Fields,
+} from '../../audit/stored-records';
+import { collections } from '../../src/lib/firestore/collections';
+import {
+  KEYS_PER_PAGE,
+  readKeysByStatus,
+  UNRESOLVED_STATUSES,
+  type FoundKey,
+} from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
@@ -16,9 +31,9 @@ export interface ListOptions {
 }
 
 export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
-  const { terminal, db, requestContext } = context;
-  const statuses = status ?? ['processing', 'requires_review'];
-  const { records, unreadable } = await retry(() => readKeyRecords(db, statuses), requestContext, 'standalone');
+  const { terminal, requestContext } = context;
+  const statuses = status ?? UNRESOLVED_STATUSES;
+  const { records, unreadable } = await readKeys(statuses, context);
   const now = requestContext.clock.now();
   const inProgress = records.filter((record) => isLeaseHeld(record, now));
   const selected = records
@@ -41,6 +56,40 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
   }
   for (const path of unreadable) terminal.printError(`${describeUnreadable(path)}\n`);
   return 0;
+}
+
+/** Reads the keys with one of these statuses. @returns also the paths of records that do not parse, whatever status they have */
+async function readKeys(
+  statuses: readonly KeyRecord['status'][],
+  context: CommandContext,
+): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
+  const { db, requestContext } = context;
+  const keys: FoundKey[] = [];
+  for (let isEnd = false; !isEnd;) {
+    const read = () => readKeysByStatus(db, statuses, keys.at(-1));
+    const page = await retry(read, requestContext, 'standalone');
+    keys.push(...page);
+    isEnd = page.length < KEYS_PER_PAGE;
+  }
+  const unreadable = keys.filter(({ record }) => record === undefined).map(({ reference }) => reference.path);
+  unreadable.push(...(await findKeysWithoutStatus(context)));
+  return { records: keys.flatMap(({ record }) => record ?? []), unreadable };
+}
+
+/** Finds records whose status is missing or damaged. No query finds these, so all are read, but only if counts differ. */
+async function findKeysWithoutStatus({ db, requestContext }: CommandContext): Promise<string[]> {
+  const count = (fn: typeof countKeyRecords) => retry(() => fn(db), requestContext, 'standalone');
+  if ((await count(countKeyRecords)) === (await count(countKeyRecordsWithStatus))) return [];
+  const found: string[] = [];
+  for (let after: string | null = null, isEnd = false; !isEnd;) {
+    const start: string | null = after;
+    const read = () => readPage(db, collections.priceListIdempotency, ['status'], start);
+    const page: [id: string, stored: Fields][] = await retry(read, requestContext, 'standalone');
+    for (const [id, stored] of page) if (!hasStatus(stored)) found.push(`${collections.priceListIdempotency}/${id}`);
+    after = page.at(-1)?.[0] ?? null;
+    isEnd = page.length < PAGE_SIZE;
+  }
+  return found;
 }
 
 /** Keys whose list documents are read by one call. */

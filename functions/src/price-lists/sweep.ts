@@ -4,9 +4,11 @@ import type { Database } from '../lib/firestore/database';
 import { isConflict, retry } from '../lib/firestore/retry';
 import {
   isKeyOf,
+  KEYS_PER_PAGE,
   readDueKeys,
-  readUnresolvedKeys,
+  readKeysByStatus,
   setSweepDueAt,
+  UNRESOLVED_STATUSES,
   type FoundKey,
   type KeySnapshot,
 } from '../lib/repositories/price-lists';
@@ -51,8 +53,8 @@ export interface SweepReporter {
   onUnreadable: (path: string) => void;
 }
 
-/** Keys of one reading. */
-const KEYS_PER_READING = 100;
+/** For how long a key may have been due before a query finds it: clocks differ, and commits take time. */
+const FOUND_DUE_WITHIN_MS = 60_000;
 
 /** How long a sweep has to report a key that needs an operator, before another one does. */
 const REPORT_TURN_MS = 60_000;
@@ -81,8 +83,7 @@ export async function sweep(
   try {
     while (!signal.aborted) {
       if (waiting.length === 0) {
-        const found = await sweeper.readDue(KEYS_PER_READING + tried.size);
-        waiting = found.filter(({ reference }) => !tried.has(reference.path));
+        waiting = await sweeper.readNew(tried);
       }
       const free = options.stopping?.aborted === true ? 0 : options.concurrency - running.size;
       for (const key of waiting.splice(0, free)) {
@@ -113,6 +114,10 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
 /** What a sweep does about single keys. */
 class KeySweeper {
   readonly summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
+  /** The last key that was read; undefined before the first, and when no more were due. */
+  #last: FoundKey | undefined;
+  /** Keys that became due before were read; undefined until all were. */
+  #since: number | undefined;
 
   constructor(
     private readonly db: Database,
@@ -121,11 +126,29 @@ class KeySweeper {
     private readonly reporter: SweepReporter,
   ) {}
 
-  /** Reads what is due, the longest first. */
-  readDue(limit: number): Promise<FoundKey[]> {
-    const { db, context, options } = this;
-    const read = () => (options.all ? readUnresolvedKeys(db) : readDueKeys(db, context.clock.now(), limit));
-    return retry(read, context, 'standalone');
+  /**
+   * Reads on in what is due, the longest first. So a sweep reads each record about once, also one that
+   * stays due because it does not parse.
+   *
+   * @returns keys that are not among the tried; none if there is no other
+   */
+  async readNew(tried: ReadonlySet<string>): Promise<FoundKey[]> {
+    for (;;) {
+      const askedAt = this.context.clock.now();
+      const page = await retry(() => this.#readPage(askedAt), this.context, 'standalone');
+      const isEnd = page.length < KEYS_PER_PAGE;
+      this.#last = isEnd && !this.options.all ? undefined : (page.at(-1) ?? this.#last);
+      // What becomes due from now on is all that is left to find.
+      if (isEnd) this.#since = askedAt - FOUND_DUE_WITHIN_MS;
+      const found = page.filter(({ reference }) => !tried.has(reference.path));
+      if (found.length > 0 || isEnd) return found;
+    }
+  }
+
+  #readPage(now: number): Promise<FoundKey[]> {
+    return this.options.all
+      ? readKeysByStatus(this.db, UNRESOLVED_STATUSES, this.#last)
+      : readDueKeys(this.db, now, this.#last ?? this.#since);
   }
 
   async sweepKey(key: FoundKey): Promise<void> {

@@ -345,7 +345,19 @@ test('keys are listed with two counts each, their list documents a hundred keys 
   const getCount = (rpc: string) => calls.filter((call) => call.rpc === rpc).length;
   // One read shows whether the database responds.
   expect(getCount('BatchGetDocuments')).toBe(1 + 2);
-  expect(getCount('RunAggregationQuery')).toBe(300);
+  // Two of all keys tell whether a status is damaged.
+  expect(getCount('RunAggregationQuery')).toBe(300 + 2);
+});
+
+test('records that do not parse are named, also those that no query by status finds', async () => {
+  await failAfter(1);
+  const record = await readRecord();
+  const damaged = { a: { ...record, schema_version: 2 }, b: { ...record, status: 7 }, c: { boq_list_id: 'c' } };
+  await writeRecords(service.db, 'price_list_idempotency', damaged);
+  const { code, out, err } = await run('list');
+  expect([code, out]).toEqual([0, containing('1 key needs an operator')]);
+  for (const id of ['a', 'b', 'c'])
+    expect(err).toContain(`price_list_idempotency/${id} cannot be read, and is left out.`);
 });
 
 test('show says of a list that no key refers to that it exists', async () => {

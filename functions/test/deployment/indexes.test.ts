@@ -1,7 +1,9 @@
 import * as functions from '../../src';
-import { findKeyRecords, readKeyRecord, readKeyRecords, countEntries } from '../../audit/stored-records';
+import { countEntries, countKeyRecordsWithStatus, findKeyRecords, readKeyRecord } from '../../audit/stored-records';
 import {
   countKeysInReview,
+  readKeysByStatus,
+  UNRESOLVED_STATUSES,
   readDueKeys,
   readPayloadChunks,
   streamStoredEntries,
@@ -96,8 +98,10 @@ test('every query with a filter is one of these shapes, and each is served', asy
   await liveThroughEverything(10);
   const db = database();
   const record = await recordOf('boq-1');
-  await readKeyRecords(db, ['processing', 'requires_review']);
-  await readDueKeys(db, Date.now(), 10);
+  const [key] = await readKeysByStatus(db, ['completed']);
+  await readKeysByStatus(db, UNRESOLVED_STATUSES, key);
+  for (const from of [undefined, 0, key && { ...key, sweepDueAt: 0 }]) await readDueKeys(db, Date.now(), from);
+  await countKeyRecordsWithStatus(db);
   await countKeysInReview(db);
   await readPayloadChunks(db, record);
   // An id of none of them is looked for in all.

@@ -61,16 +61,35 @@ export async function readKeyAndMarket(db: Database, key: KeyReference, marketId
   return { key: toKeySnapshot(found), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/** Reads the keys that are due at a time, the longest first. */
-export const readDueKeys = (db: Database, now: number, limit: number): Promise<FoundKey[]> =>
-  findKeys(db, keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').limit(limit));
+/** Keys that one call reads. */
+export const KEYS_PER_PAGE = 100;
 
-export const readKeysByStatus = (db: Database, statuses: readonly KeyRecord['status'][]): Promise<FoundKey[]> =>
-  findKeys(db, keyRecords(db).where('status', 'in', statuses));
+/**
+ * Reads a page of the keys that are due at a time, the longest first.
+ *
+ * @param from the last key of the page before, or the time at which the first key was due;
+ * undefined: the first page
+ */
+export function readDueKeys(db: Database, now: number, from: FoundKey | number | undefined): Promise<FoundKey[]> {
+  const due = keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').orderBy('__name__');
+  const page = due.limit(KEYS_PER_PAGE);
+  if (from === undefined) return findKeys(db, page);
+  if (typeof from === 'number') return findKeys(db, page.startAt(from));
+  return findKeys(db, page.startAfter(from.sweepDueAt, from.reference.id));
+}
 
-/** Reads every key that is neither completed nor released. */
-export const readUnresolvedKeys = (db: Database): Promise<FoundKey[]> =>
-  readKeysByStatus(db, ['processing', 'requires_review']);
+/** Reads a page of the keys with one of these statuses, by id. @param after the last key of the page before */
+export function readKeysByStatus(
+  db: Database,
+  statuses: readonly KeyRecord['status'][],
+  after?: FoundKey,
+): Promise<FoundKey[]> {
+  const page = keyRecords(db).where('status', 'in', statuses).orderBy('__name__').limit(KEYS_PER_PAGE);
+  return findKeys(db, after === undefined ? page : page.startAfter(after.reference.id));
+}
+
+/** The statuses of the keys that are neither completed nor released. */
+export const UNRESOLVED_STATUSES = ['processing', 'requires_review'] as const satisfies KeyRecord['status'][];
 
 export const countKeysInReview = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', '==', 'requires_review'));

@@ -672,6 +672,16 @@ describe('a sweep', () => {
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, left: 151 });
   });
 
+  test('reads records that do not parse once, however many of them are due', async () => {
+    const batch = database.client.batch();
+    for (let i = 0; i < 350; i += 1) batch.set(getKey(`key-${i}`), { sweep_due_at: TEST_START - 3_600_000 + i });
+    await batch.commit();
+    const calls = database.recordCalls();
+    expect((await runSweep()).unreadable).toHaveLength(350);
+    const pages = calls.flatMap((call) => ('query' in call.request ? [call.request.query.limit] : []));
+    expect(pages).toEqual([100, 100, 100, 100, 100]);
+  });
+
   const createListIds = (id: string) => ({ ...TEST_CREATION, expected_forward_cost_id: id });
 
   test.each<[string, Partial<KeyRecord>, string]>([
