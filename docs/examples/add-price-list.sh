@@ -105,7 +105,7 @@ for ((tries = 1; ; tries++)); do
     reason="no response: $(cat "$folder/error")"
   elif [[ $status == 200 ]]; then
     reason='200, but not with a response of the service'
-  elif [[ -n $(header Retry-After) || $status =~ ^(408|429|502|503|504)$ ]]; then
+  elif [[ -n $(header Retry-After) || ' 408 429 502 503 504 ' == *" $status "* ]]; then
     reason="$status${error:+ $error}"
   elif [[ $status == 5* && -z $error ]]; then
     reason="$status, but not with a response of the service"
