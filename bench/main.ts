@@ -1,42 +1,40 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, totalmem } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readArguments } from '../scripts/arguments.mjs';
 import { renderMetrics, type BenchMetric } from './metrics';
 import { measureAll, plans } from './scenarios';
 import { soak } from './soak/soak';
 import { buildVariants, startDatabase } from './stack';
 import { PERFORMANCE_PAGE, renderPerformancePage } from './tables';
 
-/*
- * npm run bench [-- --quick] [--docs]
- * npm run bench -- --soak [--seconds 240] [--outage 60]
- *
- * Measures the service beside the SDK baseline on the embedded Firestore, on Linux, where memory can
- * be read. Fails when a target is missed that no other load of the machine moves: for calls, and
- * for most of the memory. A time never fails it.
- */
+const USAGE = `Usage: npm run bench [-- --quick] [--docs]
+       npm run bench -- --soak [--seconds 240] [--outage 60]
+
+Measures the service beside the SDK baseline on the embedded Firestore, on Linux, where memory can be read. Fails when a target is missed
+that no other load of the machine moves: for calls, and for most of the memory. A time never fails it.
+
+--quick    shorter, for a first impression
+--docs     writes the summary of docs/performance.md
+--soak     mixed traffic while Firestore hangs and dies and the service is stopped
+--seconds  how long it lasts
+--outage   how many seconds Firestore is away`;
+
 async function main(): Promise<void> {
   const { soak: isSoak, seconds, outage, ...options } = readOptions();
   if (isSoak) await soak({ seconds: Number(seconds), outageSeconds: Number(outage) });
   else await bench(options);
 }
 
-function readOptions() {
-  try {
-    return parseArgs({
-      options: {
-        quick: { type: 'boolean', default: false },
-        docs: { type: 'boolean', default: false },
-        soak: { type: 'boolean', default: false },
-        seconds: { type: 'string', default: '240' },
-        outage: { type: 'string', default: '60' },
-      },
-    }).values;
-  } catch (error) {
-    console.error((error as Error).message);
-    process.exit(64);
-  }
-}
+const readOptions = () =>
+  readArguments(USAGE, {
+    options: {
+      quick: { type: 'boolean', default: false },
+      docs: { type: 'boolean', default: false },
+      soak: { type: 'boolean', default: false },
+      seconds: { type: 'string', default: '240' },
+      outage: { type: 'string', default: '60' },
+    },
+  }).values;
 
 async function bench(options: { quick: boolean; docs: boolean }): Promise<void> {
   assertDeployedNode();

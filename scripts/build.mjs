@@ -9,6 +9,7 @@ import { build, transform } from 'esbuild';
 import functionsPackage from '../functions/package.json' with { type: 'json' };
 import repositoryPackage from '../package.json' with { type: 'json' };
 import repositoryLock from '../package-lock.json' with { type: 'json' };
+import { readArguments } from './arguments.mjs';
 import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
 
 /**
@@ -53,6 +54,8 @@ const REPLACED = {
 const BUILD_ID = '<the build id>';
 
 const TARGET = { platform: 'node', target: `node${repositoryPackage.engines.node.slice('>='.length)}` };
+
+readArguments('Usage: npm run build\n\nBuilds the deploy package, functions/dist. It has no options.');
 
 try {
   await buildPackage();

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readArguments } from './arguments.mjs';
 
 /**
  * `npm run check`: the build first, then types, lint, format, layers and generated files, beside
@@ -16,6 +17,10 @@ const checks = {
   generated: '--import tsx scripts/generate.mjs --check',
   prettier: `node_modules/prettier/bin/prettier.cjs --check . ${CACHED} --log-level warn`,
 };
+
+readArguments(`Usage: npm run check
+
+Checks types, lint, format, imports against the layers, and whether anything generated is out of date. It has no options.`);
 
 // If the source does not build, the other checks would only repeat that error.
 await check(['build', 'scripts/build.mjs']);

@@ -1,29 +1,28 @@
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Firestore } from '@google-cloud/firestore';
 import { startFirestore, type IndexDefinitions } from '../packages/firestore-local/src';
 import { seedIfEmpty } from '../local/sample';
 import { PROJECT } from '../local/server/local-config';
 import { assertPortFree } from '../local/server/port';
 import { onStopRequest } from '../local/server/stop-requests';
+import { readArguments } from './arguments.mjs';
 import { dependencies } from '../.github/tools/package.json';
 import { emulators } from '../firebase.json';
 import definitions from '../firestore.indexes.json';
 
-/**
- *     npm run emulators                  functions and Firestore (Java 21, downloaded on first use)
- *     npm run emulators -- --embedded    functions alone, over the embedded Firestore: no Java
- *
- * Google's Emulator Suite with the sample data. firebase-tools is fetched by npx at the version of
- * the workflows. Ports are those of firebase.json. Ctrl-C stops everything.
- */
+const USAGE = `Usage: npm run emulators [-- --embedded]
+
+Runs Google's emulators of functions and Firestore with the sample data, until Ctrl-C. npx fetches firebase-tools at the version of the
+workflows. That needs Java 21 and a download on first use. The ports are those of firebase.json.
+
+--embedded  functions alone, over the embedded Firestore, without Java`;
 
 const FIREBASE_TOOLS = `firebase-tools@${dependencies['firebase-tools']}`;
 
 async function main(): Promise<void> {
-  const { embedded = false } = parseArgs({ options: { embedded: { type: 'boolean' } } }).values;
+  const { embedded = false } = readArguments(USAGE, { options: { embedded: { type: 'boolean' } } }).values;
   // Another program's Firestore would get the sample data.
   if (!embedded) await assertPortFree(emulators.firestore.port, 'emulators.firestore.port of firebase.json');
   await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');

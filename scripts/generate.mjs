@@ -1,16 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.mjs';
 import { generateLayers } from './layers.mjs';
 import { generateMessages } from './messages.mjs';
 import { generateDescription } from './openapi/generate';
 
-/*
- * npm run generate [-- --check]
- *
- * Writes all that is generated from the code. With --check it writes nothing, and fails if
- * something is out of date.
- */
+const USAGE = `Usage: npm run generate [-- --check]
+
+Writes all that is generated from the code, and prints what it has written.
+
+--check  writes nothing, and fails if something is out of date`;
 
 /** Each returns texts by their paths. */
 const GENERATORS = [generateDescription, generateLayers, generateMessages];
@@ -18,13 +17,8 @@ const GENERATORS = [generateDescription, generateLayers, generateMessages];
 /** The page conformance.md, which a test holds in place of --check: it replays 80,000 calls. */
 const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];
 
-try {
-  const { check = false } = parseArgs({ options: { check: { type: 'boolean' } } }).values;
-  await generate(check);
-} catch (error) {
-  console.error(error.message);
-  process.exitCode = 64;
-}
+const { check = false } = readArguments(USAGE, { options: { check: { type: 'boolean' } } }).values;
+await generate(check);
 
 async function generate(isCheck) {
   for (const listTexts of GENERATORS) {

@@ -2,22 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { checkHandover } from '../functions/test/deployment/rollout';
 import { runProgram } from '../test/support/programs';
+import { readArguments, refuseArguments } from './arguments.mjs';
 
-/*
- * npm run release:check -- [TAG] [--with REVISION]
- *
- * What a release must pass besides .ci/run:
- *
- * 1. The versions agree, also with the tag if one is given.
- * 2. The API description breaks no client of the last release.
- * 3. This code and the last release take over each other's attempts, which takes six minutes.
- *
- * The last release is the newest tag `v…` before, or the commit that is named. The third check runs
- * also if the second fails, and both are reported.
- */
+const USAGE = `Usage: npm run release:check -- [TAG] [--with REVISION]
+
+Checks what a release must pass besides .ci/run:
+
+1. The versions agree, also with the tag if one is given.
+2. The API description breaks no client of the last release.
+3. This code and the last release take over each other's attempts, which takes six minutes.
+
+The third check runs also if the second fails, and both are reported.
+
+--with  the last release, if it is not the newest tag v… before`;
 
 /** Breaking changes that the owner accepts, each with the reason. Empty after a release. */
 const ACCEPTED_CHANGES = 'scripts/openapi/accepted-changes.json';
@@ -25,8 +24,9 @@ const ACCEPTED_CHANGES = 'scripts/openapi/accepted-changes.json';
 async function main(): Promise<void> {
   // npm takes an option for itself that stands before the dashes, and hands on its value.
   if (process.env['npm_config_with'] !== undefined)
-    throw new Error('Write `--` before the options: npm run release:check -- --with REVISION');
-  const { values, positionals } = parseArgs({ options: { with: { type: 'string' } }, allowPositionals: true });
+    refuseArguments('npm has taken --with for itself. Write `--` before the options.', USAGE);
+  const options = { with: { type: 'string' } } as const;
+  const { values, positionals } = readArguments(USAGE, { options, allowPositionals: true });
   const [tag] = positionals;
   checkVersions(tag);
   const last = values.with ?? (await findLastRelease(tag));

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { assertConforms } from '../functions/test/contract/conformance';
+import { readArguments, refuseArguments } from './arguments.mjs';
 import { operationNames, operations, type OperationName } from '../functions/test/support/operations';
 
-const HELP = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>]
+const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>]
 
 Calls every operation of a service and compares each response with docs/openapi.json: with the key, without it, and with a
 wrong method, and the preflight. Reads only, unless --market names a market: then it creates a price list of two products,
@@ -14,8 +14,7 @@ repeats it, and repeats it with another payload.
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
 --key-file  a file whose first line, blank lines and comments aside, is an API key
 
-Exit code: 0 everything is as described, 1 something is not, 64 wrong usage.
-`;
+Exit code: 0 everything is as described, 1 something is not, 64 wrong usage.`;
 
 const TIMEOUT_MS = 60_000;
 
@@ -123,12 +122,8 @@ function readKey(file: string): string {
 }
 
 async function main(): Promise<number> {
-  const names = { url: { type: 'string' }, 'key-file': { type: 'string' }, market: { type: 'string' } } as const;
-  const { values } = parseArgs({ options: { ...names, help: { type: 'boolean' } } });
-  if (values.help === true) {
-    process.stdout.write(HELP);
-    return 0;
-  }
+  const options = { url: { type: 'string' }, 'key-file': { type: 'string' }, market: { type: 'string' } } as const;
+  const { values } = readArguments(USAGE, { options });
   const { url, 'key-file': file, market } = values;
   if (url === undefined || file === undefined) throw new Error('--url and --key-file are needed.');
   if (!/^https?:\/\/[^/]/.test(url)) throw new Error('--url must begin with http:// or https://.');
@@ -142,7 +137,4 @@ async function main(): Promise<number> {
 
 main()
   .then((code) => (process.exitCode = code))
-  .catch((error: unknown) => {
-    console.error(`${(error as Error).message}\n\n${HELP}`);
-    process.exitCode = 64;
-  });
+  .catch((error: unknown) => refuseArguments((error as Error).message, USAGE));

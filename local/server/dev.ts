@@ -1,18 +1,26 @@
 import { spawn } from 'node:child_process';
+import { readArguments } from '../../scripts/arguments.mjs';
 import { readConfig, StartupError } from './local-config';
 import { openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
 
 /**
  * `npm run dev`: serves the source files, and again whenever one of them is saved, by tsx's own watch. Firestore is a process of
- * its own, so its data stay. Arguments are options of Node: `npm run dev -- --inspect`.
+ * its own, so its data stay.
  */
 
+const USAGE = `Usage: npm run dev [-- --inspect]
+
+Serves the functions as they are in the source files, and again whenever one of them is saved, until Ctrl-C. Environment variables are those
+of npm start (docs/deployment.md#local-environment-variables).
+
+--inspect  lets a debugger attach to port 9229`;
+
 async function main(): Promise<void> {
+  const { inspect = false } = readArguments(USAGE, { options: { inspect: { type: 'boolean' } } }).values;
   const config = readConfig(process.env);
   const firestore = await openFirestore(config);
-  const nodeOptions = process.argv.slice(2);
-  const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...nodeOptions];
+  const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...(inspect ? ['--inspect'] : [])];
   const watched = spawn(process.execPath, [...watch, 'local/server/start.ts', '--sources'], {
     stdio: 'inherit',
     env: {

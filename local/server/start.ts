@@ -1,3 +1,4 @@
+import { readArguments } from '../../scripts/arguments.mjs';
 import { setEnvironment } from './environment';
 import { loadFunctions } from './load-functions';
 import { readConfig, StartupError, type LocalConfig } from './local-config';
@@ -10,6 +11,12 @@ import { onStopRequest } from './stop-requests';
  * they are in the source files: `npm run dev` (dev.ts) starts it so, and again after each change.
  */
 
+const USAGE = `Usage: npm start
+
+Serves the functions over an embedded Firestore with sample data, until Ctrl-C. It has no options. Environment variables set ports, data and key:
+FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY and CORS_ALLOWED_ORIGINS
+(docs/deployment.md#local-environment-variables).`;
+
 const BUILD = 'functions/dist';
 const SOURCES = 'functions/src/index.ts';
 
@@ -20,7 +27,7 @@ const GRACE_MS = 10_000;
 const SAME_REQUEST_MS = 500;
 
 async function main(): Promise<void> {
-  const isFromSources = process.argv.includes('--sources');
+  const { sources: isFromSources = false } = readArguments(USAGE, { options: { sources: { type: 'boolean' } } }).values;
   const config = readConfig(process.env);
   setEnvironment(config);
   installLogFormat({

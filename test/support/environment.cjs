@@ -21,7 +21,9 @@ module.exports = class ProgramEnvironment extends NodeEnvironment {
     Object.defineProperty(Error, Symbol.hasInstance, {
       value(object) {
         const isInstance = Function.prototype[Symbol.hasInstance].call(this, object);
-        return isInstance || (this === Error && types.isNativeError(object));
+        // A DOMException is a native error from Node 24 on.
+        const isNative = types.isNativeError(object) || object instanceof globalThis.Error;
+        return isInstance || (this === Error && isNative);
       },
     });
   }

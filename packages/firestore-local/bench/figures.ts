@@ -38,8 +38,9 @@ const FIGURES = {
 /** What was measured, with its unit. */
 type Figures = Record<keyof typeof FIGURES, string>;
 
+const { google } = parseArgs({ options: { google: { type: 'string' } } }).values;
+
 async function main(): Promise<void> {
-  const { google } = parseArgs({ options: { google: { type: 'string' } } }).values;
   const columns: [title: string, figures: Figures][] = [['firestore-local', await measureEmbedded()]];
   if (google !== undefined) columns.push(['Google’s emulator', await measure(google)]);
   const print = (cells: readonly string[]): void => console.log(`| ${cells.join(' | ')} |`);

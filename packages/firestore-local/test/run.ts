@@ -1,10 +1,11 @@
-/*
- * npm run firestore -- record | compare | figures [options]
- *
- *     record     what Google's emulator answers, which `npm test` replays
- *     compare    a recording, by default the repository's, with the embedded Firestore; then writes conformance.md
- *     figures    the figures of README.md
- */
+const USAGE = `Usage: npm run firestore -- record | compare | figures [options]
+
+record   records what Google's emulator answers, which npm test replays
+         --google 127.0.0.1:8585  --seed 1  --sequences 5600  --emulator 1.19.9  --out FILE
+compare  compares a recording, by default the repository's, with the embedded Firestore, and writes conformance.md
+         --recording FILE  --check
+figures  measures the figures of README.md
+         --google COMMAND`;
 
 const VERBS: Record<string, () => Promise<unknown>> = {
   record: () => import('./conformance/record'),
@@ -12,11 +13,18 @@ const VERBS: Record<string, () => Promise<unknown>> = {
   figures: () => import('../bench/figures'),
 };
 
-const [verb = ''] = process.argv.splice(2, 1);
-const run = VERBS[verb];
-if (run === undefined) {
-  console.error(`Usage: npm run firestore -- ${Object.keys(VERBS).join(' | ')} [options]`);
+function refuse(message: string): void {
+  console.error(`${message}\n\n${USAGE}`);
   process.exitCode = 64;
-} else {
-  void run();
 }
+
+const [verb = ''] = process.argv.splice(2, 1);
+if ([verb, ...process.argv].includes('--help')) console.log(USAGE);
+else if (!(verb in VERBS)) refuse(`There is no "${verb}".`);
+else
+  VERBS[verb]?.().catch((error: unknown) => {
+    const isOfArguments =
+      error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+    if (!isOfArguments) throw error;
+    refuse(error.message);
+  });

@@ -18,7 +18,13 @@ const TABLES = `
   INSERT INTO clock VALUES (0);
 `;
 
-type Row = [id: string, fields: Uint8Array, createTime: number, updateTime: number, row: number];
+interface Row {
+  id: string;
+  fields: Uint8Array;
+  create_time: number;
+  update_time: number;
+  row: number;
+}
 
 /**
  * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
@@ -48,8 +54,6 @@ export class SqliteStorage {
       ),
       any: database.prepare('SELECT 1 FROM documents WHERE collection = ? LIMIT 1'),
     };
-    // A fifth of the time of a read goes into the names of an object's columns.
-    this.statements.read.setReturnArrays(true);
     for (const row of database.prepare('SELECT key, path FROM collections').all()) {
       this.keys.set(String(row['path']), Number(row['key']));
     }
@@ -96,13 +100,13 @@ export class SqliteStorage {
     if (key === undefined) return [];
     try {
       const rows = this.statements.read.iterate(key) as Iterable<unknown> as Iterable<Row>;
-      return Array.from(rows, ([id, fields, createTime, updateTime, row]) => ({
+      return Array.from(rows, ({ id, fields, create_time, update_time, row }) => ({
         collection,
         id,
         // A copy in Node's shared pool: a separate buffer for each row would take more memory than the row.
         fields: Buffer.from(fields),
-        createTime,
-        updateTime,
+        createTime: create_time,
+        updateTime: update_time,
         row,
       }));
     } catch (error) {

@@ -13,10 +13,11 @@ import { describeDifference, replay } from './replay';
  * repository it writes conformance.md; with --check it says whether that page is up to date.
  */
 
+const { recording: file, check } = parseArgs({
+  options: { recording: { type: 'string' }, check: { type: 'boolean' } },
+}).values;
+
 async function main(): Promise<void> {
-  const { recording: file, check } = parseArgs({
-    options: { recording: { type: 'string' }, check: { type: 'boolean' } },
-  }).values;
   const recording = readRecording(file ?? RECORDING);
   const differences = await replay(recording);
   const unlisted = differences.filter(({ deviation }) => deviation === undefined);

@@ -1,0 +1,25 @@
+import { parseArgs } from 'node:util';
+
+/**
+ * Parses the arguments of a program behind an npm script. `--help` prints the usage and ends the program with 0; an argument that
+ * the program does not have ends it with 64.
+ *
+ * @param usage names every option
+ * @param config as `parseArgs` of node:util takes it, without `help`
+ */
+export function readArguments(usage, config = {}) {
+  try {
+    const { values, positionals } = parseArgs({ ...config, options: { ...config.options, help: { type: 'boolean' } } });
+    if (values.help !== true) return { values, positionals };
+  } catch (error) {
+    refuseArguments(error.message, usage);
+  }
+  console.log(usage);
+  process.exit(0);
+}
+
+/** Ends a program whose arguments cannot be used, with 64. */
+export function refuseArguments(message, usage) {
+  console.error(`${message}\n\n${usage}`);
+  process.exit(64);
+}
