@@ -125,6 +125,15 @@ test.each<[outage: string, policies: string[], writer: string, run: () => Promis
     () => sweepCrashedKey({ automatic_resumes: 3 }),
   ],
   [
+    'a creation that failed for a cause that persists',
+    ['creations-fail', 'key-needs-operator'],
+    'sweepPriceLists',
+    async () => {
+      await submitAndFail(service, submission);
+      return sweep();
+    },
+  ],
+  [
     'a key record that cannot be read',
     ['key-needs-operator'],
     'sweepPriceLists',
