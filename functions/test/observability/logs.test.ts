@@ -6,7 +6,7 @@ import { TEST_API_KEY, TEST_ORIGIN, useTestService, type LogLine, type TestReque
 import { createPriceListBody } from '../support/submissions';
 import { createLogLeakDetector } from '../support/leaks';
 
-/** What the service logs: one line a request, one an event of a price list's life, and nothing that is confidential. */
+/** What the service logs: a line for each request and for each event of a price list, and nothing confidential. */
 
 const COMPRESSION = 100;
 
@@ -15,8 +15,8 @@ const compressedSleep: typeof sleep = (ms, signal) => sleep(ms / COMPRESSION, si
 
 const service = useTestService(functions);
 beforeAll(() => {
-  // A hundredth of the pauses, and a hundred times the time that passes: a minute of retries is
-  // less than a second.
+  // Pauses are a hundredth as long, and time passes a hundred times as fast, so a minute of retries
+  // takes less than a second.
   const now = systemClock.now.bind(systemClock);
   const start = now();
   jest.spyOn(systemClock, 'sleep').mockImplementation(compressedSleep);
@@ -32,21 +32,21 @@ const valid = (name: OperationName) => ('body' in operations[name] ? { json: ope
 
 const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex').slice(0, 8);
 
-/** The RPCs that reached the database meanwhile. */
+/** Counts the RPCs that reach the database while `work` runs. */
 async function counted<T>(work: () => Promise<T>): Promise<{ result: T; calls: number }> {
   const total = () => Object.values(service.firestore.counts()).reduce((sum, count) => sum + count, 0);
   const before = total();
   return { result: await work(), calls: total() - before };
 }
 
-/** The times that the line of a request has. */
+/** The names of the times in the line of a request. */
 const getPhases = (name: OperationName): string[] => [
   ...(operations[name].method === 'POST' ? ['body_ms'] : []),
   ...(name === 'addPriceLists' ? ['claim_ms', 'entries_ms', 'completion_ms'] : ['firestore_ms']),
   'client_ms',
 ];
 
-/** What Error Reporting asks of an entry that it captures and groups by its stack. */
+/** The fields by which Error Reporting captures an entry and groups it by its stack. */
 const errorReport = (firstLine: string) => ({
   '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
   serviceContext: { service: expect.any(String) as string, version: expect.any(String) as string },
@@ -54,27 +54,30 @@ const errorReport = (firstLine: string) => ({
 });
 
 describe('the line of a request', () => {
-  test.each(operationNames)('%s: who, what, how long, how much, and the calls that reached Firestore', async (name) => {
-    const { result, calls } = await counted(() => service.call(name, valid(name)));
-    expect(lines('request')).toEqual([
-      {
-        severity: 'INFO',
-        message: `${name} answered 200`,
-        event: 'request',
-        operation: name,
-        request_id: result.headers['x-request-id'],
-        method: operations[name].method,
-        status: 200,
-        duration_ms: expect.any(Number) as number,
-        firestore_calls: calls,
-        retries: 0,
-        ...Object.fromEntries(getPhases(name).map((phase) => [phase, expect.any(Number) as number])),
-        count: (result.json as { count?: number }).count ?? 2,
-        key_id: toKeyId(TEST_API_KEY),
-        ...(name === 'addPriceLists' && { replayed: false }),
-      },
-    ]);
-  });
+  test.each(operationNames)(
+    '%s: has the operation, its times, its count, its key, and the calls that reached Firestore',
+    async (name) => {
+      const { result, calls } = await counted(() => service.call(name, valid(name)));
+      expect(lines('request')).toEqual([
+        {
+          severity: 'INFO',
+          message: `${name} answered 200`,
+          event: 'request',
+          operation: name,
+          request_id: result.headers['x-request-id'],
+          method: operations[name].method,
+          status: 200,
+          duration_ms: expect.any(Number) as number,
+          firestore_calls: calls,
+          retries: 0,
+          ...Object.fromEntries(getPhases(name).map((phase) => [phase, expect.any(Number) as number])),
+          count: (result.json as { count?: number }).count ?? 2,
+          key_id: toKeyId(TEST_API_KEY),
+          ...(name === 'addPriceLists' && { replayed: false }),
+        },
+      ]);
+    },
+  );
 
   test('counts the records of a response of any size', async () => {
     await Promise.all([...Array(300).keys()].map((i) => service.db.doc(`teams/team-${i}`).set({ name: 'Team' })));
@@ -82,7 +85,7 @@ describe('the line of a request', () => {
     expect(lines('request')).toMatchObject([{ count: 300, firestore_calls: 1 }]);
   });
 
-  test('tells a replay, and that it created nothing', async () => {
+  test('says that a request was a replay, which created nothing', async () => {
     await service.call('addPriceLists', valid('addPriceLists'));
     service.log.length = 0;
     const { calls } = await counted(() => service.call('addPriceLists', valid('addPriceLists')));
@@ -176,7 +179,7 @@ describe('the trace of a request', () => {
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
   const traces = () => service.log.map((line) => line['logging.googleapis.com/trace']);
 
-  test('is in every line: of a creation, of a read, and of an early error', async () => {
+  test('is in every line of a creation, of a read and of an early error', async () => {
     const trace = expect.stringMatching(new RegExp(`^projects/[^/]+/traces/${traceId}$`)) as string;
     const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
     await service.call('addPriceLists', { json: createPriceListBody(3), headers });
@@ -208,7 +211,7 @@ describe('the life of a price list', () => {
     ]);
   });
 
-  test('failed: an ERROR, for which an operator is called', async () => {
+  test('failed: an ERROR that says that an operator is needed', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
@@ -233,7 +236,7 @@ describe('the life of a price list', () => {
   });
 });
 
-test('nothing confidential would escape the leak check that every suite runs', () => {
+test('the leak check of every suite finds anything confidential', () => {
   const watch = () => {
     const leaks = createLogLeakDetector();
     leaks.sent(
