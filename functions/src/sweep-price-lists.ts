@@ -6,7 +6,7 @@ import { runOutsideDomain } from './lib/firestore/node-domain';
 import { retry } from './lib/firestore/retry';
 import { shutdown } from './lib/http/shutdown';
 import { logSweptAttempt } from './lib/logging/attempts';
-import { logSweepEnded, logSweepFailed, logUnreadableKey } from './lib/logging/sweeps';
+import { logSweepEnded, logSweepFailed, logUnreadableKey, type SweepCounts } from './lib/logging/sweeps';
 import { countKeysInReview } from './lib/repositories/price-lists';
 import { createRequestContext } from './lib/request-context';
 import { sweepOptions } from './lib/runtime-options';
@@ -23,12 +23,23 @@ const OPTIONS: SweepOptions = {
 /** The platform's time, less what failing the attempts under way and the response take. */
 const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
-const reporter: SweepReporter = {
-  onResult: ({ result, ...attempt }, sinceClaimMs) => {
-    if (result !== 'would_resume') logSweptAttempt(result, attempt, sinceClaimMs);
-  },
-  onUnreadable: logUnreadableKey,
-};
+/** Lines of one sweep about key records that do not parse; `sweep_ended` has the number of all. */
+const MAX_UNREADABLE_LINES = 10;
+
+/** Logs what a sweep does, and counts it. */
+function createReporter(counts: SweepCounts): SweepReporter {
+  return {
+    onResult: ({ result, ...attempt }, sinceClaimMs) => {
+      if (result === 'would_resume') return;
+      counts[result] += 1;
+      logSweptAttempt(result, attempt, sinceClaimMs);
+    },
+    onUnreadable: (path) => {
+      counts.unreadable += 1;
+      if (counts.unreadable <= MAX_UNREADABLE_LINES) logUnreadableKey(path);
+    },
+  };
+}
 
 /**
  * Resumes, every minute, the attempts that crashed or failed for a transient cause, until none is
@@ -41,22 +52,23 @@ export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * 
 
 /** A sweep that fails is logged, and followed by the next: Cloud Scheduler has nothing to repeat. */
 async function runSweep(): Promise<void> {
-  // No stop: the attempts under way have reached their timeout.
+  // A plain Error, not a StoppedError, so the cause of the attempts under way is stored as `timeout`.
   const createReason = () => new Error('the time for the sweep is up');
   const { signal, cancel } = systemClock.createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);
   const context = createRequestContext(signal);
   const startedAt = context.clock.now();
+  const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
   try {
     const db = getDatabase(context);
-    const { resumed, deferred, left } = await sweep(db, context, OPTIONS, reporter);
+    await sweep(db, context, OPTIONS, createReporter(counts));
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
     // Without the number, the line still tells what the sweep did.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'standalone').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = context.clock.now() - startedAt;
-    logSweepEnded({ resumed, deferred, left, requires_review, duration_ms, interrupted });
+    logSweepEnded({ ...counts, requires_review, duration_ms, interrupted });
   } catch (error) {
-    logSweepFailed(getErrorMessage(error));
+    logSweepFailed(getErrorMessage(error), counts);
   } finally {
     cancel();
   }

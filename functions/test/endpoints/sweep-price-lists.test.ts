@@ -4,6 +4,7 @@ import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
+import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 
 /** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: modules/price-lists/recovery.test.ts. */
@@ -79,6 +80,14 @@ test('a sweep that cannot read the keys says so, and does not throw', async () =
   service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   await deliver();
   expect(getEvents()).toEqual([['ERROR', 'sweep_failed']]);
+});
+
+test('a sweep logs ten records that do not parse, and the number of all', async () => {
+  const damaged = Array.from({ length: 12 }, (_, i) => [`damaged-${i}`, { sweep_due_at: 1 }] as const);
+  await writeRecords(service.db, 'price_list_idempotency', Object.fromEntries(damaged));
+  await deliver();
+  expect(getEvents().filter(([, event]) => event === 'key_record_unreadable')).toHaveLength(10);
+  expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', unreadable: 12 });
 });
 
 test('a sweep that cannot count the keys that require review logs what it did, without the number', async () => {

@@ -3,17 +3,22 @@ import { logEvent, redact } from './event';
 /** A key record that does not parse. @param record its path, which contains the key's hash */
 export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
 
-/**
- * @param entry `requires_review`: the number of keys that do. A sweep that was `interrupted`, because
- * the instance stopped or its time was up, does not count them.
- */
-export const logSweepEnded = (entry: {
+/** How many keys had each result, and how many key records did not parse. */
+export interface SweepCounts {
   resumed: number;
   deferred: number;
   left: number;
-  requires_review: number | undefined;
-  duration_ms: number;
-  interrupted: boolean;
-}) => logEvent('INFO', 'sweep_ended', entry);
+  unreadable: number;
+}
 
-export const logSweepFailed = (reason: string) => logEvent('ERROR', 'sweep_failed', { reason: redact(reason) });
+/**
+ * @param entry `requires_review`: the number of keys that do; undefined if it could not be counted. A
+ * sweep that was `interrupted`, because the instance stopped or its time was up, does not count them.
+ */
+export const logSweepEnded = (
+  entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },
+) => logEvent('INFO', 'sweep_ended', entry);
+
+/** @param counts what the sweep did before it could not read more keys */
+export const logSweepFailed = (reason: string, counts: SweepCounts) =>
+  logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });
