@@ -1,4 +1,7 @@
+import indexes from '../../firestore.indexes.json';
+import type { IndexDefinitions } from '../../packages/firestore-local/src';
 import type { ViewerSettings } from '../../packages/firestore-local/viewer';
+import { SITE_LINKS } from '../pages';
 import { SAMPLE_COLLECTIONS } from '../sample/records';
 
 /** What the data pages say of the service's collections. */
@@ -12,5 +15,6 @@ export const VIEWER_SETTINGS = {
   },
   firstColumns: ['status', 'name', 'boq_list_id'],
   linkedCollections: { document_id: 'price_list_requests' },
-  links: { 'API reference': '/' },
+  links: SITE_LINKS,
+  indexes: indexes as IndexDefinitions,
 } satisfies ViewerSettings;

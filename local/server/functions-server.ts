@@ -3,7 +3,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-import { sendNotFoundPage } from '../reference';
+import { refuseForeignHost } from '../../packages/firestore-local/viewer';
+import { sendNotFoundPage } from '../pages';
 import { HOST } from './local-config';
 import { startSchedules, type ScheduledFunction } from './schedules';
 
@@ -22,6 +23,8 @@ export interface FunctionsServerOptions {
   project: string;
   /** Deployable functions by name. The environment they read must be set before they are loaded. */
   functions: Readonly<Record<string, DeployableFunction>>;
+  /** Host names at which it responds beside those of this machine. */
+  allowedHosts?: readonly string[];
   /** Finds the listener of a path that is not a function's, such as a page at `/`. */
   getExtraRoute?: GetRoute;
 }
@@ -44,20 +47,22 @@ export interface FunctionsServer {
  * @throws the error of `listen`, e.g. with code EADDRINUSE
  */
 export async function startFunctionsServer(options: FunctionsServerOptions): Promise<FunctionsServer> {
-  const { port, project, functions, getExtraRoute } = options;
+  const { port, project, functions, allowedHosts = [], getExtraRoute } = options;
   const entries = Object.entries(functions).filter(([, each]) => !isScheduled(each));
   const paths = new Map(entries.map(([name, { __endpoint }]) => [name, `/${project}/${__endpoint.region[0]}/${name}`]));
-  const routes = new Map(entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)]));
+  const routes = entries.map(([name, handler]) => [paths.get(name), wrapWithFramework(name, handler)] as const);
 
   const server = createServer((request, response) => {
-    const [path = '', ...query] = (request.url ?? '').split('?');
-    const listener = routes.get(path);
-    if (listener !== undefined) {
-      // A deployed function receives requests at the root of its own host.
-      request.url = ['/', ...query].join('?');
+    if (refuseForeignHost(request, response, allowedHosts)) return;
+    const { path, query } = parseTarget(request.url ?? '');
+    const [name, listener] = routes.find(([name]) => path === name || path.startsWith(`${name}/`)) ?? [];
+    if (name !== undefined && listener !== undefined) {
+      // A deployed function receives what follows its address.
+      request.url = (path.slice(name.length) || '/') + query;
       listener(request, response);
       return;
     }
+    request.url = path + query;
     (getExtraRoute?.(path) ?? sendNotFound)(request, response);
   });
   // The Functions Framework sets the same timeout on its own server.
@@ -75,6 +80,25 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
     return closeServer(server, graceMs);
   };
   return { origin, addresses, close };
+}
+
+/**
+ * Reads a request target in each form that RFC 9112, section 3.2, allows, and normalises its path as RFC 3986, section 6.2.2, does.
+ * `*` is a path of its own.
+ */
+function parseTarget(target: string): { path: string; query: string } {
+  const [address = '', ...query] = target.split('?');
+  const url = address.startsWith('/') ? `http://localhost${address}` : address;
+  return {
+    path: URL.canParse(url) ? new URL(url).pathname.replaceAll(/%[0-9a-f]{2}/gi, decodeUnreserved) : address,
+    query: ['', ...query].join('?'),
+  };
+}
+
+/** Decodes an octet for which a path has no need of an encoding. */
+function decodeUnreserved(encoded: string): string {
+  const character = String.fromCharCode(parseInt(encoded.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
 }
 
 /** @returns the origin at which the server listens */

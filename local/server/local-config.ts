@@ -1,3 +1,5 @@
+import { parseAllowedHosts } from '../../packages/firestore-local/viewer';
+
 /** Project id of everything on this machine. A name that begins with demo- is of no real project. */
 export const PROJECT = 'demo-price-lists';
 
@@ -12,6 +14,8 @@ export interface LocalConfig {
   sampleData: boolean;
   apiKey: string;
   corsAllowedOrigins: string;
+  /** Names by which the local server may be reached beside those of this machine. */
+  allowedHosts: readonly string[];
 }
 
 /** An error that ends `npm start`, with one line for the terminal. */
@@ -33,6 +37,7 @@ export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
     sampleData: parseBoolean('SAMPLE_DATA', value('SAMPLE_DATA', 'true')),
     apiKey: env['API_KEY'] ?? 'local-dev-key',
     corsAllowedOrigins: env['CORS_ALLOWED_ORIGINS'] ?? 'http://localhost:3000',
+    allowedHosts: parseAllowedHosts(env['ALLOWED_HOSTS']),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Firestore } from '@google-cloud/firestore';
 import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { createDataRoutes } from '../../packages/firestore-local/viewer';
-import { createReferenceRoutes } from '../reference';
+import { createPageRoutes } from '../pages';
 import { seedIfEmpty } from '../sample';
 import { VIEWER_SETTINGS } from './data-pages';
 import { startFunctionsServer, type DeployableFunction } from './functions-server';
@@ -37,13 +37,14 @@ export async function serve(
   let client: Promise<Firestore> | undefined;
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
   const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
-  const referenceRoutes = createReferenceRoutes(parseApiKeys(config.apiKey).keys[0] ?? '');
+  const getPageRoute = createPageRoutes(parseApiKeys(config.apiKey).keys[0] ?? '');
   const getDataRoute = createDataRoutes(getClient, VIEWER_SETTINGS);
   const functions = await startFunctionsServer({
     functions: served,
     port: config.functionsPort,
     project: PROJECT,
-    getExtraRoute: (path) => referenceRoutes.get(path) ?? getDataRoute(path),
+    allowedHosts: config.allowedHosts,
+    getExtraRoute: (path) => getDataRoute(path) ?? getPageRoute(path),
   }).catch((error: unknown) => {
     throw toPortError(error, config.functionsPort, 'FUNCTIONS_PORT');
   });

@@ -198,15 +198,12 @@ const toContent = (schema: JsonObject, examples: Record<string, Example>): JsonO
 const toReferences = (kind: string, names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/${kind}/${name}` }]));
 
-/** From here on local/reference/page.mjs shows the text after the operations. */
-const LIMITS_HEADING = '## Limits';
-
 function createIntroduction(): string {
   return [
     'JSON over HTTP. Each operation has its own address below one base; there are no further paths, and no path or query parameters.',
     'A request is checked in this order, and the first failed check determines the response: preflight, method, API key, body. No byte of a body is read before the API key is accepted.',
     'The members of an object have no guaranteed order. Unknown fields of a request are ignored.',
-    LIMITS_HEADING,
+    '## Limits',
     ['| Limit | Value |', '|---|---|', ...getLimits().map((row) => `| ${row.join(' | ')} |`)].join('\n'),
   ].join('\n\n');
 }

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { loadFunctions } from '../load-functions';
 import { startFunctionsServer, type FunctionsServer, type FunctionsServerOptions } from '../functions-server';
 import { call, cleanUp, temporaryFolder } from '../../../test/support/local-server';
@@ -55,7 +58,7 @@ test('a function is at the root of its address, and gets the query', async () =>
   expect(JSON.parse(text)).toMatchObject({ url: '/?a=1&b=?' });
 });
 
-test.each(['/', '/demo/us-central1/echo/more', '/demo/us-central1/never'])(
+test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
   'at %s is nothing, and the response says where something is',
   async (path) => {
     const { origin, addresses } = await host();
@@ -73,7 +76,8 @@ test('at an unknown address a browser gets a page that leads on', async () => {
   });
   expect(status).toBe(404);
   expect(headers.get('content-type')).toMatch(/^text\/html/);
-  expect([...text.matchAll(/<a href="(.*?)"/g)].map(([, href]) => href)).toEqual(['/', '/data', '/', '/data']);
+  const links = ['/', '/docs/README.md', '/data'];
+  expect([...text.matchAll(/<a href="(\/.*?)"/g)].map(([, href]) => href)).toEqual([...links, ...links]);
 });
 
 test('pages are served beside the functions, and only at their own paths', async () => {
@@ -84,6 +88,71 @@ test('pages are served beside the functions, and only at their own paths', async
   expect((await call(`${functions.origin}/?x`)).text).toBe('a page');
   expect((await call(addressOf(functions, 'echo'))).status).toBe(200);
   expect((await call(`${functions.origin}/other`)).status).toBe(404);
+});
+
+describe('a request target', () => {
+  /** Sends a request line as it is, and returns the status and the body of the response. */
+  async function send(port: string, target: string, host = `127.0.0.1:${port}`): Promise<string> {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    let response = '';
+    for await (const bytes of socket.setEncoding('utf8')) response += String(bytes);
+    const [head = '', body = ''] = response.split('\r\n\r\n');
+    // Without the lines of a stack.
+    return `${head.slice(9, 12)} ${body.replace(/<br> .*/, '')}`;
+  }
+
+  const ADDRESS = '/demo/us-central1/echo';
+
+  test.each(['', '/', '//', '/more', '/more/?a=b%2Fc&d', '/favicon.ico', '?a=%zz', '/%zz', '/a%20b', '/a/../b'])(
+    'with "%s" after the address gets what a deployed function responds to it',
+    async (rest) => {
+      const { origin } = await host();
+      const deployed = getTestServer('echo').listen(0, '127.0.0.1');
+      await once(deployed, 'listening');
+      const target = rest.startsWith('/') ? rest : `/${rest}`;
+      const expected = await send(String((deployed.address() as AddressInfo).port), target.replace('/a/..', ''));
+      expect(await send(new URL(origin).port, ADDRESS + rest)).toBe(expected);
+      deployed.close();
+    },
+  );
+
+  test.each([
+    `http://127.0.0.1${ADDRESS}?a`,
+    `http://localhost:1${ADDRESS}?a`,
+    '/demo/us-central1/%65cho?a',
+    '/demo/./x/../us-central1/echo?a',
+  ])('%s is the address of the function', async (target) => {
+    const { origin } = await host();
+    expect(await send(new URL(origin).port, target)).toBe('200 {"url":"/?a"}');
+  });
+
+  test.each(['*', '//', '/demo//us-central1/echo', '/%', '/docs/%2e%2e%2fpackage.json', 'http://127.0.0.1'])(
+    '%s is no address of a function',
+    async (target) => {
+      const { origin } = await host();
+      expect(await send(new URL(origin).port, target)).toMatch(/^404 /);
+    },
+  );
+
+  test('of another host is refused, with the variable that allows it', async () => {
+    const { origin } = await host({ allowedHosts: ['tunnel.example.com'] });
+    const { port } = new URL(origin);
+    for (const name of [
+      '127.0.0.1',
+      'localhost',
+      '[::1]',
+      'LOCALHOST',
+      'tunnel.example.com',
+      'tunnel.example.com:443',
+    ]) {
+      expect(await send(port, ADDRESS, name)).toMatch(/^200 /);
+    }
+    for (const name of ['rebound.example.com', '', '127.0.0.1.example.com', 'a@b', 'localhost.example.com:5001']) {
+      expect(await send(port, ADDRESS, name)).toMatch(/^403 [^]*ALLOWED_HOSTS/);
+    }
+    expect(await send(port, `http://rebound.example.com${ADDRESS}`)).toMatch(/^403 [^]*rebound\.example\.com/);
+  });
 });
 
 test('breaks off a request that takes too long when it closes', async () => {

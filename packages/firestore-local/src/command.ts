@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Firestore } from '@google-cloud/firestore';
-import { createDataRoutes } from '../viewer';
+import { createDataRoutes, parseAllowedHosts, refuseForeignHost, type ViewerSettings } from '../viewer';
 import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '.';
 
 /* The command `firestore-local`: a Firestore until Ctrl-C. */
@@ -39,11 +39,12 @@ async function main(): Promise<void> {
   const port = toPort('--port', values.port);
   const viewerPort = values.viewer === undefined ? undefined : toPort('--viewer', values.viewer);
   const { host, data, indexes: file } = values;
+  const indexes = file === undefined ? {} : { indexes: readIndexes(file) };
   const firestore = await startFirestore({
     host,
     port,
     ...(data !== undefined && { dataDir: data }),
-    ...(file !== undefined && { indexes: readIndexes(file) }),
+    ...indexes,
   }).catch((error: unknown) => {
     const typed = Object.entries({ host, port, data, indexes: file }).filter(([, value]) => value !== undefined);
     const options = typed.map(([name, value]) => `--${name} ${value === '' ? '""' : value}`).join(', ');
@@ -54,7 +55,7 @@ async function main(): Promise<void> {
   };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  if (viewerPort !== undefined) await serveViewer(firestore, viewerPort, values.project);
+  if (viewerPort !== undefined) await serveViewer(firestore, viewerPort, { project: values.project, ...indexes });
   console.log(`Ready: FIRESTORE_EMULATOR_HOST=${firestore.address}`);
 }
 
@@ -71,16 +72,23 @@ function readIndexes(file: string): IndexDefinitions {
   }
 }
 
-async function serveViewer({ address }: EmbeddedFirestore, port: number, projectId: string): Promise<void> {
+async function serveViewer(
+  { address }: EmbeddedFirestore,
+  port: number,
+  settings: ViewerSettings & { project: string },
+): Promise<void> {
+  const projectId = settings.project;
   const sdk = await import('@google-cloud/firestore').catch((error: unknown) => {
     throw new Error('--viewer reads by the SDK: npm install @google-cloud/firestore', { cause: error });
   });
   let client: Firestore | undefined;
   const getRoute = createDataRoutes(
     () => Promise.resolve((client ??= new sdk.Firestore({ projectId, host: address, ssl: false, customHeaders: {} }))),
-    { project: projectId },
+    settings,
   );
+  const allowedHosts = parseAllowedHosts(process.env['ALLOWED_HOSTS']);
   const server = createServer((request, response) => {
+    if (refuseForeignHost(request, response, allowedHosts)) return;
     const route = getRoute((request.url ?? '').split('?', 1)[0] ?? '');
     if (route) route(request, response);
     else response.writeHead(302, { Location: '/data' }).end();

@@ -1,9 +1,11 @@
 import type { DocumentSnapshot } from '@google-cloud/firestore';
+import { Indexes } from '../src/engine/indexes';
 import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
 import { html, type Content, type Html } from './html';
 import type { ViewerSettings } from './settings';
+import { renderShell } from './shell';
 import { DATA_ROOT, toDataUrl } from './urls';
-import { formatCell, formatCount, formatNumber, formatValue, shorten, type FindLink } from './values';
+import { formatCell, formatCount, formatNumber, formatValue, isTime, shorten, type FindLink } from './values';
 
 /** The data pages as HTML: no script, one style sheet. */
 
@@ -26,21 +28,24 @@ export function renderOverview(
         html`<tr>
           <td><a href="${toDataUrl(collection)}">${collection}</a></td>
           <td class="right">${formatNumber(count)}</td>
-          <td class="quiet">${Object.hasOwn(descriptions, collection) ? descriptions[collection] : undefined}</td>
+          <td class="text">${Object.hasOwn(descriptions, collection) ? descriptions[collection] : undefined}</td>
         </tr>`,
     );
-  const table = html`<table class="documents">
-    <thead>
-      <tr>
-        <th>Collection</th>
-        <th class="right">Documents</th>
-        <th>Holds</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${rows}
-    </tbody>
-  </table>`;
+  const table = renderScrolling(
+    html`<table class="documents">
+      <thead>
+        <tr>
+          <th>Collection</th>
+          <th class="right">Documents</th>
+          <th>Contents</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>`,
+    'Collections',
+  );
   return renderPage(
     '',
     'Collections',
@@ -59,16 +64,19 @@ export function renderCollection(
 ): Html {
   const { path, count, next } = page;
   const { filter, sort, from, after } = view;
-  const conditions = [
-    filter && html`${filter.field} is ${filter.value.replaceAll('"', '')}`,
-    sort && html`by ${sort.field}, ${sort.direction === 'asc' ? 'ascending' : 'descending'}`,
-    from !== undefined && html`from ${from} on`,
-  ].filter((condition) => condition instanceof Object);
-  const clear = conditions.length > 0 ? html`<a href="${toDataUrl(path)}">Show all</a>` : undefined;
-  const facts = html`<p class="facts">
-    <strong>${formatCount(count, 'document')}</strong>
-    ${conditions.map((condition) => html` · ${condition}`)} ${clear}
-  </p>`;
+  const { filter: _filter, ...withoutFilter } = omitAfter(view);
+  const { sort: _sort, ...withoutSort } = omitAfter(view);
+  const { from: _from, ...withoutFrom } = omitAfter(view);
+  const conditions: (Html | undefined)[] = [
+    filter && renderCondition(`${filter.field}: ${filter.value.replaceAll('"', '')}`, toDataUrl(path, withoutFilter)),
+    sort &&
+      renderCondition(
+        `sorted by ${sort.field}, ${sort.direction === 'asc' ? 'ascending' : 'descending'}`,
+        toDataUrl(path, withoutSort),
+      ),
+    from === undefined ? undefined : renderCondition(`from ${from} on`, toDataUrl(path, withoutFrom)),
+  ];
+  const facts = html`<p class="facts"><strong>${formatCount(count, 'document')}</strong>${conditions}</p>`;
   const jump = html`<form action="${toDataUrl(path)}">
     <label>Start at id <input name="from" value="${from}" autocomplete="off" spellcheck="false" /></label>
     <button>Go</button>
@@ -80,8 +88,8 @@ export function renderCollection(
       : undefined;
   const body = html`<div class="bar">${facts}${jump}</div>
     ${renderTable(page, findLink, settings, view)}
-    <nav class="pages">${first}${nextLink}</nav>`;
-  return renderPage(path, path.split('/').at(-1) ?? '', body, settings);
+    <nav class="pages" aria-label="Pages">${first}${nextLink}</nav>`;
+  return renderPage(path, getCollectionGroup(path), body, settings);
 }
 
 export function renderDocument(
@@ -98,7 +106,7 @@ export function renderDocument(
       hidden > 0 ? html`<p><a href="${toDataUrl(page.path)}">All ${formatNumber(page.count)} →</a></p>` : undefined;
     return html`<section>
       <h2>
-        <a href="${toDataUrl(page.path)}">${page.path.split('/').at(-1)}</a>
+        <a href="${toDataUrl(page.path)}">${getCollectionGroup(page.path)}</a>
         <span class="quiet">${formatCount(page.count, 'document')}</span>
       </h2>
       ${renderTable(page, findLink, settings)} ${all}
@@ -113,6 +121,16 @@ export function renderDocument(
   return renderPage(document.ref.path, document.id, body, settings);
 }
 
+/** A condition of the documents that are shown, as a link that removes it. */
+const renderCondition = (text: string, urlWithout: string): Html =>
+  html` <a class="condition" href="${urlWithout}" aria-label="${`Remove: ${text}`}"
+    >${text}<span aria-hidden="true"> ×</span></a
+  >`;
+
+/** Content that may be wider than the screen. It takes the focus, so that the keyboard can scroll it. */
+const renderScrolling = (content: Html, label: string): Html =>
+  html`<div class="scroll" role="region" tabindex="0" aria-label="${label}">${content}</div>`;
+
 /** @param path of the collection or document that the message is about */
 export function renderMessage(title: string, message: string, settings: ViewerSettings, path = ''): Html {
   return renderPage(path, title, html`<p>${message}</p>`, settings);
@@ -126,48 +144,75 @@ function renderTable(
   view?: CollectionView,
 ): Html {
   if (documents.length === 0) return html`<p class="quiet">No documents.</p>`;
-  const columns = selectColumns(documents, settings.firstColumns ?? []);
-  const rows = documents.map((document) => {
-    const fields = document.data() ?? {};
-    const cells = columns.map((column) => {
-      // The client's own `get` finds what every object inherits, such as a `constructor`.
-      const value: unknown = Object.hasOwn(fields, column) ? fields[column] : undefined;
-      return html`<td>${column === 'status' ? renderStatus(path, value) : formatCell(column, value, findLink)}</td>`;
-    });
-    return html`<tr>
-      <td class="id"><a href="${toDataUrl(document.ref.path)}">${shorten(document.id, MAX_ID_TEXT)}</a></td>
-      ${cells}
-    </tr>`;
+  const all = documents.map((document) => ({ document, fields: document.data() ?? {} }));
+  const columns = selectColumns(documents, settings.firstColumns ?? []).map((name) => {
+    // The client's own `get` finds what every object inherits, such as a `constructor`.
+    const values = all.map(({ fields }): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined));
+    return { name, values, className: areNumbers(name, values) ? 'right' : '' };
   });
-  return html`<div class="scroll">
-    <table class="documents">
+  const rows = all.map(
+    ({ document }, row) =>
+      html`<tr>
+        <td class="id"><a href="${toDataUrl(document.ref.path)}">${shorten(document.id, MAX_ID_TEXT)}</a></td>
+        ${columns.map(({ name, values, className }) => {
+          const value = values[row];
+          const content = name === 'status' ? renderStatus(path, value) : formatCell(name, value, findLink);
+          return html`<td class="${className}">${content}</td>`;
+        })}
+      </tr>`,
+  );
+  const heads = columns.map(({ name, className }) => renderHead(path, name, className, settings, view));
+  return renderScrolling(
+    html`<table class="documents">
       <thead>
         <tr>
           <th>id</th>
-          ${columns.map((column) => html`<th>${renderColumn(path, column, view)}</th>`)}
+          ${heads}
         </tr>
       </thead>
       <tbody>
         ${rows}
       </tbody>
-    </table>
-  </div>`;
+    </table>`,
+    path,
+  );
 }
 
-/** Links to the collection sorted by a column; again, to the opposite direction. */
-function renderColumn(path: string, column: string, view: CollectionView | undefined): Content {
-  if (view === undefined || view.filter !== undefined) return column;
+/** Whether a column holds numbers to be compared, such as prices: they are aligned at their right. */
+const areNumbers = (name: string, values: readonly unknown[]): boolean =>
+  name !== 'status' &&
+  values.every((value) => value === undefined || (typeof value === 'number' && !isTime(name, value)));
+
+/** The head of a column. Where an index serves it, a link sorts the collection by the column, or turns its order around. */
+function renderHead(
+  path: string,
+  column: string,
+  className: string,
+  { indexes = {} }: ViewerSettings,
+  view: CollectionView | undefined,
+): Html {
+  if (
+    view === undefined ||
+    view.filter !== undefined ||
+    !new Indexes(indexes).isSortable(getCollectionGroup(path), column)
+  ) {
+    return html`<th class="${className}">${column}</th>`;
+  }
   const current = view.sort?.field === column ? view.sort.direction : undefined;
   const sort = { field: column, direction: current === 'desc' ? ('asc' as const) : ('desc' as const) };
-  const arrow = current === undefined ? '' : current === 'desc' ? ' ↓' : ' ↑';
-  return html`<a href="${toDataUrl(path, { sort })}">${column}${arrow}</a>`;
+  const state = current === undefined ? 'none' : current === 'desc' ? 'descending' : 'ascending';
+  return html`<th class="${className}" aria-sort="${state}">
+    <a class="sort" href="${toDataUrl(path, { sort })}">${column}</a>
+  </th>`;
 }
+
+const getCollectionGroup = (path: string): string => path.split('/').at(-1) ?? '';
 
 /** A status links to the documents that have it. */
 function renderStatus(path: string, value: unknown): Content {
   if (typeof value !== 'string' && typeof value !== 'number') return html`<span class="absent">–</span>`;
   const url = toDataUrl(path, { filter: { field: 'status', value: JSON.stringify(value) } });
-  return html`<a class="status" data-status="${value}" href="${url}">${value}</a>`;
+  return html`<a class="status" data-status="${value}" href="${url}" title="${`Show only ${value}`}">${value}</a>`;
 }
 
 /** The fields that most of the documents have. */
@@ -193,26 +238,19 @@ function renderPage(path: string, title: string, body: Html, { links = {} }: Vie
     const link = html`<a href="${toDataUrl(segments.slice(0, i + 1).join('/'))}">${segment}</a>`;
     return html`<span class="separator">/</span>${isLast ? segment : link}`;
   });
-  const siteLinks = Object.entries(links).map(([text, url]) => html`<a href="${url}">${text}</a>`);
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} · Data</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="${DATA_ROOT}.css" />
-      </head>
-      <body>
-        <header>
-          <nav class="site">${siteLinks}<a href="${DATA_ROOT}" aria-current="page">Data</a></nav>
-          <span class="quiet">local, read-only</span>
-        </header>
-        <main>
-          ${path === '' ? undefined : html`<nav class="trail"><a href="${DATA_ROOT}">Collections</a>${trail}</nav>`}
-          <h1>${title}</h1>
-          ${body}
-        </main>
-      </body>
-    </html> `;
+  const home = html`<nav class="trail" aria-label="Path"><a href="${DATA_ROOT}">Collections</a>${trail}</nav>`;
+  return renderShell({
+    title,
+    section: SECTION,
+    links: { ...links, [SECTION]: DATA_ROOT },
+    note: 'local, read-only',
+    body: html`<main id="content">
+      ${path === '' ? undefined : home}
+      <h1>${title}</h1>
+      ${body}
+    </main>`,
+  });
 }
+
+/** The name of the data pages at the top of each page. */
+const SECTION = 'Data';

@@ -9,19 +9,15 @@ import {
   type DocumentPage,
 } from './data-source';
 import type { Html } from './html';
+import { PAGE_HEADERS } from './local-pages';
 import { renderCollection, renderDocument, renderMessage, renderOverview } from './pages';
 import type { ViewerSettings } from './settings';
+import { STYLE_URL } from './shell';
 import { STYLES } from './styles';
-import { DATA_ROOT, parseDataUrl } from './urls';
+import { parseDataUrl } from './urls';
 import { createFindLink } from './values';
 
 /** Answers a request for a data page. Loads the Firestore SDK, which takes longer than all else. */
-
-/** Nothing is loaded but the style sheet, and no script runs. */
-const POLICY = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'";
-
-/** Other host names could lead a page of the web to this server, by a DNS entry for this machine. */
-const LOCAL_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/;
 
 /** Sends the page that a request asks for, or one that says what failed. */
 export async function respond(
@@ -43,21 +39,13 @@ async function respondFrom(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (!LOCAL_HOST.test(request.headers.host ?? '')) {
-    send(
-      response,
-      403,
-      renderMessage('Not allowed', 'These pages are served to 127.0.0.1 and localhost only.', settings),
-    );
-    return;
-  }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.writeHead(405, { Allow: 'GET, HEAD' }).end();
+    response.writeHead(405, { ...PAGE_HEADERS, Allow: 'GET, HEAD' }).end();
     return;
   }
   const url = new URL(request.url ?? '', 'http://127.0.0.1');
-  if (url.pathname === `${DATA_ROOT}.css`) {
-    response.writeHead(200, { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': 'no-cache' }).end(STYLES);
+  if (url.pathname === STYLE_URL) {
+    response.writeHead(200, { ...PAGE_HEADERS, 'Content-Type': 'text/css; charset=utf-8' }).end(STYLES);
     return;
   }
   const { status, page } = await createPage(createDataSource(await getFirestore()), url, settings);
@@ -117,12 +105,6 @@ function parseUrlSafely(url: URL): ReturnType<typeof parseDataUrl> | undefined {
 }
 
 function send(response: ServerResponse, status: number, page: Html): void {
-  response.writeHead(status, {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Cache-Control': 'no-store',
-    'Content-Security-Policy': POLICY,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-  });
+  response.writeHead(status, { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' });
   response.end(page.text);
 }

@@ -3,7 +3,7 @@ export const STYLES = `
 :root {
   color-scheme: light dark;
   --text: light-dark(#1f2328, #e6edf3);
-  --quiet: light-dark(#656d76, #8d96a0);
+  --quiet: light-dark(#59636e, #9198a1);
   --line: light-dark(#d8dee4, #30363d);
   --ground: light-dark(#ffffff, #0d1117);
   --raised: light-dark(#f6f8fa, #161b22);
@@ -31,13 +31,35 @@ body {
 
 a {
   color: var(--link);
-  text-decoration: none;
+  text-decoration-thickness: 1px;
+  text-underline-offset: 3px;
 }
 a:hover {
-  text-decoration: underline;
+  text-decoration-thickness: 2px;
+}
+:focus-visible {
+  outline: 2px solid var(--link);
+  outline-offset: 2px;
 }
 
-header {
+/* Comes into view with the focus. */
+.skip {
+  position: absolute;
+  left: 12px;
+  padding: 8px 14px;
+  border: 1px solid var(--line);
+  border-radius: 6px;
+  background: var(--ground);
+}
+.skip:not(:focus) {
+  clip-path: inset(50%);
+  height: 1px;
+  overflow: hidden;
+  padding: 0;
+  width: 1px;
+}
+
+body > header {
   display: flex;
   justify-content: space-between;
   align-items: center;
@@ -51,6 +73,7 @@ header {
   margin-right: 24px;
   color: var(--quiet);
   font-weight: 600;
+  text-decoration: none;
 }
 .site a[aria-current] {
   color: var(--text);
@@ -63,6 +86,7 @@ main {
 h1 {
   margin: 4px 0 12px;
   font-size: 22px;
+  line-height: 1.3;
   overflow-wrap: anywhere;
 }
 h2 {
@@ -97,6 +121,16 @@ h2 .quiet {
 .bar p {
   margin: 0;
 }
+.condition {
+  display: inline-block;
+  margin-left: 6px;
+  padding: 1px 10px;
+  border: 1px solid var(--line);
+  border-radius: 999px;
+  background: var(--raised);
+  color: inherit;
+  text-decoration: none;
+}
 input,
 button {
   padding: 4px 10px;
@@ -128,9 +162,6 @@ table {
 .documents {
   width: 100%;
 }
-main > .documents {
-  border: 1px solid var(--line);
-}
 .documents th,
 .documents td {
   padding: 7px 14px;
@@ -145,8 +176,28 @@ main > .documents {
   font-size: 12px;
   font-weight: 600;
 }
-.documents th a {
+.sort {
   color: inherit;
+  text-decoration-style: dotted;
+  white-space: nowrap;
+}
+/* Drawn, since few fonts have arrows: both directions, or the current one. */
+.sort::after {
+  content: '';
+  display: inline-block;
+  width: 8px;
+  height: 11px;
+  margin-left: 5px;
+  background: var(--quiet);
+  clip-path: polygon(50% 0, 100% 40%, 0 40%, 50% 0, 50% 100%, 0 60%, 100% 60%, 50% 100%);
+}
+[aria-sort='ascending'] .sort::after,
+[aria-sort='descending'] .sort::after {
+  background: var(--link);
+  clip-path: polygon(50% 0, 100% 70%, 0 70%);
+}
+[aria-sort='descending'] .sort::after {
+  clip-path: polygon(50% 100%, 100% 30%, 0 30%);
 }
 .documents tbody tr:hover {
   background: var(--raised);
@@ -161,7 +212,7 @@ main > .documents {
   text-overflow: ellipsis;
 }
 @media (max-width: 640px) {
-  header,
+  body > header,
   main {
     padding-inline: 12px;
   }
@@ -169,8 +220,15 @@ main > .documents {
   .documents td {
     padding-inline: 8px;
   }
-  main > .documents .quiet {
+  .documents .text {
+    min-width: 120px;
     white-space: normal;
+  }
+  .site a {
+    margin-right: 16px;
+  }
+  body > header .quiet {
+    display: none;
   }
   /* The column after it, such as a status, is on the screen. */
   .scroll .id {
@@ -219,6 +277,7 @@ main > .documents {
   color: var(--quiet);
   font-size: 12px;
   font-weight: 600;
+  text-decoration: none;
 }
 [data-status='ready'],
 [data-status='completed'],

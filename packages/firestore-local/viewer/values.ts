@@ -8,9 +8,13 @@ const MAX_TEXT = 4_000;
 const MAX_CELL_TEXT = 32;
 const MAX_ENTRIES = 200;
 
-/** Integers of fields that end in `_at` and lie between these moments, 1973 and the last of a `Date`, are Unix milliseconds. */
+/** 1973, and the last moment of a `Date`. */
 const MIN_TIME_MS = 100_000_000_000;
 const MAX_TIME_MS = 8_640_000_000_000_000;
+
+/** Whether a number is a time in Unix milliseconds: an integer between these moments, in a field whose name ends in `_at`. */
+export const isTime = (field: string, value: number): boolean =>
+  field.endsWith('_at') && Number.isSafeInteger(value) && value > MIN_TIME_MS && value <= MAX_TIME_MS;
 
 /** Finds the page of the document that a field such as `author_id` names, if there is such a collection. */
 export type FindLink = (field: string, value: string) => string | undefined;
@@ -79,9 +83,8 @@ function formatScalar(field: string, value: unknown, maxText: number, findLink: 
     return linkTo(link, truncate(value, maxText));
   }
   if (typeof value === 'number') {
-    const isTime = field.endsWith('_at') && Number.isSafeInteger(value) && value > MIN_TIME_MS && value <= MAX_TIME_MS;
-    const text = isTime ? formatTime(new Date(value)) : String(value);
-    return html`<span class="${isTime ? 'time' : 'number'}" title="${value}">${text}</span>`;
+    const text = isTime(field, value) ? formatTime(new Date(value)) : String(value);
+    return html`<span class="${isTime(field, value) ? 'time' : 'number'}" title="${value}">${text}</span>`;
   }
   if (value instanceof Timestamp) return html`<span class="time">${formatTime(value.toDate())}</span>`;
   if (value instanceof Uint8Array) return html`<span class="quiet">${formatCount(value.length, 'byte')}</span>`;

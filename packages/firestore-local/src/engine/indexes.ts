@@ -84,6 +84,14 @@ export class Indexes {
     }
   }
 
+  /** Whether a query of one collection can be ordered by a field alone, in both directions. */
+  isSortable(group: string, field: string): boolean {
+    const orders = this.getFieldIndexes(group, [field])
+      .filter(({ queryScope = 'COLLECTION' }) => queryScope === 'COLLECTION')
+      .map(({ order }) => order);
+    return orders.includes('ASCENDING') && orders.includes('DESCENDING');
+  }
+
   /** Whether an index of the names of a collection in descending order is declared. */
   hasDescendingNames(group: string, scope: Scope): boolean {
     return this.getComposites(group).some(

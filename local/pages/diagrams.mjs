@@ -1,0 +1,12 @@
+/** Draws the diagrams of a page, in the colours of the system. */
+
+const { mermaid, matchMedia } = globalThis;
+const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
+
+mermaid.initialize({
+  startOnLoad: false,
+  theme: isDark ? 'dark' : 'neutral',
+  // The theme's own ground is too light for its texts.
+  themeVariables: isDark ? { edgeLabelBackground: '#30363d' } : {},
+});
+await mermaid.run({ querySelector: 'pre.mermaid' });

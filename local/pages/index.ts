@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { resolve } from 'node:path';
+import {
+  PAGE_HEADERS,
+  formatPolicy,
+  html,
+  renderShell,
+  type Content,
+  type Html,
+} from '../../packages/firestore-local/viewer';
+import { findGuide, GUIDES_INDEX } from './guides';
+
+/** The pages of `npm start` beside those of the data: the API reference at `/`, and the documents at their paths. */
+
+/** The links at the top of each page. */
+export const SITE_LINKS = { 'API reference': '/', Guides: `/${GUIDES_INDEX}`, Data: '/data' };
+
+const HTML = 'text/html; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+/** The files behind the pages, by their paths. */
+const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
+  ['/openapi.json', ['docs/openapi.json', 'application/json; charset=utf-8']],
+  ['/pages/reference.mjs', ['local/pages/reference.mjs', SCRIPT]],
+  ['/pages/guides.css', ['local/pages/guides.css', CSS]],
+  ['/pages/diagrams.mjs', ['local/pages/diagrams.mjs', SCRIPT]],
+  ['/pages/mermaid.js', ['node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js', SCRIPT]],
+  ['/pages/swagger-ui.css', ['node_modules/swagger-ui-dist/swagger-ui.css', CSS]],
+  ['/pages/swagger-ui-bundle.js', ['node_modules/swagger-ui-dist/swagger-ui-bundle.js', SCRIPT]],
+] as const);
+
+/** Finds what responds at a path; undefined if there is no page. @param apiKey filled in on the reference, unless it is empty */
+export function createPageRoutes(apiKey: string): (path: string) => RequestListener | undefined {
+  return (path) => {
+    if (path === '/') return createListener(() => renderReference(apiKey), SCRIPTED_POLICY);
+    const file = FILES.get(path);
+    if (file !== undefined) {
+      const [name, type] = file;
+      return onlyReads((_, response) => void readFile(resolve(name)).then((body) => send(response, 200, type, body)));
+    }
+    const name = decodePath(path)?.slice(1).replace(/\/+$/, '');
+    const guide = name === undefined ? undefined : findGuide(name);
+    if (guide === undefined) return undefined;
+    if (path.endsWith('/')) return onlyReads((_, response) => redirect(response, `/${name}`));
+    if (typeof guide === 'string') return onlyReads((_, response) => redirect(response, `/${guide}`));
+    const { title, body, hasDiagram } = guide;
+    const head = html`<link rel="stylesheet" href="/pages/guides.css" />${hasDiagram ? DIAGRAM_SCRIPTS : undefined}`;
+    const page = { title, section: 'Guides', links: SITE_LINKS, head, body };
+    return createListener(() => renderShell(page), hasDiagram ? SCRIPTED_POLICY : undefined);
+  };
+}
+
+/** Leads a browser on from an address that nothing is at. */
+export const sendNotFoundPage: RequestListener = (_, response) => {
+  const page = renderShell({
+    title: 'Not found',
+    section: 'Not found',
+    links: SITE_LINKS,
+    body: html`<main id="content">
+      <h1>Not found</h1>
+      <p>The service has no page and no operation at this address.</p>
+      <ul>
+        <li><a href="/">API reference</a>: every operation and its address, to be tried there</li>
+        <li><a href="/${GUIDES_INDEX}">Guides</a>: the documents</li>
+        <li><a href="/data">Data</a>: what is stored</li>
+      </ul>
+    </main>`,
+  });
+  send(response, 404, HTML, page.text);
+};
+
+/** Swagger UI and the diagrams set styles by script. Everything comes from this server. */
+const SCRIPTED_POLICY = formatPolicy({
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'connect-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+});
+
+const DIAGRAM_SCRIPTS = html`<script src="/pages/mermaid.js" defer></script>
+  <script type="module" src="/pages/diagrams.mjs"></script>`;
+
+/** docs/openapi.json in Swagger UI, where each operation can be tried. */
+const renderReference = (apiKey: string): Html =>
+  renderShell({
+    title: 'API reference',
+    section: 'API reference',
+    links: SITE_LINKS,
+    head: html`<link rel="stylesheet" href="/pages/swagger-ui.css" />
+      <script src="/pages/swagger-ui-bundle.js" defer></script>
+      <script type="module" src="/pages/reference.mjs"></script>`,
+    // Swagger UI has a main element of its own.
+    body: html`<div id="content" data-api-key="${apiKey}"></div>`,
+  });
+
+const createListener = (render: () => Content, policy?: string): RequestListener =>
+  onlyReads((_, response) => send(response, 200, HTML, html`${render()}`.text, policy));
+
+function onlyReads(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    if (request.method === 'GET' || request.method === 'HEAD') listener(request, response);
+    else response.writeHead(405, { ...PAGE_HEADERS, Allow: 'GET, HEAD' }).end();
+  };
+}
+
+function decodePath(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const redirect = (response: ServerResponse, location: string): void =>
+  void response.writeHead(302, { ...PAGE_HEADERS, Location: location }).end();
+
+function send(response: ServerResponse, status: number, type: string, body: string | Buffer, policy?: string): void {
+  response.writeHead(status, {
+    ...PAGE_HEADERS,
+    ...(policy !== undefined && { 'Content-Security-Policy': policy }),
+    'Content-Type': type,
+  });
+  response.end(body);
+}

@@ -1,0 +1,26 @@
+/** Shows /openapi.json in Swagger UI, with this very host as its server and the host's own key filled in. */
+
+const { SwaggerUIBundle, document, location, matchMedia } = globalThis;
+
+const spec = await (await fetch('/openapi.json')).json();
+const [local] = spec.servers;
+spec.servers = [{ ...local, url: location.origin + new URL(local.url).pathname }];
+
+const content = document.getElementById('content');
+const { apiKey } = content.dataset;
+
+/** Swagger UI is dark in an element of this class. */
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const applyColorScheme = () => document.documentElement.classList.toggle('dark-mode', prefersDark.matches);
+prefersDark.addEventListener('change', applyColorScheme);
+applyColorScheme();
+
+const reference = SwaggerUIBundle({
+  domNode: content,
+  spec,
+  deepLinking: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+  onComplete: () => apiKey && reference.preauthorizeApiKey('apiKey', apiKey),
+});

@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** What every server of local pages needs against other pages in the same browser. */
+
+/** Sent with every page. No page runs a script, unless it sends a policy of its own, or shows in a frame. */
+export const PAGE_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': formatPolicy({ 'default-src': "'none'" }),
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** A content security policy with the given directives beside those that every page has. */
+export function formatPolicy(directives: Readonly<Record<string, string>>): string {
+  const policy = {
+    'style-src': "'self'",
+    'img-src': 'data:',
+    'form-action': "'self'",
+    'base-uri': "'none'",
+    'frame-ancestors': "'none'",
+    ...directives,
+  };
+  return Object.entries(policy)
+    .map((directive) => directive.join(' '))
+    .join('; ');
+}
+
+/** Names without a port, separated by commas, as the environment variable ALLOWED_HOSTS has them. */
+export const parseAllowedHosts = (text = ''): string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '');
+
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
+
+/**
+ * Refuses a request for a host name that is neither this machine's own nor allowed: a DNS entry can lead any page of the web to a
+ * local server under that page's name, and the page could then read every response.
+ *
+ * @returns whether it has responded, with 403
+ */
+export function refuseForeignHost(
+  request: IncomingMessage,
+  response: ServerResponse,
+  allowedHosts: readonly string[],
+): boolean {
+  const host = parseHost(request);
+  if ([...LOOPBACK, ...allowedHosts].includes(host)) return false;
+  const error = `The host "${host}" is not allowed. Use 127.0.0.1 or localhost, or set ALLOWED_HOSTS to the names to allow, separated by commas.`;
+  response.writeHead(403, { ...PAGE_HEADERS, 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify({ error }));
+  return true;
+}
+
+/** The host name of a request. In a complete address it counts more than the header: RFC 9112, section 3.2.2. */
+function parseHost({ url = '', headers }: IncomingMessage): string {
+  const address = url.startsWith('/') || !URL.canParse(url) ? `http://${headers.host ?? ''}` : url;
+  return URL.canParse(address) ? new URL(address).hostname : '';
+}

@@ -1,0 +1,88 @@
+import { cleanUp, call, startLocalServer, temporaryFolder, type LocalServer } from '../support/local-server';
+
+/** The pages of `npm start`, as a browser asks for them. */
+
+let local: LocalServer;
+let origin: string;
+beforeAll(async () => {
+  local = await startLocalServer({ DATA_DIR: temporaryFolder(), ALLOWED_HOSTS: 'tunnel.example.com' });
+  origin = new URL(local.address('getTeams')).origin;
+});
+afterAll(cleanUp);
+
+interface Page {
+  status: number;
+  headers: Headers;
+  /** The addresses of all that it links to and loads. */
+  links: string[];
+  anchors: string[];
+}
+
+const findAll = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found);
+
+async function open(address: string): Promise<Page> {
+  const response = await fetch(address);
+  const { status, headers, url } = response;
+  const text = await response.text();
+  const isPage = headers.get('content-type')?.startsWith('text/html') === true;
+  const targets = isPage ? findAll(text, /<(?:a|link|script)\s[^>]*?(?:href|src)="([^"]*)"/g) : [];
+  return {
+    status,
+    headers,
+    links: targets.map((target) => new URL(target.replaceAll('&amp;', '&'), url).href),
+    anchors: findAll(text, /\sid="([^"]*)"/g),
+  };
+}
+
+const STARTS = ['/', '/docs/README.md', '/README.md', '/CONTRIBUTING.md', '/CHANGELOG.md', '/docs/', '/data'];
+
+/** The pages of the data are many alike: these stand for the others. */
+const isCrawled = ({ origin: host, pathname, search }: URL) =>
+  host === origin && (!pathname.startsWith('/data/') || (pathname.split('/').length < 4 && search === ''));
+
+test('every link of every page leads to a page and a heading that exist', async () => {
+  const pages = new Map<string, Page>();
+  const dead: string[] = [];
+  const waiting = STARTS.map((path) => ({ from: 'the test', link: origin + path }));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const url = new URL(next.link);
+    if (!isCrawled(url)) continue;
+    const anchor = url.hash.slice(1);
+    url.hash = '';
+    let page = pages.get(url.href);
+    if (page === undefined) {
+      page = await open(url.href);
+      pages.set(url.href, page);
+      waiting.push(...page.links.map((link) => ({ from: url.pathname, link })));
+    }
+    const isThere = page.status === 200 && (anchor === '' || page.anchors.includes(decodeURIComponent(anchor)));
+    if (!isThere) dead.push(`${next.from}: ${next.link}`);
+  }
+  expect(dead).toEqual([]);
+  for (const path of [
+    '/docs/decisions/README.md',
+    '/packages/firestore-local/README.md',
+    '/docs/runbook.md',
+    '/data/teams',
+  ])
+    expect([...pages.keys()]).toContain(origin + path);
+  for (const [address, { headers }] of pages) {
+    expect([address, headers.get('x-content-type-options')]).toEqual([address, 'nosniff']);
+    expect([address, headers.get('content-security-policy')]).toEqual([
+      address,
+      expect.stringContaining("frame-ancestors 'none'"),
+    ]);
+  }
+});
+
+test.each([
+  '/package-lock.json',
+  '/functions/dist/.secret.local',
+  '/.git/HEAD',
+  '/.local-data/firestore.sqlite',
+  '/docs/examples/%2e%2e%2f%2e%2e%2fpackage-lock.json',
+  '/docs/..%5c..%5cpackage-lock.json',
+  '/docs/%00',
+])('%s is not served, since no page links to it', async (path) => {
+  expect((await call(origin + path)).status).toBe(404);
+});
