@@ -141,7 +141,7 @@ exports.imports = {
       comment: 'Code outside a package imports only its src/index.ts, src/internal.ts, viewer/index.ts or manifest.',
       severity: 'error',
       from: { pathNot: '^packages/' },
-      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/(index|internal)|viewer/index)\\.ts$' },
+      to: { path: '^packages/', pathNot: '^packages/[^/]+/((src/(index|internal)|viewer/index)\\.ts|package\\.json)$' },
     },
     ...rooms,
     {
