@@ -96,8 +96,8 @@ async function compareDescriptions(release: string, folder: string): Promise<voi
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const options = ['--format', 'json', '--output', report, '--fail-on', 'none'];
   const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', released, 'docs/openapi.json', ...options];
-  const { status } = spawnSync(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'], env });
-  if (status !== 0) throw new Error(`docs/openapi.json could not be compared with that of ${release}.`);
+  const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', env });
+  if (status !== 0) throw new Error(`docs/openapi.json could not be compared with that of ${release}:\n${stderr}`);
 
   const { changes } = readJson(report) as DescriptionDiff;
   const breaking = changes.flatMap(({ path, verdicts }) =>

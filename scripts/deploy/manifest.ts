@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { findPackageJSON } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 /** What the deploy package tells Firebase's tools: its functions with their options, and the parameters to be set. */
@@ -28,7 +30,8 @@ export interface ManifestParam {
 export async function readDeployManifest(deployPackage: string): Promise<DeployManifest> {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
   const file = join(folder, 'functions.yaml');
-  const program = resolve('node_modules/firebase-functions/lib/bin/firebase-functions.js');
+  const sdk = findPackageJSON('firebase-functions', pathToFileURL(resolve(deployPackage, 'package.json'))) ?? '';
+  const program = join(dirname(sdk), 'lib/bin/firebase-functions.js');
   try {
     await promisify(execFile)(process.execPath, [program], {
       cwd: deployPackage,
