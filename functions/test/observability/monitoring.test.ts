@@ -197,11 +197,19 @@ test('an audit that ends, and a violation that it finds, are counted', async () 
   ]);
 });
 
-test.each(operationNames)('%s: its line is counted', async (name) => {
-  const [line = {}] = await logOf(() => service.call(name, { headers: { 'x-api-key': undefined } }));
-  expect(matchesFilter(readMetricFilter('requests'), toEntry(name, line))).toBe(true);
-  expect(readMetricFilter('platform_requests')).toContain(`"${name.toLowerCase()}"`);
-});
+test.each(operationNames)(
+  '%s: its line is counted, and every filter that lists the services has its name',
+  async (name) => {
+    const [line = {}] = await logOf(() => service.call(name, { headers: { 'x-api-key': undefined } }));
+    expect(matchesFilter(readMetricFilter('requests'), toEntry(name, line))).toBe(true);
+    const lists = globSync('docs/monitoring/**/*.json').filter((path) =>
+      readFileSync(path, 'utf8').includes('getteams'),
+    );
+    const relevant = name === 'addPriceLists' ? lists.filter((path) => !path.includes('read_')) : lists;
+    for (const path of relevant)
+      expect([path, readFileSync(path, 'utf8')]).toEqual([path, expect.stringContaining(name.toLowerCase())]);
+  },
+);
 
 describe('the uptime check', () => {
   const check = async (name: OperationName): Promise<boolean> => {
