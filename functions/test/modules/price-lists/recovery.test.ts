@@ -435,6 +435,18 @@ describe('a release', () => {
     await check('a');
   });
 
+  test('is done although its reply was lost and another attempt has completed the key since', async () => {
+    const record = await fail('a');
+    const run = async () => {
+      await create('a');
+    };
+    const after = { rpc: 'Commit', when: 'after' } as const;
+    database.firestore.faults.inject({ ...after, action: { kind: 'call', run } });
+    database.firestore.faults.inject({ ...after, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    expect(await runRelease(record)).toBeUndefined();
+    expect(await readKey('a')).toMatchObject({ status: 'completed', history: [{ document_id: record.document_id }] });
+  });
+
   test('of a crashed attempt fails its lists', async () => {
     const record = await fail('a', CRASHED);
     await runRelease(record);
