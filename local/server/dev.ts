@@ -12,7 +12,7 @@ import { onStopRequest } from './stop-requests';
 const USAGE = `Usage: npm run dev [-- --inspect]
 
 Serves the functions as they are in the source files, and again whenever one of them is saved, until Ctrl-C. Environment variables are those
-of npm start (docs/deployment.md#local-environment-variables).
+of npm start (CONTRIBUTING.md#local-environment-variables).
 
 --inspect  lets a debugger attach to port 9229`;
 

@@ -15,7 +15,7 @@ const USAGE = `Usage: npm start
 
 Serves the functions over an embedded Firestore with sample data, until Ctrl-C. It has no options. Environment variables set ports, data and key:
 FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY and CORS_ALLOWED_ORIGINS
-(docs/deployment.md#local-environment-variables).`;
+(CONTRIBUTING.md#local-environment-variables).`;
 
 const BUILD = 'functions/dist';
 const SOURCES = 'functions/src/index.ts';
