@@ -151,6 +151,8 @@ function checkRequest(
     price_list_id: attempt.creation?.price_list_id ?? null,
     created_at: attempt.claimed_at,
     payload_chunks: attempt.payload_chunks,
+    // Versions before 1.1 stored none.
+    ...('key_id' in request && { key_id: attempt.key_id }),
     ...(info && { info }),
   };
   const names = Object.keys(expected).filter((name) => !isSame(request[name], expected[name]));

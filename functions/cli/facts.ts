@@ -32,10 +32,11 @@ export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<st
 }
 
 export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
-  const { document_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
+  const { document_id, key_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
   return {
     ...(await readKeySummary(record, await readListStatuses(db, creation === null ? [] : [creation]), db)),
     document_id,
+    key_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,
     fingerprint,

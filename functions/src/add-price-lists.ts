@@ -16,8 +16,8 @@ export const addPriceLists = defineEndpoint({
     ...PRICE_LISTS_BODY_LIMITS,
     createParser: createPriceListParser,
   },
-  handler: async (context, submission, requestId) => {
-    const request = { requestId, log: createPriceListLogger(requestId) };
+  handler: async (context, submission, sender) => {
+    const request = { ...sender, log: createPriceListLogger(sender.requestId) };
     const { response, replayed } = await createPriceLists(submission, request, getDatabase(context), context);
     const count = submission.products.ids.length;
     return { body: response, replayed, count, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };

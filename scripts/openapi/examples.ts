@@ -50,6 +50,7 @@ function created(creation: Attempt['creation']): JsonObject {
     products_count: Object.keys(priceList.products).length,
     payload_chunks: 1,
     trace_id: null,
+    key_id: null,
     market_id: priceList.info.market_id,
     document_id: 'b7NqTz5yCx2DmEj8HvUl',
     creation,

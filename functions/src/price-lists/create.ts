@@ -26,9 +26,11 @@ import { RunningAttempt } from './running-attempt';
 import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
 
-/** What a creation tells the log. */
+/** What a creation stores and logs of its request. */
 interface CreationRequest {
   requestId: string;
+  /** Identifies the API key of the sender. */
+  apiKeyId: string;
   log: PriceListLogger;
 }
 
@@ -84,6 +86,7 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
     market_id: info.market_id,
     document_id: newDocumentId(keys.db),
     trace_id: keys.context.traceId,
+    key_id: request.apiKeyId,
   };
   try {
     return await retry(() => tryClaim(payload, claimant, request, keys), keys.context, 'claim');

@@ -6,6 +6,7 @@ import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { DELETED } from '../../src/lib/firestore/database';
 import { TEST_PROJECT } from '../support/firestore';
 import { readListEntries, submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
 import { useTestService } from '../support/service';
@@ -135,6 +136,17 @@ test('release leaves the lists failed, another payload claims the key, and the h
   const statuses = (await service.db.collection('price_lists').get()).docs.map((list) => String(list.get('status')));
   expect(statuses.sort()).toEqual(['failed', 'ready']);
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 0 });
+});
+
+test('show names the API key of the sender, where the record has one', async () => {
+  await failAfter(1);
+  const key_id = String((await readRecord())['key_id']);
+  expect(key_id).toMatch(/^[0-9a-f]{8}$/);
+  expect((await run('show', KEY)).out).toContain(`api key     ${key_id}\n`);
+  expect(JSON.parse((await run('show', KEY, '--json')).out)).toMatchObject({ key_id });
+  await getKey().update({ key_id: DELETED });
+  expect((await run('show', KEY)).out).toMatch(/api key +unknown: /);
+  expect(JSON.parse((await run('show', KEY, '--json')).out)).toMatchObject({ key_id: null });
 });
 
 test('an attempt without its whole payload can only be released', async () => {

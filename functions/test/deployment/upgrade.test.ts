@@ -112,6 +112,7 @@ const ADDED_FIELDS = [
   'automatic_resumes',
   'failure_cause',
   'fingerprint_version',
+  'key_id',
   'progress',
   'request_id',
   'sweep_due_at',

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { addPriceLists } from '../../src/add-price-lists';
 import type { Requests } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
@@ -39,6 +39,18 @@ function createLargePriceListBody(count: number): PriceListBody {
 const anyId = expect.stringMatching(/^[A-Za-z0-9]{20}$/) as string;
 
 describe('a new request', () => {
+  test('is stored with the id of the API key that sent it, which its log line has too', async () => {
+    service.setConfig({ API_KEY: 'first-key\nsecond-key' });
+    const headers = { 'x-api-key': 'second-key' };
+    const { status } = await service.call('addPriceLists', { json: createPriceListBody(1), headers });
+    expect(status).toBe(200);
+    const [request] = (await service.db.collection('price_list_requests').get()).docs;
+    const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
+    const logged = service.log.find(({ event }) => event === 'request');
+    expect([request?.get('key_id'), key?.get('key_id')]).toEqual([logged?.['key_id'], logged?.['key_id']]);
+    expect(logged?.['key_id']).toBe(createHash('sha256').update('second-key').digest('hex').slice(0, 8));
+  });
+
   test('for an existing market returns it, and both lists as ready', async () => {
     const parent = {
       id: anyId,

@@ -340,6 +340,6 @@ class Schedule {
   }
 }
 
-const createRequest = (process: Process) => ({ requestId: process.name, log: NO_LOG });
+const createRequest = (process: Process) => ({ requestId: process.name, apiKeyId: 'api-key-1', log: NO_LOG });
 
 const NEVER = new AbortController().signal;

@@ -42,7 +42,14 @@ export interface Endpoint<Body> {
   timeoutMarginMs?: number;
   /** Whether a stopping instance refuses what has not begun, and ends what has in time for its failure to be stored. */
   writes?: boolean;
-  handler: (context: RequestContext, body: Body, requestId: string) => Promise<HandlerResult> | HandlerResult;
+  handler: (context: RequestContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
+}
+
+/** Who sent a request, and as which. */
+export interface Sender {
+  requestId: string;
+  /** Identifies the accepted API key: see {@link requireApiKey}. */
+  apiKeyId: string;
 }
 
 /** A request on its way. */
@@ -69,9 +76,10 @@ export async function runPipeline<Body>(
     const headers = { Allow: endpoint.method };
     throw new ApiError('method_not_allowed', `method ${request.method ?? ''} not allowed`, { headers });
   }
-  exchange.logFields.key_id = requireApiKey(request.headers, getApiKeys());
+  const apiKeyId = requireApiKey(request.headers, getApiKeys());
+  exchange.logFields.key_id = apiKeyId;
   const body = await readEndpointBody(endpoint, request, context);
-  const result = await endpoint.handler(context, body, requestId);
+  const result = await endpoint.handler(context, body, { requestId, apiKeyId });
   exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
   return result;
 }

@@ -158,6 +158,7 @@ export function setRequestRecord(
     info,
     request_id: requestId,
     trace_id: attempt.trace_id,
+    key_id: attempt.key_id,
     products_count: attempt.products_count,
     fingerprint: attempt.fingerprint,
     fingerprint_version: attempt.fingerprint_version,

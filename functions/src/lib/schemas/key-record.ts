@@ -48,6 +48,8 @@ const attemptSchema = z.object({
   claimed_at: time,
   /** Trace of the request that claimed it; null without one, and in records of versions before 1.1. */
   trace_id: text.nullable().default(null),
+  /** Identifies the API key of that request, as the log does; null in records of versions before 1.1. */
+  key_id: text.nullable().default(null),
 });
 
 /** A released attempt, kept for the audit when its key is claimed again. */

@@ -23,7 +23,12 @@ const PRODUCTS = 7;
 async function create(key: string, market_id = 'market-1'): Promise<KeyRecord> {
   const { db, context } = database.open();
   const body = createPriceListBody(PRODUCTS, { boq_list_id: key, market_id });
-  await createPriceLists(parseSubmission(body), { requestId: 'request-1', log: NO_LOG }, db, context);
+  await createPriceLists(
+    parseSubmission(body),
+    { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG },
+    db,
+    context,
+  );
   return readKey(key);
 }
 

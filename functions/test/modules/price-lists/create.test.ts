@@ -48,9 +48,12 @@ async function create(body: PriceListBody = BODY, changed: Partial<RequestContex
     superseded: writeTo('superseded'),
   };
   const { db, context } = database.open(changed);
-  const result = await createPriceLists(parseSubmission(body), { requestId: 'request-1', log }, db, context).catch(
-    (error: unknown) => error as ApiError,
-  );
+  const result = await createPriceLists(
+    parseSubmission(body),
+    { requestId: 'request-1', apiKeyId: 'api-key-1', log },
+    db,
+    context,
+  ).catch((error: unknown) => error as ApiError);
   return { result, logged, context };
 }
 
@@ -119,6 +122,7 @@ describe('a creation', () => {
       market_id: 'market-1',
       products_count: TEST_BATCH + 1,
       trace_id: 'trace-1',
+      key_id: 'api-key-1',
     };
     const records = await readAllRecords(database.client);
     expect(records).toEqual({
@@ -257,7 +261,12 @@ describe('a creation', () => {
     const { db, context } = database.open();
     const submission = parseSubmission(BODY);
     atCommit(isEntries, () => void Object.assign(submission.info, { boq_list_id: 'another', market_id: 'another' }));
-    const { response } = await createPriceLists(submission, { requestId: 'request-1', log: NO_LOG }, db, context);
+    const { response } = await createPriceLists(
+      submission,
+      { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG },
+      db,
+      context,
+    );
     expect((await database.client.collection('price_list_idempotency').get()).size).toBe(1);
     expect(await create()).toMatchObject({ result: { response, replayed: true } });
     await check(BODY);

@@ -33,7 +33,9 @@ async function crash(): Promise<void> {
   const { db, context } = database.open();
   const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
   const fault = database.firestore.faults.inject({ rpc: 'Commit', nth: 3, times: 100, action });
-  await expect(createPriceLists(submission, { requestId: 'a', log: NO_LOG }, db, context)).rejects.toThrow();
+  await expect(
+    createPriceLists(submission, { requestId: 'a', apiKeyId: 'api-key-1', log: NO_LOG }, db, context),
+  ).rejects.toThrow();
   fault.remove();
   const lapsed = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: TEST_START };
   await updateKey(database.client.collection('price_list_idempotency').doc(keyDocumentId('a')), lapsed);

@@ -219,6 +219,15 @@ describe('a request record', () => {
     },
   );
 
+  test('with another key_id, where it has one', () => {
+    const { record, stored } = createCompleted();
+    const [of, other] = ['0a1b2c3d', '4e5f6a7b'].map((key_id) => ({ ...stored.request, key_id }));
+    expect(check({ record: { ...record, key_id: '0a1b2c3d' }, stored: { ...stored, request: of } })).toEqual([]);
+    expect(check({ record: { ...record, key_id: '0a1b2c3d' }, stored: { ...stored, request: other } })).toEqual([
+      violation('request', REQUEST_PATH, 'differs from its attempt: key_id'),
+    ]);
+  });
+
   test('with several other facts names each', () => {
     const { record, stored } = createCompleted();
     const request = { ...stored.request, products_count: 3, market_id: 'other' };

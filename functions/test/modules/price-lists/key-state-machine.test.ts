@@ -31,7 +31,7 @@ function toAttempt(
   claimedAt: number,
 ): Attempt {
   const payload = { fingerprint_version: 1, products_count: 1, payload_chunks: 1 };
-  const rest = { ...payload, market_id: 'market-1', creation: null, trace_id: null };
+  const rest = { ...payload, market_id: 'market-1', creation: null, trace_id: null, key_id: null };
   const times = { claimed_at: claimedAt, lease_expires_at: claimedAt + LEASE_MS };
   return { owner, fingerprint, document_id, ...rest, ...times };
 }

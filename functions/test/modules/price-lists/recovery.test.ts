@@ -50,7 +50,7 @@ const atCompletion = (run: () => Promise<void>) =>
 
 function create(key: string, changed: Partial<RequestContext> = {}) {
   const { db, context } = database.open(changed);
-  const request = { requestId: 'request-1', log: NO_LOG };
+  const request = { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG };
   return createPriceLists(parseSubmission(createBody(key)), request, db, context);
 }
 
