@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runProgram } from '../../../test/support/programs';
-import { sendRequest } from '../support/http';
+import { openRequest, sendRequest } from '../support/http';
 import { operationNames } from '../support/operations';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, startDeployedFunction, type DeployedFunction } from './deployed';
@@ -37,6 +37,19 @@ test('a hundred requests whose bodies never come are over at once', async () => 
     expect(line.duration_ms).toBeLessThan(500);
   }
   for (const socket of sockets) socket.destroy();
+});
+
+test('after the API key a body is given up when no byte of it comes for 10 s', async () => {
+  const { port } = await start('addPriceLists');
+  const headers = { 'x-api-key': SETTINGS.API_KEY, 'content-type': 'application/json', 'content-length': '100' };
+  const { request, response } = openRequest(port, { method: 'POST', headers });
+  request.write('{"info":');
+  expect(await response).toMatchObject({ status: 408, headers: { connection: 'close' } });
+  await waitFor(() => getRequestLines().length === 1);
+  const [line] = getRequestLines();
+  expect(line?.duration_ms).toBeGreaterThan(9_900);
+  expect(line?.duration_ms).toBeLessThan(15_000);
+  request.destroy();
 });
 
 /** Send 8 MB with a pause of 1 s, and read only then. */
