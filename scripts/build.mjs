@@ -43,7 +43,7 @@ const TOOLING = ['firebase-admin', 'firebase-functions'];
 /** Files for Firebase's emulator; firebase.json excludes them from the upload. */
 const NOT_UPLOADED = ['node_modules', '.secret.local'];
 
-/** Packages that are loaded but not used, and the modules in their place (decision 0011). */
+/** Packages that are loaded but not used, and the modules that replace them (decision 0011). */
 const REPLACED = {
   'firebase-admin/app-check': './scripts/bundle/no-callable-functions.cjs',
   'firebase-admin/auth': './scripts/bundle/no-callable-functions.cjs',
@@ -60,7 +60,7 @@ readArguments('Usage: npm run build\n\nBuilds the deploy package, functions/dist
 try {
   await buildPackage();
 } catch (error) {
-  // esbuild has printed what it found.
+  // esbuild has already printed its errors.
   if (!('errors' in error)) console.error(`${DIST} could not be built: ${error.message}`);
   process.exitCode = 1;
 }
@@ -114,7 +114,7 @@ async function createManifest() {
   };
 }
 
-/** Bundles each function. Returns file names with contents, and what esbuild says of them. */
+/** Bundles each function. Returns file names with contents, and esbuild's metafile. */
 async function bundle() {
   const operations = (await readdir(`${SOURCE}/src`)).filter((file) => file.endsWith('.ts') && file !== 'index.ts');
   const entryPoints = operations.map((file) => `${SOURCE}/src/${file}`);
@@ -145,7 +145,7 @@ async function bundle() {
 
 /** Converts a file to CommonJS, because esbuild makes shared chunks only of ES modules. */
 async function toCommonJs(text) {
-  // As `require`: Node gives an `import()` of CommonJS another default export than esbuild.
+  // Dynamic imports become `require`, because Node gives an `import()` of CommonJS another default export.
   const { code } = await transform(text, { ...TARGET, format: 'cjs', supported: { 'dynamic-import': false } });
   return code;
 }

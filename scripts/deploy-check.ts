@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
 import firebase from '../firebase.json';
 import indexes from '../firestore.indexes.json';
-import { runChecks, type Deployment, type Finding } from './deploy/checks';
+import { runChecks, type Finding } from './deploy/checks';
+import type { Deployment } from './deploy/deployment';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
 

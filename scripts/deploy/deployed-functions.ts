@@ -1,7 +1,7 @@
 import { listAll, type Requirement } from './requirement';
 import type { AskGoogle } from './google-api';
 
-/** What is asked of the functions that a project has already. */
+/** Checks of the functions that a project already has. */
 
 interface DeployedFunction {
   name: string;
@@ -43,7 +43,7 @@ export interface FunctionsContext {
   ask: AskGoogle;
 }
 
-/** The requirements of the functions that a project has already. They are read once. */
+/** Lists what the deployed functions must be like before the next deployment. They are read once. */
 export function listDeployedFunctions(context: FunctionsContext, wantedMinimum: number): Requirement[] {
   const { projectId, region, functions, ask } = context;
   const location = `projects/${projectId}/locations/${region}`;
@@ -81,7 +81,7 @@ export function listDeployedFunctions(context: FunctionsContext, wantedMinimum: 
       },
     ],
     [
-      // firebase-tools never gives traffic to what it deploys; Cloud Run does, unless it is pinned.
+      // Cloud Run sends traffic to a new revision unless traffic is pinned; firebase-tools never unpins it.
       'traffic',
       async () => {
         const pinned = (await readServing(context, find)).filter(({ isPinned }) => isPinned);

@@ -1,8 +1,8 @@
 import { GoogleAuth } from 'google-auth-library';
 
 /**
- * Sends one request to a Google API: a GET, or a POST when there is a body. The methods that are
- * called here change nothing.
+ * Sends one request to a Google API: a GET, or a POST if there is a body. Only methods that change
+ * nothing are called.
  *
  * @param api name of the API, such as `firestore`
  * @returns undefined when the resource does not exist
@@ -17,10 +17,10 @@ export interface Policy {
 
 export class UnreachableError extends Error {}
 
-/** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials; undefined without either. */
+/** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials, or undefined. */
 export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const auth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloud-platform' });
-  // The library's errors differ by what it tried last; the cure is the same.
+  // The library's errors differ by what it tried last, and all have the same remedy.
   return env['CLOUDSDK_AUTH_ACCESS_TOKEN'] ?? (await auth.getAccessToken().catch(() => undefined)) ?? undefined;
 }
 

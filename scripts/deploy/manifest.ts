@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
-/** What the deploy package tells Firebase's tools: its functions with their options, and the parameters to be set. */
+/** What the deploy package tells Firebase's tools: its functions with their options, and its parameters. */
 export interface DeployManifest {
   endpoints: Record<string, ManifestEndpoint>;
   params: ManifestParam[];
@@ -26,7 +26,7 @@ export interface ManifestParam {
   default?: string | number;
 }
 
-/** Reads the manifest of a built deploy package as firebase-tools does: from the SDK's own program, with no parameter set. */
+/** Reads the manifest of a built deploy package as firebase-tools does, by the SDK's own program, with no parameter set. */
 export async function readDeployManifest(deployPackage: string): Promise<DeployManifest> {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
   const file = join(folder, 'functions.yaml');

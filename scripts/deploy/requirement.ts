@@ -1,9 +1,9 @@
 import type { AskGoogle } from './google-api';
 
-/** What is wrong with something that a deployment needs, and the command or the step that mends it. */
+/** What a deployment lacks, and the command or the step that supplies it. */
 export type Problem = [detail: string, fix: string];
 
-/** Something that a deployment needs. */
+/** Something that a deployment needs. `findProblem` returns undefined if it is there. */
 export type Requirement = [subject: string, findProblem: () => Promise<Problem | undefined>];
 
 interface Page {

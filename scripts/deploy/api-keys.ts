@@ -1,0 +1,36 @@
+import { parseApiKeys } from '../../functions/src/lib/api-keys';
+import type { AskGoogle } from './google-api';
+import type { Requirement } from './requirement';
+
+/** A key of fewer characters can be guessed. */
+const MIN_KEY_CHARACTERS = 20;
+
+const setKeys = (projectId: string) =>
+  `firebase functions:secrets:set API_KEY --data-file keys.txt --project ${projectId}`;
+
+/** Reads the API keys that the next deployment makes valid. Nothing of them is ever printed. */
+async function readApiKeys(projectId: string, ask: AskGoogle) {
+  const path = `v1/projects/${projectId}/secrets/API_KEY/versions/latest:access`;
+  const found = await ask<{ payload?: { data?: string } }>('secretmanager', path);
+  return found && parseApiKeys(Buffer.from(found.payload?.data ?? '', 'base64').toString());
+}
+
+export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement => [
+  'API keys in the secret',
+  async () => {
+    const found = await readApiKeys(projectId, ask);
+    if (found === undefined) return undefined;
+    const lines = found.invalidLines.join(', ');
+    if (lines !== '') return [`no key, because of white space inside: line ${lines}`, setKeys(projectId)];
+    return found.keys.length === 0 ? ['there is none', setKeys(projectId)] : undefined;
+  },
+];
+
+export const checkKeyLengths = (projectId: string, ask: AskGoogle): Requirement => [
+  'length of the API keys',
+  async () => {
+    const short = (await readApiKeys(projectId, ask))?.keys.filter((key) => key.length < MIN_KEY_CHARACTERS) ?? [];
+    const detail = `keys with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
+    return short.length === 0 ? undefined : [detail, 'replace them: openssl rand -hex 32 makes a key'];
+  },
+];

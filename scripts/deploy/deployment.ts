@@ -1,0 +1,48 @@
+import type { DeployManifest, ManifestEndpoint } from './manifest';
+
+/** What a deployment consists of, read from the repository. */
+export interface Deployment {
+  projectId: string;
+  manifest: DeployManifest;
+  /** `runtime` of firebase.json. */
+  runtime: string;
+  indexes: DeclaredIndexes;
+  /** Contents of functions/.env.<project>; undefined without such a file. */
+  parameters: Record<string, string> | undefined;
+  /** `firestore.database` of firebase.json: the database that Firebase's tools deploy indexes and rules to. */
+  firestoreDatabase: string;
+  /** Contents of firestore.rules. */
+  rules: string;
+  /** Whether the deployment will be run with `--force`. */
+  force: boolean;
+  /** Whether the owner has decided to keep the project's rules. */
+  keepRules: boolean;
+}
+
+export interface DeclaredIndexes {
+  indexes: { collectionGroup: string; queryScope: string; fields: IndexField[] }[];
+  fieldOverrides: { collectionGroup: string; fieldPath: string }[];
+}
+
+export interface IndexField {
+  fieldPath: string;
+  order?: string;
+}
+
+/** The rule of https://cloud.google.com/firestore/docs/manage-databases. */
+export const DATABASE_ID = /^(\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$/;
+
+/** Returns the database that the functions will use: without a valid value, the default one. */
+export const getDatabaseId = ({ parameters }: Deployment): string => {
+  const id = parameters?.['DATABASE_ID'] ?? '';
+  return DATABASE_ID.test(id) ? id : '(default)';
+};
+
+/** Returns the address of the account that a function runs as. */
+export const getEmail = ({ serviceAccountEmail }: ManifestEndpoint, projectId: string): string =>
+  serviceAccountEmail.replace('{{ params.PROJECT_ID }}', projectId);
+
+/** Addresses of the accounts that the functions run as. */
+export const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => [
+  ...new Set(Object.values(endpoints).map((each) => getEmail(each, projectId))),
+];

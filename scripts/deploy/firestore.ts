@@ -1,0 +1,93 @@
+import { getDatabaseId, type Deployment, type IndexField } from './deployment';
+import type { AskGoogle } from './google-api';
+import { listAll, type Requirement } from './requirement';
+
+/** The indexes and the security rules of the database. */
+
+export function listFirestoreSettings(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId, indexes: declared } = deployment;
+  const group = `v1/projects/${projectId}/databases/${getDatabaseId(deployment)}/collectionGroups/-`;
+  const deploy = `firebase deploy --only firestore:indexes --project ${projectId}`;
+  interface StoredIndex {
+    name: string;
+    queryScope: string;
+    fields: IndexField[];
+    state: string;
+  }
+  return [
+    ...declared.indexes.map(({ collectionGroup, queryScope, fields }): Requirement => {
+      const wanted = describeIndex(collectionGroup, queryScope, fields);
+      return [
+        `index ${wanted}`,
+        async () => {
+          const found = await listAll<StoredIndex>(ask, 'firestore', `${group}/indexes`, 'indexes');
+          const stored = found.find(
+            ({ name, queryScope, fields }) =>
+              describeIndex(name.split('/').at(-3) ?? '', queryScope, fields) === wanted,
+          );
+          if (stored?.state === 'READY') return undefined;
+          if (stored?.state === 'CREATING') return ['being built', 'wait, and run this command again'];
+          return [stored?.state ?? 'not found', deploy];
+        },
+      ];
+    }),
+    [
+      'index exemptions',
+      async () => {
+        const filter = encodeURIComponent('indexConfig.usesAncestorConfig:false');
+        const found = await listAll<{ name: string }>(ask, 'firestore', `${group}/fields?filter=${filter}`, 'fields');
+        const exemptions = declared.fieldOverrides.map((each) => `${each.collectionGroup}/fields/${each.fieldPath}`);
+        const lacking = exemptions.filter((field) => !found.some(({ name }) => name.endsWith(`/${field}`)));
+        return lacking.length === 0 ? undefined : [lacking.join(', '), deploy];
+      },
+    ],
+  ];
+}
+
+/** Firestore adds `__name__` to each index that it stores. */
+function describeIndex(collectionGroup: string, queryScope: string, fields: IndexField[]): string {
+  const own = fields.filter(({ fieldPath }) => fieldPath !== '__name__');
+  const columns = own.map(({ fieldPath, order = '' }) => `${fieldPath} ${order}`);
+  return [`${collectionGroup} (${queryScope})`, ...columns].join(', ');
+}
+
+interface Release {
+  rulesetName: string;
+}
+
+interface Ruleset {
+  source?: { files?: { content: string }[] };
+}
+
+/**
+ * Compares the security rules of a database with firestore.rules. A project has one set of rules
+ * for all its applications, so replacing them is a decision: `--keep-rules` says that it was made.
+ * Without rules Firestore refuses every client, as ours do.
+ */
+export function listRules(
+  { projectId, databaseId, rules }: { projectId: string; databaseId: string; rules: string },
+  ask: AskGoogle,
+): Requirement {
+  return [
+    `rules of database ${databaseId}`,
+    async () => {
+      const release = databaseId === '(default)' ? 'cloud.firestore' : `cloud.firestore/${databaseId}`;
+      const found = await ask<Release>('firebaserules', `v1/projects/${projectId}/releases/${release}`);
+      if (found === undefined) return undefined;
+      const ruleset = await ask<Ruleset>('firebaserules', `v1/${found.rulesetName}`);
+      const contents = ruleset?.source?.files?.map(({ content }) => content) ?? [];
+      if (normalize(contents.join('\n')) === normalize(rules)) return undefined;
+      return [
+        'differ from firestore.rules, which refuse every client',
+        [
+          `in a project of its own, replace them: firebase deploy --only firestore:rules --project ${projectId}`,
+          'in a shared project, keep them if they let no client read or write the collections of this service: ' +
+            `npm run deploy:check -- --project ${projectId} --keep-rules`,
+        ].join('\n      '),
+      ];
+    },
+  ];
+}
+
+/** Leaves out comments and spaces. */
+const normalize = (rules: string): string => rules.replaceAll(/\/\/.*$/gm, '').replaceAll(/\s+/g, '');

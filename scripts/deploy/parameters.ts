@@ -1,0 +1,50 @@
+import { findOriginProblem } from '../../functions/src/lib/origins';
+import { DATABASE_ID, getDatabaseId, type Deployment } from './deployment';
+import type { ManifestParam } from './manifest';
+import type { Problem, Requirement } from './requirement';
+
+/** Lists the parameters. Without a terminal firebase-tools stops at one that has no value, even if it has a default. */
+export function listParameters(deployment: Deployment): Requirement[] {
+  const { projectId, manifest, parameters, firestoreDatabase } = deployment;
+  const file = `functions/.env.${projectId}`;
+  const findProblem = (param: ManifestParam): Problem | undefined => {
+    const value = parameters?.[param.name];
+    if (value === undefined)
+      return [`not in ${file}`, `echo '${param.name}=${String(param.default ?? '')}' >> ${file}`];
+    const problem = findValueProblem(param, value, parameters);
+    return problem === undefined ? undefined : [problem, `edit ${file}`];
+  };
+  const settings = manifest.params.filter(({ type }) => type !== 'secret');
+  const databaseId = getDatabaseId(deployment);
+  return [
+    ...settings.map((param): Requirement => [`parameter ${param.name}`, () => Promise.resolve(findProblem(param))]),
+    [
+      'database of the indexes',
+      () =>
+        Promise.resolve(
+          databaseId === firestoreDatabase
+            ? undefined
+            : [
+                `firebase.json deploys them to ${firestoreDatabase}, the functions use ${databaseId}`,
+                `set "database" in firebase.json to "${databaseId}"`,
+              ],
+        ),
+    ],
+  ];
+}
+
+function findValueProblem(
+  { name, type }: ManifestParam,
+  value: string,
+  parameters: Deployment['parameters'],
+): string | undefined {
+  if (type === 'int' && !/^\d+$/.test(value)) return `${value} is no number`;
+  if (name === 'MAX_INSTANCES' && Number(value) === 0) return '0 would be no maximum at all';
+  const maximum = parameters?.['MAX_INSTANCES'];
+  if (name === 'MIN_INSTANCES' && Number(value) > Number(maximum)) return `${value} is above MAX_INSTANCES, ${maximum}`;
+  if (name === 'DATABASE_ID' && !DATABASE_ID.test(value)) return `${value} is not the id of a database`;
+  if (name !== 'CORS_ALLOWED_ORIGINS') return undefined;
+  const origins = value.split(',').map((origin) => origin.trim());
+  const problems = origins.filter((origin) => origin !== '').map(findOriginProblem);
+  return problems.find((problem) => problem !== undefined);
+}

@@ -1,0 +1,194 @@
+import { REGION } from '../../functions/src/lib/region';
+import { listEmails, type Deployment } from './deployment';
+import type { AskGoogle, Policy } from './google-api';
+import type { Problem, Requirement } from './requirement';
+
+/** Roles of the functions' accounts, of the account that builds them, of Google's own, and of the deployer. */
+
+/** The deployer's roles in the project, each with the permissions that firebase-tools and this check use. */
+const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
+  'roles/cloudfunctions.admin': [
+    ['artifactregistry.repositories', 'get'],
+    ['cloudbuild.builds', 'get'],
+    ['cloudfunctions.functions', 'create delete get list setIamPolicy sourceCodeSet update'],
+    ['cloudfunctions.operations', 'get'],
+    ['run.revisions', 'get'],
+    ['run.services', 'get getIamPolicy setIamPolicy'],
+  ],
+  'roles/cloudscheduler.admin': [['cloudscheduler.jobs', 'create delete get update']],
+  // Since March 2026 the role has these in place of `datastore.indexes`, for which firebase-tools
+  // 15.34 still asks without effect.
+  'roles/datastore.indexAdmin': [['datastore.schemas', 'create delete list update']],
+  'roles/firebase.viewer': [['firebase.projects', 'get']],
+  // Not the admin's role: the workflow cannot replace the rules of a shared project.
+  'roles/firebaserules.viewer': [
+    ['firebaserules.releases', 'get'],
+    ['firebaserules.rulesets', 'get test'],
+  ],
+  'roles/iam.securityReviewer': [['iam.serviceAccounts', 'getIamPolicy list']],
+  'roles/orgpolicy.policyViewer': [['orgpolicy.policy', 'get']],
+  'roles/serviceusage.serviceUsageAdmin': [['serviceusage.services', 'enable get use']],
+};
+
+/** On the secret alone: firebase-tools grants the accounts of the functions access to it. */
+const SECRET_ROLE = 'roles/secretmanager.admin';
+const SECRET_PERMISSIONS = [
+  'secretmanager.secrets.get',
+  'secretmanager.secrets.getIamPolicy',
+  'secretmanager.secrets.setIamPolicy',
+  'secretmanager.versions.access',
+  'secretmanager.versions.get',
+];
+
+/** Roles of the functions' accounts, by name: the one that is needed, then broader ones. */
+const ACCOUNT_ROLES: Record<string, string[]> = {
+  'organisation-data-reader': [
+    'roles/datastore.viewer',
+    'roles/datastore.user',
+    'roles/datastore.owner',
+    'roles/editor',
+    'roles/owner',
+  ],
+  'price-lists-writer': ['roles/datastore.user', 'roles/datastore.owner', 'roles/editor', 'roles/owner'],
+};
+
+const BUILDER_ROLES = ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner'];
+
+/** The domains of Google's own accounts, which get their role when the service is enabled. */
+const AGENT_DOMAINS: Record<string, string> = {
+  cloudbuild: 'gcp-sa-cloudbuild',
+  cloudfunctions: 'gcf-admin-robot',
+  cloudscheduler: 'gcp-sa-cloudscheduler',
+  run: 'serverless-robot-prod',
+};
+
+const grantInProject = (projectId: string, member: string, role: string): string =>
+  `gcloud projects add-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${role}`;
+
+/** Reads which of the given roles an account has in the project. */
+async function readRoles(projectId: string, email: string, roles: string[], ask: AskGoogle): Promise<string[]> {
+  const policy = await ask<Policy>('cloudresourcemanager', `v1/projects/${projectId}:getIamPolicy`, {});
+  const granted = policy?.bindings?.filter(({ members }) => members.includes(`serviceAccount:${email}`)) ?? [];
+  return roles.filter((role) => granted.some((binding) => binding.role === role));
+}
+
+/** Finds the account that builds the functions. @returns undefined for Google's own, which has its role */
+async function readBuilder(projectId: string, ask: AskGoogle): Promise<string | undefined> {
+  const path = `v1/projects/${projectId}/locations/${REGION}/defaultServiceAccount`;
+  const found = await ask<{ serviceAccountEmail?: string }>('cloudbuild', path);
+  const email = found?.serviceAccountEmail?.split('/').at(-1) ?? '';
+  return email.endsWith('@cloudbuild.gserviceaccount.com') ? undefined : email;
+}
+
+/** Lists the roles in the project that the accounts need. */
+export function listRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId } = deployment;
+  const path = `v1/projects/${projectId}`;
+  const findProblem = async (email: string, roles: string[]): Promise<Problem | undefined> => {
+    const [role = ''] = roles;
+    const granted = await readRoles(projectId, email, roles, ask);
+    if (granted.length > 0) return undefined;
+    return [`${email} lacks ${role}`, grantInProject(projectId, `serviceAccount:${email}`, role)];
+  };
+  return [
+    ...listEmails(deployment).map((email): Requirement => {
+      const name = email.replace(/@.*/, '');
+      return [`role of ${name}`, () => findProblem(email, getAccountRoles(name))];
+    }),
+    [
+      'role of the account that builds',
+      async () => {
+        const email = await readBuilder(projectId, ask);
+        if (email === undefined) return undefined;
+        const account = await ask('iam', `${path}/serviceAccounts/${email || '-'}`);
+        const enable = `gcloud services enable cloudbuild.googleapis.com compute.googleapis.com --project ${projectId}`;
+        return account === undefined ? [`no account ${email}`, enable] : findProblem(email, BUILDER_ROLES);
+      },
+    ],
+    ...Object.entries(AGENT_DOMAINS).map(([service, domain]): Requirement => [
+      `role of the agent of ${service}`,
+      async () => {
+        const project = await ask<{ projectNumber: string }>('cloudresourcemanager', path);
+        const email = `service-${project?.projectNumber ?? '<number>'}@${domain}.iam.gserviceaccount.com`;
+        const problem = await findProblem(email, [`roles/${service}.serviceAgent`]);
+        const create = `gcloud beta services identity create --service=${service}.googleapis.com --project ${projectId}`;
+        return problem && [problem[0], `${create} && ${problem[1]}`];
+      },
+    ]),
+  ];
+}
+
+function getAccountRoles(name: string): string[] {
+  const roles = ACCOUNT_ROLES[name];
+  if (roles === undefined) throw new Error(`The role of ${name} is not in ACCOUNT_ROLES.`);
+  return roles;
+}
+
+/** Warns of accounts that may do more than their work needs. */
+export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId } = deployment;
+  const findProblem = async (email: string | undefined, [needed = '', ...broader]: string[]) => {
+    if (email === undefined) return undefined;
+    const [broad] = await readRoles(projectId, email, broader, ask);
+    const member = `serviceAccount:${email}`;
+    const remove = `gcloud projects remove-iam-policy-binding ${projectId} --condition=None --member=${member} --role=${broad}`;
+    const fix = `if nothing else needs it: ${grantInProject(projectId, member, needed)} && ${remove}`;
+    return broad === undefined ? undefined : ([`${email} has ${broad}; ${needed} is enough`, fix] satisfies Problem);
+  };
+  return [
+    ...listEmails(deployment).map((email): Requirement => {
+      const name = email.replace(/@.*/, '');
+      return [`least role of ${name}`, () => findProblem(email, getAccountRoles(name))];
+    }),
+    [
+      'least role of the account that builds',
+      async () => findProblem(await readBuilder(projectId, ask), BUILDER_ROLES),
+    ],
+  ];
+}
+
+/** Lists the permissions that the deployer needs. They are tested with the credentials of this command. */
+export function listDeployerPermissions(deployment: Deployment, ask: AskGoogle): Requirement[] {
+  const { projectId, manifest } = deployment;
+  const path = `v1/projects/${projectId}`;
+  interface Granted {
+    permissions?: string[];
+  }
+  const roles = Object.entries(DEPLOYER_ROLES).map(([role, resources]): Requirement => [
+    `deployer: ${role}`,
+    async () => {
+      const permissions = resources.flatMap(([name, verbs]) => verbs.split(' ').map((verb) => `${name}.${verb}`));
+      const found = await ask<Granted>('cloudresourcemanager', `${path}:testIamPermissions`, { permissions });
+      const lacking = permissions.filter((permission) => found?.permissions?.includes(permission) !== true);
+      const fix = grantInProject(projectId, '<deployer>', role);
+      return lacking.length === 0 ? undefined : [`lacks ${lacking.join(', ')}`, fix];
+    },
+  ]);
+  const secrets = manifest.params.filter(({ type }) => type === 'secret');
+  const ofSecrets = secrets.map(({ name }): Requirement => [
+    `deployer: ${SECRET_ROLE} on the secret ${name}`,
+    async () => {
+      const resource = `${path}/secrets/${name}:testIamPermissions`;
+      const found = await ask<Granted>('secretmanager', resource, { permissions: SECRET_PERMISSIONS });
+      const lacking = SECRET_PERMISSIONS.filter((permission) => found?.permissions?.includes(permission) !== true);
+      const grant = `gcloud secrets add-iam-policy-binding ${name} --project ${projectId}`;
+      return lacking.length === 0
+        ? undefined
+        : [`lacks ${lacking.join(', ')}`, `${grant} --member=<deployer> --role=${SECRET_ROLE}`];
+    },
+  ]);
+  // firebase-tools also asks for App Engine's default account, where there is one.
+  const appEngine = `${projectId}@appspot.gserviceaccount.com`;
+  const accounts = [...listEmails(deployment), appEngine].map((email): Requirement => [
+    `deployer: acts as ${email}`,
+    async () => {
+      const resource = `${path}/serviceAccounts/${email}:testIamPermissions`;
+      const found = await ask<Granted>('iam', resource, { permissions: ['iam.serviceAccounts.actAs'] });
+      if (found?.permissions?.length === 1 || (found === undefined && email === appEngine)) return undefined;
+      const grant = `gcloud iam service-accounts add-iam-policy-binding ${email} --project ${projectId}`;
+      const fix = `${grant} --member=<deployer> --role=roles/iam.serviceAccountUser`;
+      return [found === undefined ? 'no such account' : 'not granted', fix];
+    },
+  ]);
+  return [...roles, ...ofSecrets, ...accounts];
+}
