@@ -70,7 +70,7 @@ export function createOpenApiDocument(): JsonObject {
   };
 }
 
-/** Not of JSON, so that a response of the service that is not described is still told from it. */
+/** Not JSON, so a JSON response that the description lacks does not match it. */
 const platformResponse: JsonObject = {
   description:
     'Any other status is not a response of the service but of the platform in front of it, such as 429, 502, 503 or 504. Send the request again after a pause.',
@@ -117,8 +117,8 @@ function toRequestBody(
   if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
   return {
     required: true,
-    // No parameter for a header that the body has to fit: fuzzers and reference pages send it alone.
-    description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. A body compressed with gzip has the header \`Content-Encoding: gzip\`; the limit is then one of the body as sent and inflated alike.`,
+    // Content-Encoding is no parameter: fuzzers and reference pages would send it without a gzip body.
+    description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. For a gzip body, send the header \`Content-Encoding: gzip\`; the limit applies to the body both as sent and inflated.`,
     content: toContent(components.input(schema), examples),
   };
 }
@@ -168,7 +168,7 @@ function toErrorResponses(
   );
 }
 
-/** The response body of an error; of a validation error, for an operation's invalid example. */
+/** The response body of an error. A validation error is that of the operation's invalid example. */
 function createErrorExample(code: ErrorCode, { name, info, request }: Operation): object {
   if (code !== 'validation_failed' || info.body === undefined) return { error: ERROR_DEFINITIONS[code].message };
   try {
@@ -179,14 +179,14 @@ function createErrorExample(code: ErrorCode, { name, info, request }: Operation)
   throw new Error(`scripts/openapi/operations.ts: the invalid example of ${name} is valid`);
 }
 
-/** The schema of these errors; for the simple shape with the texts that it can hold. */
+/** The schema of these errors. In the simple shape, `error` lists the texts that it can be. */
 function toErrorSchema(codes: readonly ErrorCode[], components: Components): JsonObject {
   const [shape, ...others] = new Set(codes.map(getErrorResponseSchema));
   if (shape === undefined || others.length > 0) throw new Error(`one status, several shapes: ${codes.join(', ')}`);
   const schema = components.output(shape);
   if (shape !== errorResponseSchema) return schema;
   const texts = [...new Set(codes.map((code) => ERROR_DEFINITIONS[code].message))];
-  // `required` again: without it generators take the property for optional.
+  // `required` is repeated, because generators would take the property for optional.
   const refinement = { type: 'object', properties: { error: { type: 'string', enum: texts } }, required: ['error'] };
   return { allOf: [schema, refinement] };
 }
@@ -200,7 +200,7 @@ const toReferences = (kind: string, names: readonly string[]): JsonObject =>
 
 function createIntroduction(): string {
   return [
-    'JSON over HTTP. Each operation has its own address below one base; there are no further paths, and no path or query parameters.',
+    'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
     'A request is checked in this order, and the first failed check determines the response: preflight, method, API key, body. No byte of a body is read before the API key is accepted.',
     'The members of an object have no guaranteed order. Unknown fields of a request are ignored.',
     '## Limits',
@@ -210,7 +210,7 @@ function createIntroduction(): string {
 
 const MIB = 1024 ** 2;
 
-/** Every limit of the interface, with its value. */
+/** Every limit of the interface and its value. */
 const getLimits = (): [limit: string, value: string][] => [
   [
     'Request body, as sent and inflated',

@@ -8,20 +8,20 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   validation_failed: `The body breaks a rule; \`errors\` names the fields, for add price lists at most ${MAX_FIELD_ERRORS}. Correct it before sending it again.`,
   invalid_api_key: 'The API key is missing or invalid.',
   origin_not_allowed: 'A preflight from an origin that is not allowed.',
-  method_not_allowed: 'Any method but the one in `Allow`, `HEAD` included.',
+  method_not_allowed: 'Any method other than the one in `Allow`, including `HEAD`.',
   request_timeout: 'The body did not arrive in time. Send it again.',
   idempotency_key_reused: 'The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.',
-  request_in_progress: 'An identical request is in progress. Send it again after the seconds in `Retry-After`.',
+  request_in_progress: 'An identical request is in progress. Send it again after the time in `Retry-After`.',
   review_required:
-    'An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.',
-  payload_too_large: 'The body, or a part of it, is too large as sent or inflated. The headers tell the limit.',
-  api_key_not_configured: 'The service has no API key to compare with: contact support.',
+    'An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
+  payload_too_large: 'The body, or a part of it, is too large as sent or inflated. The headers name the limit.',
+  api_key_not_configured: 'The service has no API key to compare with. Contact support.',
   creation_failed:
-    'The lists could not be created; what was written is marked failed. With `Retry-After` the service resumes the attempt by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.',
-  internal_error: 'The service failed. Send the request again; that is safe for every operation.',
+    'The lists could not be created and are `failed`. With `Retry-After` the service resumes the attempt by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
+  internal_error: 'The service failed. Send the request again, which is safe for every operation.',
 };
 
-/** Headers of an error response, beside the common ones. */
+/** Headers of an error response besides the common ones. */
 export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   invalid_api_key: ['WWW-Authenticate'],
   method_not_allowed: ['Allow'],
@@ -41,7 +41,7 @@ const BODY_ERRORS: ErrorCode[] = ['validation_failed', 'request_timeout', 'paylo
 
 export const PREFLIGHT_ERRORS: ErrorCode[] = ['origin_not_allowed', 'internal_error'];
 
-/** Every error that an operation returns, its preflight aside. */
+/** Every error of an operation, without those of its preflight. */
 export const getErrorCodes = ({ request, errors = [] }: Operation): ErrorCode[] => [
   ...COMMON_ERRORS,
   ...(request === undefined ? [] : BODY_ERRORS),

@@ -4,7 +4,7 @@ import { getOperations } from './operations';
 
 const CLIENT = 'docs/examples/client/src';
 
-/** What follows from the service's operations: the API description, and the client's types and operations. */
+/** Generates the API description, and the typed client's types and operations. */
 export async function generateDescription(): Promise<Record<string, string>> {
   const document = createOpenApiDocument();
   return {

@@ -6,18 +6,18 @@ import type { JsonObject } from './schemas';
 export const headers = {
   'X-Request-Id': {
     description:
-      "The client's request id if it was well-formed, else one that the service generated. Give it to support with a question.",
+      "The client's request id if it is well-formed, else one that the service generated. Quote it when you contact support.",
     required: true,
     schema: { type: 'string', pattern: '^[\\w.-]{1,128}$' },
     example: '5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10',
   },
   'Cache-Control': {
-    description: 'Responses are not stored by caches.',
+    description: 'Tells caches not to store the response.',
     required: true,
     schema: { type: 'string', const: 'no-store' },
   },
   'X-Content-Type-Options': {
-    description: 'Clients do not guess another type.',
+    description: 'Tells browsers not to guess another content type.',
     required: true,
     schema: { type: 'string', const: 'nosniff' },
   },
@@ -40,7 +40,7 @@ export const headers = {
   },
   'Retry-After': {
     description:
-      'Seconds after which to send the identical request again. Present if it may succeed then without anyone stepping in.',
+      'Seconds to wait before you send the identical request again. Present exactly if it may then succeed without an operator.',
     schema: { type: 'integer', minimum: 1, maximum: 300 },
     example: 10,
   },
@@ -56,7 +56,7 @@ export const headers = {
     schema: { type: 'string', enum: ['body', 'outside_products', 'product'] },
   },
   'WWW-Authenticate': {
-    description: 'Where the API key is expected.',
+    description: 'Names the header that carries the API key.',
     required: true,
     schema: { type: 'string', const: 'ApiKey header="x-api-key"' },
   },

@@ -9,8 +9,8 @@ import type { HeaderName } from './headers';
 import type { ZodSchema } from './schemas';
 
 /**
- * The description of each operation: what its function does not say of itself. Names, methods,
- * timeouts and CORS come from the functions that functions/src/index.ts exports.
+ * Describes each operation. Names, methods, timeouts and CORS are not repeated here: they come from
+ * the functions that functions/src/index.ts exports.
  */
 
 export interface Example {
@@ -27,17 +27,17 @@ export interface OperationDescription {
   request?: {
     schema: ZodSchema;
     examples: Record<string, Example>;
-    /** A body that breaks rules, for the example of the 400 response. */
+    /** An invalid body, for the example of the 400 response. */
     invalidExample: object;
   };
   response: { schema: ZodSchema; description: string; examples: Record<string, Example>; headers?: HeaderName[] };
-  /** Errors beyond those of every operation and of every body. */
+  /** Errors besides those of every operation and every body. */
   errors?: ErrorCode[];
 }
 
 type Functions = typeof functions;
 
-/** The HTTPS operations: the scheduled function is none. */
+/** The HTTPS operations, without the scheduled function. */
 export type OperationName = {
   [Name in keyof Functions]: Functions[Name] extends OperationFunction ? Name : never;
 }[keyof Functions];
@@ -51,8 +51,8 @@ const NULL_FIELDS = 'Records with missing or malformed fields are included, with
 const DATE_RANGE =
   '`start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.';
 const PREFLIGHT =
-  'Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.';
-const NO_PAGINATION = 'No pagination: one response has everything.';
+  'Before a page sends the API key, its browser sends a preflight, `OPTIONS` without a key. 204 allows the call; 403 `Origin not allowed` does not. Other clients get the response without CORS headers.';
+const NO_PAGINATION = 'No pagination: one response contains everything.';
 
 const order = {
   customer_data: { customer_id: 'cus-137', customer_name: 'Sahel Civil Works Ltd' },
@@ -84,7 +84,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       'Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.',
       'Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.',
       "Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.",
-      'If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.',
+      'If no market has the `market_id`, the request is stored and no list is created: `market`, `expected_forward_cost` and `price_list` are null, now and for every repetition. Send a correct `market_id` with a new `boq_list_id`.',
       `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
     ],
     request: {
@@ -97,7 +97,8 @@ const descriptions: Record<OperationName, OperationDescription> = {
     },
     response: {
       schema: responses.addPriceListsResponseSchema,
-      description: 'The lists are created and ready, by this request or by an identical one before it.',
+      description:
+        'The lists are ready, created by this request or by an identical earlier one; or there is no such market, and the lists are null.',
       examples: {
         created: { summary: 'The market exists', value: examples.responses.created },
         accepted: { summary: 'No such market', value: examples.responses.accepted },

@@ -1,10 +1,9 @@
 /**
- * JSON Schema of the service's zod schemas, as zod writes it, in the form that OpenAPI and code
- * generators want: named schemas among the components, nullable types in one schema, no bounds of
- * JavaScript's integers.
+ * Converts zod's JSON Schema to the form that OpenAPI and code generators need: named schemas are
+ * components, a nullable type is one schema, and the bounds of JavaScript's integers are left out.
  */
 
-/** A schema of the service: scripts know zod by this only. */
+/** The part of a zod schema that scripts use. */
 export interface ZodSchema {
   toJSONSchema(options: { io: 'input' | 'output' }): object;
 }
@@ -12,7 +11,7 @@ export interface ZodSchema {
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = Record<string, Json>;
 
-/** The component schemas that were referred to so far. */
+/** The component schemas that have been referenced so far. */
 export class Components {
   readonly schemas: JsonObject = {};
 
@@ -43,10 +42,10 @@ const isRedundant = (key: string, value: Json, { format }: JsonObject): boolean 
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
   (key === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}') ||
-  // The format says it; the pattern spells out which years are leap years.
+  // Redundant to the format; the pattern spells out leap years.
   (key === 'pattern' && format === 'date');
 
-/** Makes `anyOf` a type and null one schema of two types; an enum's values would exclude null. */
+/** Merges `anyOf` a type and null into one schema of two types, except for an enum, whose values would exclude null. */
 function mergeNull({ anyOf, ...rest }: JsonObject): JsonObject {
   if (anyOf === undefined) return rest;
   const [first, second] = anyOf as JsonObject[];

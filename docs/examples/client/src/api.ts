@@ -21,7 +21,7 @@ export interface paths {
          *
          *     Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.
          *
-         *     If no market has the identifier, the request is stored, and `market`, `expected_forward_cost` and `price_list` are null.
+         *     If no market has the `market_id`, the request is stored and no list is created: `market`, `expected_forward_cost` and `price_list` are null, now and for every repetition. Send a correct `market_id` with a new `boq_list_id`.
          *
          *     Allow up to 20 minutes for the largest lists.
          */
@@ -49,7 +49,7 @@ export interface paths {
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response has everything.
+         *     No pagination: one response contains everything.
          */
         post: operations["getOrdersByTeam"];
         delete?: never;
@@ -71,9 +71,9 @@ export interface paths {
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response has everything.
+         *     No pagination: one response contains everything.
          *
-         *     Before a page sends the API key, its browser asks with a preflight, `OPTIONS` without a key: 204 allows it, 403 `Origin not allowed` does not. Any other client gets the response without CORS headers.
+         *     Before a page sends the API key, its browser sends a preflight, `OPTIONS` without a key. 204 allows the call; 403 `Origin not allowed` does not. Other clients get the response without CORS headers.
          */
         get: operations["getWarehouses"];
         put?: never;
@@ -101,7 +101,7 @@ export interface paths {
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response has everything.
+         *     No pagination: one response contains everything.
          */
         get: operations["getMarkets"];
         put?: never;
@@ -125,7 +125,7 @@ export interface paths {
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response has everything.
+         *     No pagination: one response contains everything.
          */
         get: operations["getTeams"];
         put?: never;
@@ -151,7 +151,7 @@ export interface paths {
          *
          *     `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.
          *
-         *     No pagination: one response has everything.
+         *     No pagination: one response contains everything.
          */
         post: operations["supplyOrdersInvoices"];
         delete?: never;
@@ -257,7 +257,7 @@ export interface components {
             team_id: string | null;
         };
         OrdersByTeamRequest: {
-            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. One of 1500 bytes or more matches no record. */
+            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. A value of 1500 bytes or more matches no record. */
             team_id: string;
             /**
              * Format: date
@@ -359,7 +359,7 @@ export interface components {
             invoices: components["schemas"]["Invoice"][];
         };
         SupplyOrdersInvoicesRequest: {
-            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. One of 1500 bytes or more matches no record. */
+            /** @description Not empty, at most 10000 bytes of UTF-8, no lone surrogate. Not trimmed. A value of 1500 bytes or more matches no record. */
             team_id: string;
             /**
              * Format: date
@@ -432,13 +432,13 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The client's request id if it was well-formed, else one that the service generated. Give it to support with a question.
+         * @description The client's request id if it is well-formed, else one that the service generated. Quote it when you contact support.
          * @example 5f0c9f3e-7a3e-4a55-9f57-1f3b6a9c2d10
          */
         "X-Request-Id": string;
-        /** @description Responses are not stored by caches. */
+        /** @description Tells caches not to store the response. */
         "Cache-Control": "no-store";
-        /** @description Clients do not guess another type. */
+        /** @description Tells browsers not to guess another content type. */
         "X-Content-Type-Options": "nosniff";
         /** @description Request headers that the response depends on. */
         Vary: "Accept-Encoding" | "Origin, Accept-Encoding" | "Origin" | "Origin, Access-Control-Request-Headers";
@@ -447,7 +447,7 @@ export interface components {
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**
-         * @description Seconds after which to send the identical request again. Present if it may succeed then without anyone stepping in.
+         * @description Seconds to wait before you send the identical request again. Present exactly if it may then succeed without an operator.
          * @example 10
          */
         "Retry-After": number;
@@ -458,7 +458,7 @@ export interface components {
         "X-Payload-Limit-Bytes": number;
         /** @description What the limit is for: the body, everything in it outside `products`, or one product. */
         "X-Payload-Limit-Scope": "body" | "outside_products" | "product";
-        /** @description Where the API key is expected. */
+        /** @description Names the header that carries the API key. */
         "WWW-Authenticate": "ApiKey header=\"x-api-key\"";
         /** @description Present if this is the stored response to an identical earlier request. */
         "Idempotent-Replayed": "true";
@@ -490,14 +490,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 32 MiB, sent within 240 s. A body compressed with gzip has the header `Content-Encoding: gzip`; the limit is then one of the body as sent and inflated alike. */
+        /** @description UTF-8, at most 32 MiB, sent within 240 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body both as sent and inflated. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AddPriceListsRequest"];
             };
         };
         responses: {
-            /** @description The lists are created and ready, by this request or by an identical one before it. */
+            /** @description The lists are ready, created by this request or by an identical earlier one; or there is no such market, and the lists are null. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -544,7 +544,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Any method but the one in `Allow`, `HEAD` included. */
+            /** @description Any method other than the one in `Allow`, including `HEAD`. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -582,9 +582,9 @@ export interface operations {
             /**
              * @description The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.
              *
-             *     An identical request is in progress. Send it again after the seconds in `Retry-After`.
+             *     An identical request is in progress. Send it again after the time in `Retry-After`.
              *
-             *     An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.
+             *     An earlier attempt failed. With `Retry-After` the service resumes it by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
              */
             409: {
                 headers: {
@@ -603,7 +603,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
+            /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -623,11 +623,11 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key to compare with: contact support.
+             * @description The service has no API key to compare with. Contact support.
              *
-             *     The service failed. Send the request again; that is safe for every operation.
+             *     The service failed. Send the request again, which is safe for every operation.
              *
-             *     The lists could not be created; what was written is marked failed. With `Retry-After` the service resumes the attempt by itself: send the request again after these seconds. Without, an operator has to resolve it: contact support.
+             *     The lists could not be created and are `failed`. With `Retry-After` the service resumes the attempt by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.
              */
             500: {
                 headers: {
@@ -659,7 +659,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. A body compressed with gzip has the header `Content-Encoding: gzip`; the limit is then one of the body as sent and inflated alike. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body both as sent and inflated. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrdersByTeamRequest"];
@@ -712,7 +712,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Any method but the one in `Allow`, `HEAD` included. */
+            /** @description Any method other than the one in `Allow`, including `HEAD`. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -747,7 +747,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
+            /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -767,9 +767,9 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key to compare with: contact support.
+             * @description The service has no API key to compare with. Contact support.
              *
-             *     The service failed. Send the request again; that is safe for every operation.
+             *     The service failed. Send the request again, which is safe for every operation.
              */
             500: {
                 headers: {
@@ -838,7 +838,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Any method but the one in `Allow`, `HEAD` included. */
+            /** @description Any method other than the one in `Allow`, including `HEAD`. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -859,9 +859,9 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key to compare with: contact support.
+             * @description The service has no API key to compare with. Contact support.
              *
-             *     The service failed. Send the request again; that is safe for every operation.
+             *     The service failed. Send the request again, which is safe for every operation.
              */
             500: {
                 headers: {
@@ -934,7 +934,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The service failed. Send the request again; that is safe for every operation. */
+            /** @description The service failed. Send the request again, which is safe for every operation. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -998,7 +998,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Any method but the one in `Allow`, `HEAD` included. */
+            /** @description Any method other than the one in `Allow`, including `HEAD`. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1017,9 +1017,9 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key to compare with: contact support.
+             * @description The service has no API key to compare with. Contact support.
              *
-             *     The service failed. Send the request again; that is safe for every operation.
+             *     The service failed. Send the request again, which is safe for every operation.
              */
             500: {
                 headers: {
@@ -1084,7 +1084,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Any method but the one in `Allow`, `HEAD` included. */
+            /** @description Any method other than the one in `Allow`, including `HEAD`. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1103,9 +1103,9 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key to compare with: contact support.
+             * @description The service has no API key to compare with. Contact support.
              *
-             *     The service failed. Send the request again; that is safe for every operation.
+             *     The service failed. Send the request again, which is safe for every operation.
              */
             500: {
                 headers: {
@@ -1136,7 +1136,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. A body compressed with gzip has the header `Content-Encoding: gzip`; the limit is then one of the body as sent and inflated alike. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body both as sent and inflated. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SupplyOrdersInvoicesRequest"];
@@ -1189,7 +1189,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Any method but the one in `Allow`, `HEAD` included. */
+            /** @description Any method other than the one in `Allow`, including `HEAD`. */
             405: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1224,7 +1224,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body, or a part of it, is too large as sent or inflated. The headers tell the limit. */
+            /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1244,9 +1244,9 @@ export interface operations {
                 };
             };
             /**
-             * @description The service has no API key to compare with: contact support.
+             * @description The service has no API key to compare with. Contact support.
              *
-             *     The service failed. Send the request again; that is safe for every operation.
+             *     The service failed. Send the request again, which is safe for every operation.
              */
             500: {
                 headers: {

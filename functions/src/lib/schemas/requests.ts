@@ -9,7 +9,7 @@ const dateField = (meaning: string) =>
     .describe(`${meaning}, midnight UTC. A calendar date: 2026-02-30 is invalid.`)
     .transform((value) => Date.parse(`${value}T00:00:00.000Z`));
 
-const teamIdField = textField.describe(`${textField.description} One of 1500 bytes or more matches no record.`);
+const teamIdField = textField.describe(`${textField.description} A value of 1500 bytes or more matches no record.`);
 
 /** `start_date` is inclusive, `end_date` exclusive; both are parsed to Unix ms at midnight UTC. */
 const teamDateRangeSchema = z.object(
