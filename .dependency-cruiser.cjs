@@ -138,10 +138,10 @@ exports.imports = {
     },
     {
       name: 'packages-by-their-public-api',
-      comment: 'Code outside a package imports only its src/index.ts, src/internal.ts, viewer/index.ts or manifest.',
+      comment: 'Code outside a package imports only its src/index.ts, src/internal.ts or manifest.',
       severity: 'error',
       from: { pathNot: '^packages/' },
-      to: { path: '^packages/', pathNot: '^packages/[^/]+/((src/(index|internal)|viewer/index)\\.ts|package\\.json)$' },
+      to: { path: '^packages/', pathNot: '^packages/[^/]+/(src/(index|internal)\\.ts|package\\.json)$' },
     },
     ...rooms,
     {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { posix } from 'node:path';
-import { Html, html, type Content } from '../../packages/firestore-local/viewer';
+import { Html, html, type Content } from './html';
 import { renderMarkdown, type MarkdownPage } from './markdown';
 
 /** The documents of the repository as pages. Their addresses are their paths, so that each link works here as it does on disk. */

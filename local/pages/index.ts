@@ -1,15 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { resolve } from 'node:path';
-import {
-  PAGE_HEADERS,
-  formatPolicy,
-  html,
-  renderShell,
-  type Content,
-  type Html,
-} from '../../packages/firestore-local/viewer';
 import { findGuide, GUIDES_INDEX } from './guides';
+import { html, type Content, type Html } from './html';
+import { PAGE_HEADERS, formatPolicy } from './page-headers';
+import { renderShell } from './shell';
 
 /** The pages of `npm start` beside those of the data: the API reference at `/`, and the documents at their paths. */
 
@@ -24,6 +19,7 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ['/openapi.json', ['docs/openapi.json', 'application/json; charset=utf-8']],
   ['/pages/reference.mjs', ['local/pages/reference.mjs', SCRIPT]],
+  ['/pages/pages.css', ['local/pages/pages.css', CSS]],
   ['/pages/guides.css', ['local/pages/guides.css', CSS]],
   ['/pages/diagrams.mjs', ['local/pages/diagrams.mjs', SCRIPT]],
   ['/pages/mermaid.js', ['node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js', SCRIPT]],

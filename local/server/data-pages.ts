@@ -1,6 +1,6 @@
 import indexes from '../../firestore.indexes.json';
 import type { IndexDefinitions } from '../../packages/firestore-local/src';
-import type { ViewerSettings } from '../../packages/firestore-local/viewer';
+import type { ViewerSettings } from '../pages/data';
 import { SITE_LINKS } from '../pages';
 import { SAMPLE_COLLECTIONS } from '../sample/records';
 

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-import { refuseForeignHost } from '../../packages/firestore-local/viewer';
+import { refuseForeignHost } from '../pages/page-headers';
 import { sendNotFoundPage } from '../pages';
 import { HOST } from './local-config';
 import { startSchedules, type ScheduledFunction } from './schedules';

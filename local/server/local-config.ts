@@ -1,4 +1,4 @@
-import { parseAllowedHosts } from '../../packages/firestore-local/viewer';
+import { parseAllowedHosts } from '../pages/page-headers';
 
 /** Project id of everything on this machine. A name that begins with demo- is of no real project. */
 export const PROJECT = 'demo-price-lists';

@@ -1,6 +1,6 @@
 import type { Firestore } from '@google-cloud/firestore';
 import { parseApiKeys } from '../../functions/src/lib/api-keys';
-import { createDataRoutes } from '../../packages/firestore-local/viewer';
+import { createDataRoutes } from '../pages/data';
 import { createPageRoutes } from '../pages';
 import { seedIfEmpty } from '../sample';
 import { VIEWER_SETTINGS } from './data-pages';

@@ -1,15 +1,11 @@
 import type { RequestListener } from 'node:http';
 import type { Firestore } from '@google-cloud/firestore';
 import type { ViewerSettings } from './settings';
-import { STYLE_URL } from './shell';
 import { DATA_ROOT } from './urls';
 
 /** The data pages: what a Firestore holds, at `/data`, for this machine only. */
 
-export { Html, html, type Content } from './html';
-export { PAGE_HEADERS, formatPolicy, parseAllowedHosts, refuseForeignHost } from './local-pages';
 export type { ViewerSettings } from './settings';
-export { renderShell, type Shell } from './shell';
 
 /**
  * Creates the listeners of the data pages.
@@ -24,6 +20,5 @@ export function createDataRoutes(
   const listener: RequestListener = (request, response) => {
     void import('./respond').then(({ respond }) => respond(getFirestore, settings, request, response));
   };
-  return (path) =>
-    path === DATA_ROOT || path === STYLE_URL || path.startsWith(`${DATA_ROOT}/`) ? listener : undefined;
+  return (path) => (path === DATA_ROOT || path.startsWith(`${DATA_ROOT}/`) ? listener : undefined);
 }

@@ -1,9 +1,9 @@
 import type { DocumentSnapshot } from '@google-cloud/firestore';
-import { Indexes } from '../src/engine/indexes';
+import { Indexes } from '../../../packages/firestore-local/src/internal';
 import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
-import { html, type Content, type Html } from './html';
+import { html, type Content, type Html } from '../html';
 import type { ViewerSettings } from './settings';
-import { renderShell } from './shell';
+import { renderShell } from '../shell';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatCount, formatNumber, formatValue, isTime, shorten, type FindLink } from './values';
 

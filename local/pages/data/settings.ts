@@ -1,4 +1,4 @@
-import type { IndexDefinitions } from '../src/engine/indexes';
+import type { IndexDefinitions } from '../../../packages/firestore-local/src';
 
 /** What a viewer may know of the data that it shows. Everything is optional. */
 export interface ViewerSettings {

@@ -8,12 +8,10 @@ import {
   type DataSource,
   type DocumentPage,
 } from './data-source';
-import type { Html } from './html';
-import { PAGE_HEADERS } from './local-pages';
+import type { Html } from '../html';
+import { PAGE_HEADERS } from '../page-headers';
 import { renderCollection, renderDocument, renderMessage, renderOverview } from './pages';
 import type { ViewerSettings } from './settings';
-import { STYLE_URL } from './shell';
-import { STYLES } from './styles';
 import { parseDataUrl } from './urls';
 import { createFindLink } from './values';
 
@@ -44,10 +42,6 @@ async function respondFrom(
     return;
   }
   const url = new URL(request.url ?? '', 'http://127.0.0.1');
-  if (url.pathname === STYLE_URL) {
-    response.writeHead(200, { ...PAGE_HEADERS, 'Content-Type': 'text/css; charset=utf-8' }).end(STYLES);
-    return;
-  }
   const { status, page } = await createPage(createDataSource(await getFirestore()), url, settings);
   send(response, status, page);
 }

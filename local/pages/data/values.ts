@@ -1,5 +1,5 @@
 import { DocumentReference, GeoPoint, Timestamp } from '@google-cloud/firestore';
-import { html, type Content, type Html } from './html';
+import { html, type Content, type Html } from '../html';
 import { toDataUrl } from './urls';
 
 /** How stored values appear on the data pages. */

@@ -14,9 +14,6 @@ export interface Shell {
   body: Content;
 }
 
-/** The address of the style sheet that all pages share. */
-export const STYLE_URL = '/data.css';
-
 export function renderShell({ title, section, links, note, head, body }: Shell): Html {
   const siteLinks = Object.entries(links).map(([text, url]) =>
     text === section ? html`<a href="${url}" aria-current="page">${text}</a>` : html`<a href="${url}">${text}</a>`,
@@ -28,7 +25,7 @@ export function renderShell({ title, section, links, note, head, body }: Shell):
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title === section ? title : `${title} · ${section}`}</title>
         <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="${STYLE_URL}" />
+        <link rel="stylesheet" href="/pages/pages.css" />
         ${head}
       </head>
       <body>
