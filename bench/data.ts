@@ -1,6 +1,6 @@
 import type { PlainDocument } from '../packages/firestore-local/src/internal';
 
-/** The bench's data and request bodies. */
+/** Data and request bodies of the bench. */
 
 export const MARKETS = 50;
 

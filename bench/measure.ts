@@ -59,7 +59,7 @@ export async function measureInterleaved<V extends Variant, T>(
   return measured;
 }
 
-/** The same, with one function of each variant, which run all the time. */
+/** Measures like `measureInterleaved`, with one running function for each variant. */
 export async function measureFunctions<V extends Variant, T>(
   variants: readonly V[],
   name: string,
@@ -109,7 +109,7 @@ export async function measurePeakMemory(
   return { peak: computeStats(peaks), calls };
 }
 
-/** The most that one request holds after garbage collection, in bytes, sampled while it runs. */
+/** Measures the most that one request holds after garbage collection, in bytes, by samples while it runs. */
 export function measureLiveMemory(
   name: string,
   database: BenchDatabase,

@@ -9,15 +9,15 @@ export interface BenchMetric {
   /** The median of rounds, if there are several. */
   value: number;
   spread: Stats | undefined;
-  /** Absent for information. */
+  /** Absent for a value without a target. */
   bound: Bound | undefined;
 }
 
-/** What a value has to be. */
+/** The target of a value. */
 export interface Bound {
   text: string;
   holds: (value: number) => boolean;
-  /** Whether a miss fails the bench: true for calls and most of the memory, which no other load moves. */
+  /** Whether a miss fails the bench: true for calls and most of the memory, which other load does not change. */
   isEnforced: boolean;
 }
 

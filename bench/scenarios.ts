@@ -93,7 +93,7 @@ const READ_VARIANTS = [...COMPARED, 'bytes'] as const;
 const GET: BenchRequest = { method: 'GET' };
 const post = (body: Buffer): BenchRequest => ({ method: 'POST', body });
 
-/** From the start of a process to the complete response, beside a function that does nothing. */
+/** Measures the time from process start to the complete response, beside a function that does nothing. */
 async function coldStart(
   { plan, database, add, begin }: BenchContext,
   operation: string,
@@ -152,7 +152,7 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
   const get = (variant: (typeof READ_VARIANTS)[number], figure: 'ms' | 'cpu') =>
     measured[variant].map((run) => run[figure]);
   const sdk = computeRatioStats(get('service', 'ms'), get('sdk', 'ms'));
-  // A large read is to take half of the time that `query.get()` takes, which is what the sdk does.
+  // The target of a large read is half of the time of `query.get()`, which the SDK baseline calls.
   add('time ÷ SDK baseline', '×', sdk, atMost(size < LARGE_READ ? 1.1 : 0.5));
   add('time', 'ms', computeStats(get('service', 'ms')));
   if (size < LARGE_READ) return;
@@ -161,7 +161,7 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
 }
 
 const BATCH = 500;
-/** For a smaller body the process's own fluctuation is larger than what is measured. */
+/** With a smaller body the memory of the process varies more than the request takes. */
 const LARGE_LIST = 100_000;
 
 async function priceLists(

@@ -52,7 +52,7 @@ export interface BenchDatabase {
   address: string;
   /** RPCs received so far. */
   calls: () => Promise<number>;
-  /** Has markets, and a team with so many orders for each size, in place of all data. */
+  /** Replaces all data by markets, and by a team with that many orders for each size. */
   fill: (orders: readonly number[]) => Promise<void>;
   stop: () => Promise<void>;
 }
@@ -61,7 +61,7 @@ export async function startDatabase(): Promise<BenchDatabase> {
   const child = fork('bench/firestore.ts', {
     execArgv: ['--import', 'tsx', '--max-old-space-size=12000'],
   });
-  // Nothing would respond any more, and a process that waits for nothing exits with 0.
+  // Without the database nothing responds, and a process that waits for nothing would exit with 0.
   child.once('exit', (code) => (process.exitCode ??= code ?? 1));
   const [{ address }] = (await once(child, 'message')) as [{ address: string }];
   const ask = async (orders: readonly number[] | null): Promise<number> => {
@@ -101,7 +101,7 @@ export const startFunction = (
   return startDeployedFunction(getFolder(variant), name, settings);
 };
 
-/** Has a function's process tell what it holds: `readHeapBytes`. */
+/** Makes a function's process report what it holds, for `readHeapBytes`. */
 export const PROBED = { NODE_OPTIONS: MEMORY_PROBE_ENV.NODE_OPTIONS };
 
 /** Resident memory in bytes, current and peak; NaN except on Linux. */

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { format, resolveConfig } from 'prettier';
 
 /** The tables of the bench, in a terminal and in docs/performance.md. */
 
 export const PERFORMANCE_PAGE = 'docs/performance.md';
 
-/** A Markdown table. @param textColumns how many columns hold text; the others hold numbers */
+/** Renders a Markdown table. @param textColumns how many columns hold text; the others hold numbers */
 export function renderTable(
   head: readonly string[],
   rows: readonly (readonly (string | number)[])[],
@@ -24,10 +25,8 @@ export function renderTable(
   return [line(first), line(rule), ...others.map(line)].join('\n');
 }
 
-/** The page with texts between its `<!-- name -->` and `<!-- /name -->`. @throws when a section is missing */
+/** Renders the page with new texts between its `<!-- name -->` and `<!-- /name -->`. @throws when a section is missing */
 export async function renderPerformancePage(sections: Readonly<Record<string, string>>): Promise<string> {
-  // Loaded here: a test of a table needs no formatter.
-  const { format, resolveConfig } = await import('prettier');
   let page = readFileSync(PERFORMANCE_PAGE, 'utf8');
   for (const [name, content] of Object.entries(sections)) {
     const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];

@@ -21,7 +21,7 @@ export async function fillDatabase(db: Firestore): Promise<void> {
   await writer.close();
 }
 
-/** A key record, as far as the soak judges it: what belongs to it is audited. */
+/** The fields of a key record that the soak checks; the audit checks the other records. */
 export interface SoakKey {
   boq_list_id: string;
   status: string;

@@ -37,15 +37,15 @@ import {
 } from './traffic';
 
 /**
- * Mixed traffic against all functions, each in a process of its own as in production, with the
- * scheduled sweep beside them. Firestore hangs for a while, add price lists is stopped by SIGTERM
- * and started again, Firestore is dead for a while. Every response is checked as it comes, the
- * database at the end: nothing lost, nothing twice, no key left.
+ * Sends mixed traffic to all functions, each in a process of its own as in production, and calls
+ * the scheduled sweep. Firestore hangs for a while, add price lists is stopped by SIGTERM and
+ * started again, then Firestore is dead for a while. The soak checks every response, and at the end
+ * that the database lost nothing, has nothing twice and no unresolved key.
  */
 
 const CONNECTIONS = 64;
 const SWEEP_INTERVAL_MS = 60_000;
-/** How long the sweep has for what the traffic left: a lease, three sweeps and the resumes. */
+/** How long the sweep has for unresolved keys: a lease, three sweeps and the resumes. */
 const COMPLETION_TIMEOUT_MS = 180_000;
 
 export interface SoakOptions {
@@ -54,7 +54,7 @@ export interface SoakOptions {
   outageSeconds: number;
 }
 
-/** Runs one soak, and prints its report. Exit code 1: a list is lost, twice or left to a person. */
+/** Runs one soak and prints its report. The exit code is 1 if a list is lost, exists twice or needs an operator. */
 export async function soak(options: SoakOptions): Promise<void> {
   if (!(options.seconds > 2 * options.outageSeconds)) {
     throw new Error('--seconds must be more than two outages.');
@@ -100,7 +100,7 @@ class Soak {
     this.#startedAt = performance.now();
     const seed = Date.now() % 1e9;
     const clients = Array.from({ length: CONNECTIONS }, (_, i) =>
-      // Seeds that are close to each other begin alike.
+      // Close seeds give similar first numbers.
       this.#runClient(createRandom(seed + i * 7_919)),
     );
     await this.#disturb();
@@ -169,7 +169,7 @@ class Soak {
     }
   }
 
-  /** The outages and the stop, with undisturbed traffic before, between and after them. */
+  /** Runs the outages and the stop, with undisturbed traffic before, between and after them. */
   async #disturb(): Promise<void> {
     const outageMs = this.options.outageSeconds * 1_000;
     const undisturbedMs = (this.options.seconds * 1_000 - 2 * outageMs) / 4;
@@ -235,7 +235,7 @@ class Soak {
   }
 }
 
-/** Holds every call that arrives, and lets all go on after a while. */
+/** Holds every call that arrives, and releases all of them after a while. */
 async function hang({ faults }: EmbeddedFirestore, ms: number): Promise<void> {
   const over = delay(ms);
   const action = { kind: 'call', run: () => over } as const;

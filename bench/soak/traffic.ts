@@ -37,9 +37,9 @@ export interface Disturbance {
   to: number;
 }
 
-/** A response may be late by a disturbance and this much: a call is retried for a minute. */
+/** How much longer than a disturbance a response may take: a call is retried for a minute. */
 const GRACE_MS = 60_000;
-/** How long after a disturbance a request may still fail: connections are made again late. */
+/** How long after a disturbance a request may still fail, because connections come back late. */
 const RECOVERY_MS = 20_000;
 
 const createRead = (operation: OperationName): SoakRequest => ({
@@ -102,7 +102,7 @@ export function findRetryDelayMs(response: BenchResponse, tries: number): number
 interface SentRequest {
   request: SoakRequest;
   response: BenchResponse;
-  /** Tries of this request before. */
+  /** Earlier tries of this request. */
   earlierTries: number;
   from: number;
   to: number;
@@ -131,7 +131,7 @@ export function findResponseFault(
   if (status === expectedStatus) return undefined;
   if (status === 500 && felt.length > 0) return undefined;
   if (status === 0 && (response.isReusedConnection || felt.some(isStop))) return undefined;
-  // The sweep or an earlier try is at work on the key.
+  // The sweep or an earlier try holds the key.
   const isBusy = kind === 'create' && status === 409;
   if (isBusy && (earlierTries > 0 || felt.length > 0)) return undefined;
   return `${kind} at ${Math.round(from)} ms got ${status}: ${text.slice(0, 200)}`;
