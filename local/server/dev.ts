@@ -21,16 +21,13 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const firestore = await openFirestore(config);
   const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...(inspect ? ['--inspect'] : [])];
-  const watched = spawn(process.execPath, [...watch, 'local/server/start.ts', '--sources'], {
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      FIRESTORE_EMULATOR_HOST: firestore.address,
-      no_grpc_proxy: '127.0.0.1',
-      ...(firestore.isEmbedded && { SAMPLE_DATA: 'false' }),
-    },
+  const server = ['local/server/start.ts', '--sources'];
+  if (firestore.isEmbedded) server.push('--firestore', firestore.address);
+  // In a group of its own a terminal's Ctrl-C does not reach it: tsx takes a second signal for a request to kill the server.
+  const watched = spawn(process.execPath, [...watch, ...server], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    detached: process.platform !== 'win32',
   });
-  // A terminal sends Ctrl-C to both: the server knows a second signal at once for the same. This process ends with it.
   onStopRequest(() => watched.kill('SIGTERM'));
   // This process ends also when the embedded Firestore does.
   process.once('exit', () => watched.kill('SIGTERM'));

@@ -32,6 +32,14 @@ export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<R
   return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
 }
 
+/** The Firestore of a parent process, which has added the sample data and closes it. */
+export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
+  address,
+  isEmbedded: true,
+  seeded: 0,
+  close: () => Promise.resolve(),
+});
+
 /** A Firestore that runs already. Where nothing takes a connection, the SDK would try for a minute and not say so. */
 async function connectFirestore(address: string): Promise<RunningFirestore> {
   const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];

@@ -1,14 +1,16 @@
+import { existsSync } from 'node:fs';
 import { readArguments } from '../../scripts/arguments.mjs';
 import { setEnvironment } from './environment';
 import { loadFunctions } from './load-functions';
 import { readConfig, StartupError, type LocalConfig } from './local-config';
 import { installLogFormat } from './log-format';
-import { openFirestore } from './running-firestore';
+import { getEmbeddedFirestore, openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
 
 /**
- * `npm start` serves the built functions over a Firestore of their own until Ctrl-C. With `--sources` it serves the functions as
- * they are in the source files: `npm run dev` (dev.ts) starts it so, and again after each change.
+ * `npm start` serves the built functions over a Firestore of their own until Ctrl-C. `npm run dev` (dev.ts) starts it with
+ * `--sources`, and again after each change: it serves the functions as they are in the source files. With `--firestore` it uses the
+ * Firestore that `npm run dev` has embedded.
  */
 
 const USAGE = `Usage: npm start
@@ -23,18 +25,19 @@ const SOURCES = 'functions/src/index.ts';
 /** Time for open requests to finish after Ctrl-C. */
 const GRACE_MS = 10_000;
 
-/** A second signal within this time is the same Ctrl-C: a terminal also sends it to npm, which passes it on. */
-const SAME_REQUEST_MS = 500;
+/** Open requests keep the server up for longer than this only if a client waits. */
+const HINT_AFTER_MS = 500;
 
 async function main(): Promise<void> {
-  const { sources: isFromSources = false } = readArguments(USAGE, { options: { sources: { type: 'boolean' } } }).values;
+  const options = { sources: { type: 'boolean', default: false }, firestore: { type: 'string' } } as const;
+  const { sources: isFromSources, firestore: address } = readArguments(USAGE, { options }).values;
   const config = readConfig(process.env);
   setEnvironment(config);
   installLogFormat({
     getColumns: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
     getTime: () => new Date(),
   });
-  const firestore = await openFirestore(config);
+  const firestore = address === undefined ? await openFirestore(config) : getEmbeddedFirestore(address);
   const functions = loadServedFunctions(isFromSources ? SOURCES : BUILD);
   const { serve } = await import('./serve');
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
@@ -54,6 +57,7 @@ async function main(): Promise<void> {
 function describeData({ firestore }: LocalConfig): string {
   if (typeof firestore === 'string') return `The data is in the Firestore at ${firestore}.`;
   if (firestore.dataDir === ':memory:') return 'The data was in memory only and is gone.';
+  if (!existsSync(firestore.dataDir)) return `${firestore.dataDir} was deleted meanwhile, and the data is gone.`;
   return `The data stays in ${firestore.dataDir} for the next start. To start over, delete this folder.`;
 }
 
@@ -68,24 +72,19 @@ function loadServedFunctions(from: string): ReturnType<typeof loadFunctions> {
 
 /** Stops cleanly at the first request to stop, and immediately at the second. */
 function stopOnRequest(stop: () => Promise<void>): void {
-  let requestedAt: number | undefined;
-  const onRequest = () => {
-    if (requestedAt === undefined) {
-      requestedAt = performance.now();
-      setTimeout(
-        () => console.log('Waiting for open requests. Press Ctrl-C again to stop immediately.'),
-        SAME_REQUEST_MS,
-      );
-      stop().then(() => process.exit(0), fail);
-    } else if (performance.now() - requestedAt > SAME_REQUEST_MS) {
-      process.exit(130);
-    }
-  };
-  onStopRequest(onRequest);
+  let isStopping = false;
+  onStopRequest(() => {
+    if (isStopping) process.exit(130);
+    isStopping = true;
+    setTimeout(() => console.log('Waiting for open requests. Press Ctrl-C again to stop immediately.'), HINT_AFTER_MS);
+    stop().then(() => process.exit(0), fail);
+  });
 }
 
 function fail(error: unknown): void {
-  console.error(error instanceof StartupError ? error.message : error);
+  // The message of esbuild names the file and shows the line; its stack is esbuild's own.
+  const isForUser = error instanceof StartupError || (error instanceof Error && error.name === 'TransformError');
+  console.error(isForUser ? error.message : error);
   process.exit(1);
 }
 

@@ -55,10 +55,15 @@ describe('npm run dev', () => {
     await db.terminate();
   });
 
+  test('says where its data is', () => {
+    expect(local.printed).toMatch(/Firestore +\S+, data in memory only/);
+  });
+
   test('a file that does not compile, or throws while it is loaded, is reported, and the next save starts again', async () => {
     const original = readFileSync(join(folder, TEAMS), 'utf8');
     editFile(join(folder, TEAMS), original, 'export const getTeams = (;');
     await waitFor(() => local.output.stderr.includes('get-teams.ts:1:25'));
+    expect(local.output.stderr).not.toContain('node_modules/esbuild');
     editFile(join(folder, TEAMS), 'export const getTeams = (;', "throw new Error('not today');");
     await waitFor(() => /not today[^]*functions\/src\/get-teams\.ts:1/.test(local.output.stderr));
     await reload(() => editFile(join(folder, TEAMS), "throw new Error('not today');", original));
@@ -66,6 +71,8 @@ describe('npm run dev', () => {
   });
 
   test('Ctrl-C stops everything', async () => {
-    expect(await local.stop()).toMatchObject({ code: 0, signal: null });
+    const { stdout, stderr, ...exit } = await local.stop();
+    expect(exit).toMatchObject({ code: 0, signal: null });
+    expect(stdout + stderr).not.toContain('Previous process');
   });
 });

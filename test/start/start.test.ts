@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
 import { startTestFirestore } from '../../functions/test/support/firestore';
@@ -94,6 +95,13 @@ describe('with free ports and otherwise defaults', () => {
     expect(text).not.toContain('team-islands');
     expect(await again.stop()).toMatchObject({ code: 0 });
   });
+});
+
+test('a data folder that was deleted meanwhile is not said to stay', async () => {
+  const dataDir = temporaryFolder();
+  const local = await startLocalServer({ DATA_DIR: dataDir });
+  rmSync(dataDir, { recursive: true });
+  expect((await local.stop()).stdout).toMatch(/\nStopped\. \S+ was deleted meanwhile, and the data is gone\.\n$/);
 });
 
 test('the server ends with npm, although the shell between them passes nothing on', async () => {

@@ -14,7 +14,6 @@ beforeAll(async () => {
 test.each(Object.entries(BREAKS))('%s is caught', (name, { caught }) => {
   const [, told = ''] = text.split(`schedules from seed 1 with ${name}\n`);
   const [, violation = 'nothing'] = /^(seed \d+: .*?)\nnpx tsx .*$/ms.exec(told) ?? [];
-  process.stdout.write(`${name}: ${violation.replaceAll(/\s+/g, ' ')}\n`);
   expect(told).toContain(`--break '${name}'`);
   expect(violation).toMatch(caught);
 });

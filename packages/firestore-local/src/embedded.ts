@@ -94,7 +94,8 @@ export interface PlainDocument {
  */
 export async function startFirestore(options: FirestoreOptions = {}): Promise<InternalFirestore> {
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
-  const store = new Store(dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir), clock);
+  const storage = dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir);
+  const store = new Store(storage, clock);
   const locks = new Locks();
   const transactions = new Transactions(locks, store, options.transactionLimits ?? FIRESTORE_LIMITS);
   const indexes = new Indexes(options.indexes ?? {});
@@ -115,10 +116,12 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<In
     store.close();
     throw error;
   }
+  const address = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
+  storage?.announce(address);
   return {
     host,
     port: server.port,
-    address: `${host.includes(':') ? `[${host}]` : host}:${server.port}`,
+    address,
     handlers,
     faults: calls.faults,
     observe: calls.observe,
