@@ -1,6 +1,6 @@
 import { REGION } from '../../functions/src/lib/region';
 import { checkKeyLengths, checkKeyLines } from './api-keys';
-import { listDeployedFunctions } from './deployed-functions';
+import { createFind, listDeployedFunctions, listServingRevisions } from './deployed-functions';
 import { getDatabaseId, getEmail, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
@@ -28,6 +28,8 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     email: getEmail(endpoint, projectId),
     isOperation: endpoint.httpsTrigger !== undefined,
   }));
+  const reader = { projectId, region: REGION, functions, ask };
+  const functionsContext = { ...reader, find: createFind(reader) };
   const minimum = force ? 0 : Number(parameters?.['MIN_INSTANCES'] ?? 0);
   const requirements = [
     ...listParameters(deployment),
@@ -37,10 +39,14 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listRoles(deployment, ask),
     ...listFirestoreSettings(deployment, ask),
     ...(keepRules ? [] : [listRules({ projectId, databaseId: getDatabaseId(deployment), rules }, ask)]),
-    ...listDeployedFunctions({ projectId, region: REGION, functions, ask }, minimum),
+    ...listDeployedFunctions(functionsContext, minimum),
     ...listDeployerPermissions(deployment, ask),
   ];
-  const warnings = [...listBroadRoles(deployment, ask), checkKeyLengths(projectId, ask)];
+  const warnings = [
+    ...listServingRevisions(functionsContext),
+    ...listBroadRoles(deployment, ask),
+    checkKeyLengths(projectId, ask),
+  ];
   return Promise.all([
     ...requirements.map((each) => check(each, 'missing')),
     ...warnings.map((each) => check(each, 'warning')),

@@ -41,19 +41,23 @@ export interface FunctionsContext {
   region: string;
   functions: WantedFunction[];
   ask: AskGoogle;
+  find: Find;
 }
 
-/** Lists what the deployed functions must be like before the next deployment. They are read once. */
-export function listDeployedFunctions(context: FunctionsContext, wantedMinimum: number): Requirement[] {
-  const { projectId, region, functions, ask } = context;
-  const location = `projects/${projectId}/locations/${region}`;
+type Find = (wanted: WantedFunction) => Promise<DeployedFunction | undefined>;
+
+/** Creates a function that finds a deployed function. All are read once, at the first call. */
+export function createFind({ projectId, region, ask }: Omit<FunctionsContext, 'find'>): Find {
+  const path = `v2/projects/${projectId}/locations/${region}/functions?pageSize=1000`;
   let reading: Promise<DeployedFunction[]> | undefined;
-  const find = async ({ id }: WantedFunction): Promise<DeployedFunction | undefined> => {
-    reading ??= listAll<DeployedFunction>(ask, 'cloudfunctions', `v2/${location}/functions?pageSize=1000`, 'functions');
+  return async ({ id }) => {
+    reading ??= listAll<DeployedFunction>(ask, 'cloudfunctions', path, 'functions');
     return (await reading).find(({ name }) => name.endsWith(`/${id}`));
   };
-  const toLatest = (services: string[]) =>
-    `for service in ${services.join(' ')}; do gcloud run services update-traffic $service --to-latest --region ${region} --project ${projectId}; done`;
+}
+
+/** Lists what the deployed functions must be like before the next deployment. */
+export function listDeployedFunctions({ functions, find }: FunctionsContext, wantedMinimum: number): Requirement[] {
   return [
     [
       'names of the functions',
@@ -80,20 +84,33 @@ export function listDeployedFunctions(context: FunctionsContext, wantedMinimum: 
         return rises ? [`rises to ${wantedMinimum}`, fix] : undefined;
       },
     ],
+  ];
+}
+
+/**
+ * Warns of revisions that serve after a rollback. These are no requirements, because a deployment
+ * may be what corrects the fault that was rolled back.
+ */
+export function listServingRevisions(context: FunctionsContext): Requirement[] {
+  const { projectId, region, ask } = context;
+  const location = `projects/${projectId}/locations/${region}`;
+  const toLatest = (services: string[]) =>
+    `for service in ${services.join(' ')}; do gcloud run services update-traffic $service --to-latest --region ${region} --project ${projectId}; done`;
+  return [
     [
       // Cloud Run sends traffic to a new revision unless traffic is pinned; firebase-tools never unpins it.
       'traffic',
       async () => {
-        const pinned = (await readServing(context, find)).filter(({ isPinned }) => isPinned);
+        const pinned = (await readServing(context)).filter(({ isPinned }) => isPinned);
         const services = [...new Set(pinned.map(({ service }) => service))];
-        const detail = `${pinned.map(({ revision }) => revision).join(', ')}: a deployment would receive no traffic`;
+        const detail = `${pinned.map(({ revision }) => revision).join(', ')}: the next deployment receives no traffic`;
         return services.length === 0 ? undefined : [detail, toLatest(services)];
       },
     ],
     [
       'secret versions of the serving revisions',
       async () => {
-        for (const { service, revision, current } of await readServing(context, find)) {
+        for (const { service, revision, current } of await readServing(context)) {
           const { containers = [] } =
             (await ask<Revision>('run', `v2/${location}/services/${service}/revisions/${revision}`)) ?? {};
           const references = containers.flatMap(({ env = [] }) =>
@@ -118,10 +135,7 @@ export function listDeployedFunctions(context: FunctionsContext, wantedMinimum: 
 }
 
 /** Reads which revisions serve the functions of this service. */
-async function readServing(
-  { projectId, region, functions, ask }: FunctionsContext,
-  find: (wanted: WantedFunction) => Promise<DeployedFunction | undefined>,
-) {
+async function readServing({ projectId, region, functions, ask, find }: FunctionsContext) {
   const found = await Promise.all(
     functions.map(async (each) => {
       const {

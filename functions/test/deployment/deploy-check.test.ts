@@ -363,7 +363,7 @@ const ROWS: Row[] = [
   ],
   [
     'traffic',
-    'getteams-00001-abc: a deployment would receive no traffic',
+    'getteams-00001-abc: the next deployment receives no traffic',
     `for service in getteams; do gcloud run services update-traffic $service --to-latest --region ${REGION} ${OF_PROJECT}; done`,
     servingWith('5', [{ type: REVISION, revision: 'getteams-00001-abc', percent: 100 }], ['getteams-00001-abc', '5']),
   ],
@@ -589,6 +589,19 @@ test.each([
     expect(listProblems(await check(answers, changes))).toEqual([]);
   },
 );
+
+test('traffic to an older revision is a warning, because a deployment may be what corrects the fault', async () => {
+  const answers = servingWith(
+    '5',
+    [{ type: REVISION, revision: 'getteams-00001-abc', percent: 100 }],
+    ['getteams-00001-abc', '4'],
+  );
+  const problems = (await check(answers)).filter(({ kind }) => kind !== 'ok');
+  expect(problems.map(({ subject, kind }) => [subject, kind])).toEqual([
+    ['traffic', 'warning'],
+    ['secret versions of the serving revisions', 'warning'],
+  ]);
+});
 
 test('an index that is being built is waited for', async () => {
   const problems = listProblems(await check({ [`${database}/collectionGroups/-/indexes`]: storedIndexes('CREATING') }));
