@@ -223,6 +223,7 @@ const getLimits = (): [limit: string, value: string][] => [
     `${READ_BODY_LIMITS.timeoutMs / 1000} s; add price lists ${PRICE_LISTS_BODY_LIMITS.timeoutMs / 1000} s`,
   ],
   ['Time until the response', `${rangeOptions.timeoutSeconds} s; add price lists ${writeOptions.timeoutSeconds} s`],
+  ['Response of a read, before compression', '32 MB, some 170,000 orders; choose a shorter range of dates'],
   ['Text field', `${MAX_TEXT_BYTES} bytes of UTF-8`],
   ['Products of a price list', 'at least 1, and as many as fit into the body'],
   ['Field errors in a 400 of add price lists', `${MAX_FIELD_ERRORS}; the message then says that there may be more`],
