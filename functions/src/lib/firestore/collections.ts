@@ -1,7 +1,7 @@
 /**
- * Names of collections, of the fields that are read of records of others, and of the price of an
- * entry: for a database with other names, change these and firestore.indexes.json. All times are
- * integer Unix milliseconds; see docs/data-model.md.
+ * The names of collections, and of the fields that other systems also write or read. For a database
+ * with other names, change these and firestore.indexes.json. All times are integer Unix milliseconds;
+ * see docs/data-model.md.
  */
 export const collections = {
   orders: 'orders',
@@ -15,7 +15,7 @@ export const collections = {
   priceListIdempotency: 'price_list_idempotency',
 } as const;
 
-/** The entries of a list, and the payload chunks of a request record. */
+/** `products` holds the entries of a list, `payload` the chunks of a request record. */
 export const subcollections = { products: 'products', payload: 'payload' } as const;
 
 export const fields = {

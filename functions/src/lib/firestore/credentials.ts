@@ -3,11 +3,11 @@ import { applicationDefault } from 'firebase-admin/app';
 import { getErrorMessage } from '../errors';
 
 /**
- * Returns the credentials of both channels: TLS, and with each call the access token of the
- * function's service account, which firebase-admin caches and renews.
+ * Returns the credentials of both channels: TLS, and with each call an access token of the function's
+ * service account. firebase-admin caches and renews the token.
  *
- * A failed renewal is UNAVAILABLE, which is retried. By itself it has the HTTP status of the
- * metadata server as its code, which is no gRPC status.
+ * A failed renewal gets the code UNAVAILABLE, so that the call is retried. Its original code is an
+ * HTTP status of the metadata server, which gRPC would not understand.
  */
 export function createDefaultCredentials(): ChannelCredentials {
   const account = applicationDefault();

@@ -23,23 +23,23 @@ import { getDatabaseId } from '../config';
 import type { RequestContext } from '../request-context';
 import { CALL_TIMEOUTS_MS } from '../time-limits';
 
-/** The database of one request: each call is one try, and is counted in the request's context. */
+/** The database as one request uses it. Each call is one try, and the request's context counts it. */
 export type Database = ReturnType<typeof createDatabase>;
 
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;
 
-/** As a value of an update: takes the field away. */
+/** The value in an update that removes a field. */
 export const DELETED = FieldValue.delete();
 
 let client: Firestore | undefined;
 
-/** Returns the database of a request, over the one client of the process, which holds the connections. */
+/** Returns the database of a request. All requests share the one client of the process, which holds the connections. */
 export function getDatabase(context: RequestContext): Database {
   client ??= configureClient(getFirestore(getApps()[0] ?? initializeApp(), getDatabaseId()));
   return createDatabase(client, context);
 }
 
-/** @param firestore a client of {@link configureClient} */
+/** @param firestore a client that {@link configureClient} has configured */
 export function createDatabase(firestore: Firestore, context: RequestContext) {
   const { clock, counters, signal: requestSignal } = context;
   const startCall = <T>(call: () => T): T => {
@@ -49,15 +49,15 @@ export function createDatabase(firestore: Firestore, context: RequestContext) {
   return {
     firestore,
 
-    /** Reads documents, in the order of the arguments. */
+    /** Reads documents. @returns their snapshots in the order of the arguments */
     async getAll<T extends DocumentReference[]>(...documents: T) {
       const read = () => startCall(() => firestore.getAll(...documents));
       return (await waitFor(clock, CALL_TIMEOUTS_MS.read, read)) as { [Index in keyof T]: DocumentSnapshot };
     },
 
     /**
-     * Streams the documents of a query until the signal of the request aborts. Fails when no document
-     * arrives for the timeout of a read.
+     * Streams the documents of a query until the request's signal aborts. Fails when no document arrives
+     * within the timeout of a read.
      */
     stream(query: Query): AsyncIterable<QueryDocumentSnapshot> {
       const documents = startCall(() => query.stream() as unknown as Readable);
@@ -65,7 +65,7 @@ export function createDatabase(firestore: Firestore, context: RequestContext) {
     },
 
     /**
-     * Streams the documents of a query in batches, past the SDK. Unlike the other methods it makes as
+     * Streams the documents of a query in batches, without the SDK. Unlike the other methods it makes as
      * many calls as it needs: after an error it continues after the last document (query.ts).
      */
     streamQuery: <T>(query: QuerySpec, decode: Decode<T>) => streamDocuments(context, query, decode),
@@ -76,16 +76,16 @@ export function createDatabase(firestore: Firestore, context: RequestContext) {
       return counted.data().count;
     },
 
-    /** Commits the added writes: all of them, or none if a precondition fails. */
+    /** Commits all added writes, or none if a precondition fails. */
     commit: (addWrites: (writes: CommitWrites) => void): Promise<void> => startCall(() => commit(firestore, addWrites)),
 
-    /** Replaces entries of one list: all of them, or none. */
+    /** Replaces all of the given entries of one list, or none. */
     commitPriceEntries: (batch: PriceEntryBatch): Promise<void> =>
       startCall(() => commitPriceEntries(batch, CALL_TIMEOUTS_MS.commit)),
   };
 }
 
-/** Waits for the SDK no longer than the timeout, whatever becomes of the call. */
+/** Waits for the SDK no longer than the timeout, even if the SDK never settles the call. */
 async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promise<T>): Promise<T> {
   const message = `4 DEADLINE_EXCEEDED: no response within ${timeoutMs} ms`;
   const createReason = () => Object.assign(new Error(message), { code: status.DEADLINE_EXCEEDED });
@@ -99,7 +99,7 @@ async function waitFor<T>(clock: Clock, timeoutMs: number, response: () => Promi
   }
 }
 
-/** Yields the documents of a stream of the SDK. */
+/** Yields the documents of an SDK stream, and fails if one takes longer than the timeout of a read. */
 async function* readStream(documents: Readable, clock: Clock): AsyncGenerator<QueryDocumentSnapshot> {
   const iterator = documents[Symbol.asyncIterator]() as AsyncIterator<QueryDocumentSnapshot, undefined>;
   try {
@@ -114,8 +114,8 @@ async function* readStream(documents: Readable, clock: Clock): AsyncGenerator<Qu
 }
 
 /**
- * Commits in one call: a transaction without reads is that. The SDK would retry `WriteBatch.commit` for
- * up to ten minutes, even after the request has ended.
+ * Commits in one call, by a transaction without reads. The SDK would retry `WriteBatch.commit` for up
+ * to ten minutes, even after the request has ended.
  */
 function commit(firestore: Firestore, addWrites: (writes: CommitWrites) => void): Promise<void> {
   const update = (writes: CommitWrites) => {
@@ -126,9 +126,8 @@ function commit(firestore: Firestore, addWrites: (writes: CommitWrites) => void)
 }
 
 /**
- * Configures a new client: the same channel options and credentials as the connection for queries,
- * and each call is tried once within its timeout, because the workflow decides on retries
- * (retry.ts).
+ * Configures a new client with the channel options and credentials of the connection for queries. The
+ * client tries each call once within its timeout, because the service decides on retries (retry.ts).
  */
 export function configureClient(firestore: Firestore): Firestore {
   const { read, commit, query } = CALL_TIMEOUTS_MS;
@@ -148,7 +147,7 @@ export function configureClient(firestore: Firestore): Firestore {
   const authentication = hasEmulator ? {} : { sslCreds: createDefaultCredentials() };
   firestore.settings({
     clientConfig: { interfaces },
-    // Without it, the SDK's transport would repeat streaming calls too, after any code.
+    // Without this option the SDK's transport repeats a streaming call after any error.
     gaxServerStreamingRetries: true,
     'grpc.callInvocationTransformer': singleTry,
     ...CHANNEL_OPTIONS,

@@ -1,16 +1,16 @@
 import { Request } from './generated/request';
 import { Position, Response } from './generated/response';
 
-/** Messages of queries, by protobufjs. `messages.proto` defines them. */
+/** Encodes and decodes the messages of queries with protobufjs. They are defined in `messages.proto`. */
 
 /** What to read from a collection. */
 export interface QuerySpec {
-  /** Path of the document whose subcollection is read; without one, a collection of the database is. */
+  /** Path of the document whose subcollection is read; undefined for a top-level collection. */
   parent?: string;
   collection: string;
-  /** Conditions that all hold. */
+  /** Conditions, all of which a document has to meet. */
   where?: readonly FieldFilter[];
-  /** Top-level fields of the ascending order. Documents without them are left out; ties go by document id. */
+  /** Top-level fields to order by, ascending, before the document id. Documents without them are left out. */
   orderBy?: readonly string[];
   /** Paths of the fields to read. */
   fields: readonly string[];
@@ -30,11 +30,11 @@ const FILTER_OPERATORS = {
 } as const;
 
 /**
- * Encodes the request for all documents of a query.
+ * Encodes the request of a query.
  *
- * @param parent full name of the document, or of the database's documents, whose collection is read
- * @param last response with a document, to encode the request for those after it, read at the same
- * time
+ * @param parent full name of what holds the collection: a document, or the root of the database
+ * @param last a response with a document; the request then asks for the documents after it, as they
+ * were at the time of that response
  */
 export function encodeRunQueryRequest(
   parent: string,
@@ -45,7 +45,7 @@ export function encodeRunQueryRequest(
   const request: Request.IRunQueryRequest = {
     parent,
     structuredQuery: {
-      // To continue after a document takes its values of the fields of the order.
+      // A query that continues after a document needs the values by which it is ordered.
       select: { fields: [...fields, ...orderBy].map(toField) },
       from: [{ collectionId: collection }],
       where: where.length === 0 ? null : toAndFilter(where),
@@ -58,10 +58,10 @@ export function encodeRunQueryRequest(
 }
 
 /**
- * Decodes the document of a response; undefined for a response without one, which only reports
- * progress.
+ * Decodes the document of a response.
  *
- * @throws Error for bytes that are no such message
+ * @returns undefined for a response without a document, which only reports progress
+ * @throws Error if the bytes are not such a message
  */
 export function decodeDocument(response: Buffer): { id: string; fields: StoredFields } | undefined {
   const { document } = Response.RunQueryResponse.decode(response);
@@ -72,7 +72,7 @@ export function decodeDocument(response: Buffer): { id: string; fields: StoredFi
 export const toDocumentId = (name: string | null | undefined): string =>
   (name ?? '').slice((name ?? '').lastIndexOf('/') + 1);
 
-/** Decodes where a query continues, all encoded: values of the order, name of the document, time of the read. */
+/** Returns where a query continues, all still encoded: the values of the order, the document name and the read time. */
 function decodePosition(response: Buffer, orderBy: readonly string[]) {
   const { document, readTime } = Position.RunQueryResponse.decode(response);
   const values = orderBy.flatMap((path) => document?.fields?.[path] ?? []);
@@ -83,13 +83,13 @@ function decodePosition(response: Buffer, orderBy: readonly string[]) {
 function toStoredFields({ fields }: Response.IMapValue): StoredFields {
   const map: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields ?? {})) {
-    // No response has a field of this name, and assigning it would set the prototype.
+    // No response needs a field of this name, and assigning it would set the prototype.
     if (name !== '__proto__') map[name] = toStoredValue(value);
   }
   return map;
 }
 
-/** Responses contain strings, arrays and maps only; a value of any other type is undefined. */
+/** Returns undefined for a value that is not a string, an array or a map: responses contain no others. */
 function toStoredValue({ stringValue, mapValue, arrayValue }: Response.IValue): unknown {
   if (mapValue) return toStoredFields(mapValue);
   if (arrayValue) return arrayValue.values?.map(toStoredValue) ?? [];

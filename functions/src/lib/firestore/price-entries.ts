@@ -4,19 +4,19 @@ import { Request } from './generated/request';
 import { toDocumentId } from './messages';
 import { runOutsideDomain } from './node-domain';
 
-/** Entries of one list that one commit writes. */
+/** The entries of one list that one commit writes. */
 export interface PriceEntryBatch {
   /** Path of the collection. */
   collection: string;
-  /** Holds the price. */
+  /** Name of the field that holds the price. */
   field: string;
   ids: readonly string[];
-  /** In the order of the ids: finite and non-negative. */
+  /** `prices[i]` is the price of `ids[i]`, finite and not negative. */
   prices: Float64Array;
 }
 
 /**
- * Replaces the entries, all of them or none, in one try of one call.
+ * Replaces all entries of the batch, or none, in one call that is not retried.
  *
  * @throws gRPC error; `DEADLINE_EXCEEDED` after `timeoutMs`
  */
@@ -28,7 +28,7 @@ export async function commitPriceEntries(
   const writes = ids.map((id, i): Request.IWrite => {
     const price = prices[i] ?? NaN;
     const name = `${documentsPath}/${collection}/${id}`;
-    // Like the SDK: safe integers are stored as integers, all other numbers as doubles.
+    // Stores numbers as the SDK does: safe integers as integers, all others as doubles.
     return {
       update: {
         name,
@@ -36,7 +36,7 @@ export async function commitPriceEntries(
       },
     };
   });
-  // In Node protobufjs makes Buffers.
+  // protobufjs returns a Buffer in Node.js.
   const request = Request.CommitRequest.encode({ database: databasePath, writes }).finish();
   const call = prepareCall('Commit', ['database', databasePath], request as Buffer, timeoutMs);
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -45,17 +45,17 @@ export async function commitPriceEntries(
 }
 
 /**
- * Decodes the entry in the response to a query, for `streamDocuments`.
+ * Decodes the entry in a response to a query.
  *
- * @param field holds the price
- * @returns the price as it is stored; undefined as the price if that is missing or not a number, and
+ * @param field name of the field that holds the price
+ * @returns the product id and the stored price, which is undefined if it is missing or not a number;
  * undefined for a response without a document
  */
 export function decodePriceEntry(response: Buffer, field: string): [id: string, price: number | undefined] | undefined {
   const { document } = Entry.RunQueryResponse.decode(response);
   if (!document) return undefined;
   const { doubleValue, integerValue } = document.fields?.[field] ?? {};
-  // protobufjs decodes 64 bits as a Long where that package is installed.
+  // protobufjs decodes a 64-bit integer as a Long if that package is installed.
   const price = doubleValue ?? (typeof integerValue === 'object' ? integerValue?.toNumber() : integerValue);
   return [toDocumentId(document.name), price];
 }

@@ -6,28 +6,25 @@ import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredField
 import { runOutsideDomain } from './node-domain';
 import { Backoff, isTransient } from './retry';
 
-/** One asynchronous step per message would cost as much as everything else. */
+/** A batch spares asynchronous steps: one for each message would cost as much as everything else. */
 const MESSAGES_PER_BATCH = 128;
 
-/** Ends a batch early: a document can have a mebibyte. */
+/** A batch of this size ends early, because a document can be as large as 1 MiB. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/**
- * Decodes the document of a response as its id and a record; undefined for a response without a
- * document.
- */
+/** Decodes the document of a response. Returns undefined for a response without a document. */
 export type Decode<T> = (response: Buffer) => [id: string, record: T] | undefined;
 
 /**
- * Makes one call of RunQuery, and yields its encoded responses in batches, at the pace of the
- * consumer.
+ * Makes one RunQuery call, and yields its encoded responses in batches, as fast as the consumer takes
+ * them.
  *
- * @param parent full name of the document, or of the database's documents, whose collection is read
+ * @param parent full name of what holds the collection: a document, or the root of the database
  * @throws gRPC error; `DEADLINE_EXCEEDED` after the timeout of a query
  */
 export type RunQuery = (context: RequestContext, parent: string, request: Buffer) => AsyncIterable<readonly Buffer[]>;
 
-/** Streams the records of a query's documents, as {@link streamDocuments} does. */
+/** Streams the documents of a query as {@link streamDocuments} does, each converted to a record. */
 export const streamQuery = <T>(
   context: RequestContext,
   query: QuerySpec,
@@ -39,15 +36,15 @@ export const streamQuery = <T>(
   });
 
 /**
- * Streams the documents of a query, each with its id, in batches as they arrive, at the pace of the
- * consumer.
+ * Streams the documents of a query, each with its id, in batches as they arrive, as fast as the
+ * consumer takes them.
  *
- * They come in the order of the query, each once. After a transient error the query continues after
- * the last document and reads at the same time as before; it fails after a minute of errors without
- * a document.
+ * Each document comes once, in the order of the query. After a transient error the query continues
+ * after the last document, with the read time of the first call. It fails after a minute of errors
+ * without a document.
  *
- * @param run makes each call: the simulation passes calls of its own
- * @throws the reason of the context's signal as soon as that aborts
+ * @param run makes each call; the simulation replaces it
+ * @throws the reason of the context's signal as soon as the signal aborts
  */
 export async function* streamDocuments<T>(
   context: RequestContext,
@@ -87,7 +84,7 @@ export async function* streamDocuments<T>(
   }
 }
 
-/** {@link RunQuery} over the connection of the process. */
+/** Makes a {@link RunQuery} call over the connection of the process. */
 export async function* runQuery(
   { signal, counters }: RequestContext,
   parent: string,
@@ -106,7 +103,7 @@ export async function* runQuery(
   }
 }
 
-/** Yields the messages of a call in batches, at the pace of the consumer. @throws the error of the call, after the last */
+/** Yields the messages of a call in batches, as fast as the consumer takes them. @throws the call's error after the last batch */
 async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counters): AsyncGenerator<readonly Buffer[]> {
   let messages: Buffer[] = [];
   let bytes = 0;
@@ -124,7 +121,7 @@ async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counte
     end.error ??= error;
     notify();
   };
-  // Stay until the end: without a listener, the error of a cancelled call would end the process.
+  // These listeners stay: without one, the error of a cancelled call would end the process.
   call.on('end', onEnd).on('error', onEnd);
   while (!end.reached) {
     const nextMessages = () => new Promise<void>((resolve) => (notify = resolve));

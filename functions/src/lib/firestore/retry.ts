@@ -5,12 +5,12 @@ import { StoppedError } from '../errors';
 import { MAX_PAUSE_MS, RETRY_MS, type RetryRegime } from '../time-limits';
 
 /**
- * Retries of calls to Firestore after transient errors, under the regimes of time-limits.ts. Only
- * for calls that may be executed twice: reads, writes of fixed values to fixed ids, and events of a
- * key, each try of which begins by reading the key record.
+ * Retries calls to Firestore after transient errors, under the regimes of time-limits.ts. A call must
+ * be safe to execute twice: a read, a write of fixed values to fixed ids, or an event of a key, each
+ * try of which begins by reading the key record.
  */
 
-/** After these the same call may succeed, for reads and writes. */
+/** The codes after which the same call may succeed, whether it reads or writes. */
 const TRANSIENT_CODES = new Set<unknown>([
   status.CANCELLED,
   status.UNKNOWN,
@@ -22,22 +22,22 @@ const TRANSIENT_CODES = new Set<unknown>([
   status.UNAUTHENTICATED, // while a token is renewed
 ]);
 
-/** The key record has changed since it was read: the next try reads it again. */
+/** The codes that mean that the key record has changed since it was read. The next try reads it again. */
 const CONFLICT_CODES = new Set<unknown>([status.ALREADY_EXISTS, status.FAILED_PRECONDITION]);
 
 const INITIAL_PAUSE_MS = 250;
-/** After an overload, when a soon retry would add to it. */
+/** Longer after an overload, which a quick retry would make worse. */
 const INITIAL_OVERLOAD_PAUSE_MS = 1_000;
 
 /**
- * Calls `fn`, and again after a transient error or a conflict, with exponential backoff from 250 ms
- * to 5 s.
+ * Calls `fn`, and calls it again after a transient error or a conflict, with exponential backoff from
+ * 250 ms to 5 s.
  *
- * Ends as soon as the signal aborts, even during a try, whose effect is then unknown. A try of
- * several calls checks the signal between them.
+ * Ends as soon as the signal aborts, even during a try. The effect of that try is then unknown. A try
+ * of several calls must check the signal between them.
  *
- * @throws the last error of a try, also when time runs out; the signal's reason before any, and
- * when the work is stopped
+ * @throws the last error of a try, also when time runs out; the signal's reason if no try has failed
+ * or the work is stopped
  */
 export async function retry<T>(fn: () => Promise<T>, context: RequestContext, regime: RetryRegime): Promise<T> {
   const { signal } = context;
@@ -55,11 +55,11 @@ export async function retry<T>(fn: () => Promise<T>, context: RequestContext, re
   }
 }
 
-/** What Firestore last answered tells why a call failed; that time ran out does not. A stop is a reason of its own. */
+/** Prefers what Firestore last answered, since it explains a failure better than a timeout. A stop takes precedence. */
 const getEndReason = (signal: AbortSignal, lastError: unknown): unknown =>
   signal.reason instanceof StoppedError ? signal.reason : lastError;
 
-/** The pauses between the tries of one call. */
+/** Makes the pauses between the tries of one call. */
 export class Backoff {
   #failures = 0;
   readonly #retryUntil: number;
@@ -71,7 +71,7 @@ export class Backoff {
     this.#retryUntil = context.clock.now() + RETRY_MS[regime];
   }
 
-  /** Waits before the next try. @throws `error` if there is no time for one; the reason of a stop when the signal aborts */
+  /** Waits before the next try. @throws `error` if no time is left or the signal aborts; the reason of a stop */
   async wait(error: unknown): Promise<void> {
     const { clock, counters, random, signal } = this.context;
     const pauseMs = getPauseMs(this.#failures, isOverload(error), random);
@@ -86,19 +86,19 @@ export class Backoff {
   }
 }
 
-/** The pause after an error that follows so many others. */
+/** Returns the pause after an error in ms. @param failures how many errors came before it */
 export function getPauseMs(failures: number, afterOverload: boolean, random: () => number): number {
   const initialMs = afterOverload ? INITIAL_OVERLOAD_PAUSE_MS : INITIAL_PAUSE_MS;
   return Math.min(initialMs * 2 ** failures, MAX_PAUSE_MS) * (0.5 + random() / 2);
 }
 
-/** Whether the same call may succeed later. */
+/** Whether the same call may succeed if it is made again. */
 export const isTransient = (error: unknown): boolean => TRANSIENT_CODES.has(getCode(error));
 
 /** Whether a commit failed because a record had changed since it was read. */
 export const isConflict = (error: unknown): boolean => CONFLICT_CODES.has(getCode(error));
 
-/** Whether Firestore rejected the call because it gets too many. */
+/** Whether Firestore rejected the call because it receives too many calls. */
 const isOverload = (error: unknown): boolean => getCode(error) === status.RESOURCE_EXHAUSTED;
 
 const getCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

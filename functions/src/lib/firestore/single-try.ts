@@ -7,20 +7,20 @@ import {
 } from '@grpc/grpc-js';
 
 /**
- * Makes a streaming call of the Firestore SDK one try. The SDK repeats such a call up to five times
- * after the codes of its service configuration, with pauses, and so hides for ten seconds and more
+ * Makes each streaming call of the Firestore SDK a single try. The SDK repeats such a call up to five
+ * times with pauses, depending on the error code. For ten seconds or more its caller would not learn
  * what Firestore answered: see docs/decisions/0005-own-retries.md.
  */
 
-/** A code after which the SDK repeats no call. */
+/** The SDK never repeats a streaming call after this code. */
 const NOT_REPEATED = status.ABORTED;
 
-/** A status under another code, and its own. */
+/** A status whose code was replaced, with the status that Firestore sent. */
 interface ReplacedStatus extends StatusObject {
   original: StatusObject;
 }
 
-/** Reports an error under a code after which the SDK gives up. */
+/** Replaces the code of an error by one after which the SDK gives up. */
 const replaceStatus: Interceptor = (options, nextCall) =>
   new InterceptingCall(nextCall(options), {
     start: (metadata, _, next) =>
@@ -32,13 +32,13 @@ const replaceStatus: Interceptor = (options, nextCall) =>
       }),
   });
 
-/** An option of the client of the SDK: adds {@link replaceStatus} to its streaming calls. */
+/** A gRPC option for the SDK's client. It adds {@link replaceStatus} to streaming calls. */
 export const singleTry: CallInvocationTransformer = (call) => {
   if (!call.methodDefinition.responseStream) return call;
   return { ...call, callOptions: { ...call.callOptions, interceptors: [replaceStatus] } };
 };
 
-/** Gives an error of the SDK the status that Firestore answered with. */
+/** Returns an error with the status that Firestore sent, or the same error if its status was not replaced. */
 export function restoreStatus(error: unknown): unknown {
   const { original } = error as Partial<ReplacedStatus>;
   if (!(error instanceof Error) || original === undefined) return error;

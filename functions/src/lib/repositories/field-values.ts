@@ -1,4 +1,4 @@
-/** Readers of stored values. A stored record may hold anything: readers never throw, and return null for a malformed value. */
+/** Converts stored values. A stored record may hold anything, so these functions never throw and return null for a malformed value. */
 
 /** @returns the value if it is a non-empty string, which may be only whitespace; else null */
 export const toText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

@@ -7,9 +7,9 @@ import type { RequestContext } from '../request-context';
 import { toCode, toInvoices, toText } from './field-values';
 
 /**
- * Reads the records of the read operations. Reads only the fields of the response, in batches, so
- * that memory does not grow with the number of records. The stored fields are in
- * docs/data-model.md.
+ * Reads the records that the read operations return. It reads only the fields of the response, and in
+ * batches, so memory does not grow with the number of records. docs/data-model.md lists the stored
+ * fields.
  */
 
 export function readOrders(context: RequestContext, request: OrdersByTeamRequest) {
@@ -56,7 +56,7 @@ const toNamedRecord = (stored: StoredFields, { name, country }: NamedRecordField
 const readNamedRecords = (context: RequestContext, collection: string, field: NamedRecordFields) =>
   streamQuery(context, { collection, fields: Object.values(field) }, (stored) => toNamedRecord(stored, field));
 
-/** Ordered by creation time, so that one index serves the range and the order. @param shown fields to read */
+/** Orders by creation time, so that one index serves both range and order. @param shown the fields to read */
 function createTeamDateRangeQuery(
   collection: string,
   field: Record<'team' | 'createdAt' | 'status', string>,
@@ -72,10 +72,10 @@ function createTeamDateRangeQuery(
   return { collection, where, orderBy: [field.createdAt], fields: shown };
 }
 
-/** Firestore rejects a query for a text of so many bytes of UTF-8 or more. */
+/** From this length in bytes of UTF-8, Firestore rejects a text as the value of a filter. */
 const UNSEARCHABLE_TEXT_BYTES = 1500;
 
-/** Streams a query for a team's records. A team id that Firestore cannot search for matches none, without a call. */
+/** Streams the records of a team. A team id that Firestore cannot search for matches none, and no call is made. */
 const streamTeamQuery = <T>(
   context: RequestContext,
   { team_id }: { team_id: string },

@@ -22,15 +22,15 @@ import { decodePriceEntry } from '../firestore/price-entries';
 import { toMarket } from './organisation';
 
 /**
- * The records of add price lists. Every function is one try and may be repeated: entries and chunks
- * are fixed values under fixed ids, and a key record is written on the precondition that it is
+ * Reads and writes the records of add price lists. Every function is one try and may be repeated:
+ * entries and chunks are fixed values under fixed ids, and a key record is written only if it is
  * unchanged since it was read.
  */
 
 export const newDocumentId = ({ firestore }: Database): string =>
   firestore.collection(collections.priceListRequests).doc().id;
 
-/** The id of a key record: lowercase hex SHA-256 of the key in UTF-8. */
+/** Returns the id of a key record: the SHA-256 of the key in UTF-8, as lowercase hex. */
 export const keyDocumentId = (boqListId: string): string =>
   createHash('sha256').update(boqListId, 'utf8').digest('hex');
 
@@ -45,7 +45,7 @@ export interface FoundKey extends KeySnapshot {
   version: Timestamp;
 }
 
-/** Whether a record is stored where that of the key belongs. */
+/** Whether a record is stored under the id that belongs to the key. */
 export const isKeyOf = ({ id }: KeyReference, boqListId: string): boolean => id === keyDocumentId(boqListId);
 
 export async function readKey(db: Database, reference: KeyReference): Promise<KeySnapshot> {
@@ -61,14 +61,14 @@ export async function readKeyAndMarket(db: Database, key: KeyReference, marketId
   return { key: toKeySnapshot(found), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/** Keys that one call reads. */
+/** How many keys one call reads. */
 export const KEYS_PER_PAGE = 100;
 
 /**
- * Reads a page of the keys that are due at a time, the longest first.
+ * Reads a page of the keys that are due, the longest due first.
  *
- * @param from the last key of the page before, or the time at which the first key was due;
- * undefined: the first page
+ * @param from the last key of the page before; or a due time in Unix milliseconds to begin at;
+ * undefined for the first page
  */
 export function readDueKeys(db: Database, now: number, from: FoundKey | number | undefined): Promise<FoundKey[]> {
   const due = keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').orderBy('__name__');
@@ -108,11 +108,11 @@ async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
 }
 
 /**
- * Fails the commit, with ALREADY_EXISTS or FAILED_PRECONDITION, if the record changed since `key`
- * was read.
+ * Writes a key record. The commit fails with ALREADY_EXISTS or FAILED_PRECONDITION if the record has
+ * changed since `key` was read.
  *
- * @param sweepDueAt when the sweep has to look at it; null: never, so that its index does not have
- * it
+ * @param sweepDueAt when the sweep has to look at the record, in Unix milliseconds; null for never,
+ * which removes the field and with it the record from the index
  */
 export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord, sweepDueAt: number | null): void {
   const isDue = sweepDueAt !== null && { sweep_due_at: sweepDueAt };
@@ -120,7 +120,7 @@ export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord
   else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...isDue }, { lastUpdateTime: key.version });
 }
 
-/** Changes nothing else of a record, and fails the commit like {@link setKey}. */
+/** Changes only when the sweep looks at a record. The commit fails as that of {@link setKey} does. */
 export function setSweepDueAt(writes: CommitWrites, { reference, version }: KeySnapshot, dueAt: number | null): void {
   if (version === undefined) return;
   writes.update(reference, { sweep_due_at: dueAt ?? DELETED }, { lastUpdateTime: version });
@@ -130,12 +130,12 @@ export function setSweepDueAt(writes: CommitWrites, { reference, version }: KeyS
 export function failLists(db: Database, writes: CommitWrites, { creation, updated_at }: KeyRecord): void {
   if (creation === null) return;
   const kinds = LIST_KINDS.filter((kind) => isDocumentId(creation[`${kind}_id`]));
-  // Merged, so that an attempt can be resolved even if its list documents were deleted.
+  // Merges, so that an attempt can be resolved even if its list documents were deleted.
   for (const kind of kinds)
     writes.set(listDocument(db, kind, creation), { status: 'failed', updated_at }, { merge: true });
 }
 
-/** Writes both list documents whole, whether or not they exist. */
+/** Writes both list documents completely, whether or not they exist. */
 export function setListDocuments(
   db: Database,
   writes: CommitWrites,
@@ -171,7 +171,7 @@ export function setRequestRecord(
   });
 }
 
-/** Chunks are read in the order of their ids; four digits are enough for the largest request. */
+/** Writes a payload chunk. Chunks are read in the order of their ids, and four digits suffice for the largest request. */
 export function setPayloadChunk(
   db: Database,
   writes: CommitWrites,
@@ -215,7 +215,7 @@ export interface EntryColumns {
   prices: Float64Array;
 }
 
-/** Writes one batch of a list's entries, at most 500 (docs/api.md#behaviour-of-add-price-lists), in one commit. */
+/** Writes at most 500 entries of a list (docs/api.md#behaviour-of-add-price-lists) in one commit. */
 export function writeEntryBatch(
   db: Database,
   kind: ListKind,
@@ -227,8 +227,8 @@ export function writeEntryBatch(
 }
 
 /**
- * Streams the stored entries of a list by id: the product id, and the stored price, undefined if
- * that is not a number. A failed call continues after the last entry.
+ * Streams the stored entries of a list, ordered by product id. The price is undefined if it is not a
+ * number. After a failed call the stream continues after the last entry.
  */
 export async function* streamStoredEntries(
   db: Database,
@@ -245,7 +245,7 @@ const toKeySnapshot = (document: DocumentSnapshot) => ({
   record: document.exists ? requireKeyRecord(document.data()) : undefined,
   /** When the record was last written; undefined if there is none. */
   version: document.updateTime,
-  /** As it is stored; null without one. */
+  /** The stored `sweep_due_at`; null if there is none. */
   sweepDueAt: toSweepDueAt(document),
 });
 
