@@ -20,7 +20,7 @@ const OPTIONS: SweepOptions = {
   stopping: shutdown.refuseWrites.signal,
 };
 
-/** The platform's time, less what failing the attempts under way and the response take. */
+/** The platform's time, minus what is reserved for failing the running attempts and for the response. */
 const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
 /** Lines of one sweep about key records that do not parse; `sweep_ended` has the number of all. */
@@ -42,15 +42,15 @@ function createReporter(counts: SweepCounts): SweepReporter {
 }
 
 /**
- * Resumes, every minute, the attempts that crashed or failed for a transient cause, until none is
- * due. No HTTPS operation: Cloud Scheduler alone may call it. It may be delivered twice, or overlap
- * with itself: see {@link sweep}.
+ * Resumes the attempts that crashed or failed for a transient cause, every minute, until none is due.
+ * It is no HTTPS operation: only Cloud Scheduler may call it. A call may arrive twice, or overlap with
+ * another: see {@link sweep}.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runOutsideDomain(runSweep),
 );
 
-/** A sweep that fails is logged, and followed by the next: Cloud Scheduler has nothing to repeat. */
+/** Logs a failure instead of throwing it: Cloud Scheduler has nothing to repeat, because the next sweep follows. */
 async function runSweep(): Promise<void> {
   // A plain Error, not a StoppedError, so the cause of the attempts under way is stored as `timeout`.
   const createReason = () => new Error('the time for the sweep is up');
@@ -62,7 +62,7 @@ async function runSweep(): Promise<void> {
     const db = getDatabase(context);
     await sweep(db, context, OPTIONS, createReporter(counts));
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
-    // Without the number, the line still tells what the sweep did.
+    // Without the number, the line still says what the sweep did.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'standalone').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = context.clock.now() - startedAt;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The one source of time and of timers. What compares or stores the time of a record, or waits to try again, receives it. */
+/** The only source of time and timers. Code that compares or stores times, or waits before a retry, receives it as a parameter. */
 export type Clock = typeof systemClock;
 
 export const systemClock = {
@@ -11,11 +11,11 @@ export const systemClock = {
   sleep: (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }),
 
   /**
-   * Creates a signal that aborts after `ms` milliseconds, or with a parent. Unlike one of
-   * `AbortSignal.timeout` it can be cancelled, and must be: until then the timer holds the request,
+   * Creates a signal that aborts after `ms` milliseconds, or with a parent. The caller must cancel
+   * it, which `AbortSignal.timeout` does not allow: until then the timer keeps the request in memory,
    * through the `node:domain` of the Functions Framework.
    *
-   * @param createReason makes the signal's reason after `ms`
+   * @param createReason creates the reason of a signal that aborts after `ms`
    */
   createTimeout: (ms: number, createReason: () => Error, ...parents: AbortSignal[]) => {
     const controller = new AbortController();
@@ -24,7 +24,7 @@ export const systemClock = {
   },
 };
 
-/** Rejects when the signal aborts first, without undoing the call. */
+/** Rejects if the signal aborts first. The call itself goes on. */
 export async function abortable<T>(signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

@@ -3,8 +3,8 @@ import { parseApiKeys } from './api-keys';
 import { findOriginProblem } from './origins';
 
 /**
- * The service's parameters and secrets. No other module reads them. Values are read per request and
- * not while the module loads, because a deployment loads it without any.
+ * The service's parameters and secrets. No other module reads them. Values are read per request, not
+ * while the module loads, because a deployment loads it without values.
  */
 
 /** See {@link parseApiKeys}. */
@@ -16,13 +16,13 @@ const corsAllowedOrigins = defineString('CORS_ALLOWED_ORIGINS', {
   description: 'Exact origins, comma-separated, such as https://dashboard.example.com. Empty: none.',
 });
 
-/** The database that Firestore has when none is named. */
+/** The id of the database that Firestore uses when none is named. */
 export const DEFAULT_DATABASE_ID = '(default)';
 
 const databaseId = defineString('DATABASE_ID', {
   default: DEFAULT_DATABASE_ID,
   label: 'Firestore database',
-  description: 'Another one than (default) after a restore: Google restores only into a new database.',
+  description: 'Differs from (default) after a restore: Google restores only into a new database.',
 });
 
 /** Minimum and maximum instances per function. Set at deployment, because they determine cost. */
@@ -40,15 +40,15 @@ export const instanceLimits = {
 };
 
 /**
- * Address of a service account of the project that is deployed to. Firebase's tools complete
+ * Returns the full address of a service account of the deployed project. Firebase's tools complete
  * `name@` only for the function, not for the secret that they grant it.
  */
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
-/** Returns no API key if the setting is unset, or holds none. */
+/** Returns an empty array if the setting is unset or holds no key. */
 export const getApiKeys = (): string[] => parseApiKeys(apiKeySecret.value()).keys;
 
-/** Returns the numbers of the lines that are no key. Reads the environment itself, like {@link assertAllowedOrigins}. */
+/** Returns the numbers of the invalid lines. Reads the environment directly, like {@link assertAllowedOrigins}. */
 export const getInvalidApiKeyLines = (): number[] => parseApiKeys(process.env[apiKeySecret.name] ?? '').invalidLines;
 
 /** Returns the id of the database that the service, the command and the audit use. */
@@ -56,16 +56,15 @@ export const getDatabaseId = (): string => databaseId.value().trim() || DEFAULT_
 
 export const getAllowedOrigins = (): string[] => parseOrigins(corsAllowedOrigins.value());
 
-/** Invalid config. Its message is complete without a stack, so whatever prints it prints one sentence. */
+/** Invalid config. It has no stack besides its message, so that one sentence is printed. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   override readonly stack = this.message;
 }
 
 /**
- * Lets an instance fail at start, and so a deployment, if an allowed origin can never match. Reads
- * the environment itself: a deployment loads the module without values, and a parameter must not be
- * read then.
+ * Fails the start of an instance, and so the deployment, if an allowed origin can never match. Reads
+ * the environment directly, because a parameter must not be read while a deployment loads the module.
  *
  * @throws ConfigError
  */
@@ -75,13 +74,13 @@ export function assertAllowedOrigins(): void {
   if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
 
-/** The name and version of what is deployed, which Cloud Run sets. @param service the name elsewhere */
+/** The name and version of the deployed function, which Cloud Run sets. @param service the name outside Cloud Run */
 export const getServiceContext = (service: string) => ({
   service: process.env['K_SERVICE'] ?? service,
   version: process.env['K_REVISION'] ?? 'local',
 });
 
-/** The version and commit that were built. The build writes them in place of these variables, which are set nowhere. */
+/** The version and commit of the build, which replaces these variables by their values. */
 export const getBuild = () => ({
   version: process.env['BUILD_VERSION'] ?? 'local',
   commit: process.env['BUILD_COMMIT'] ?? 'local',

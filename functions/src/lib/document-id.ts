@@ -1,11 +1,11 @@
-/** The rules of Firestore for the id of a document. */
+/** Firestore's rules for the id of a document. */
 
 /** Maximum UTF-8 length of an id. */
 export const MAX_DOCUMENT_ID_BYTES = 1500;
 
 type DocumentIdProblem = 'empty' | 'slash' | 'dots' | 'reserved' | 'too_long';
 
-/** @returns which rule an id breaks; undefined for a valid id */
+/** @returns the rule that an id breaks; undefined for a valid id */
 export function findDocumentIdProblem(id: string): DocumentIdProblem | undefined {
   if (id === '') return 'empty';
   if (id.includes('/')) return 'slash';
@@ -14,5 +14,5 @@ export function findDocumentIdProblem(id: string): DocumentIdProblem | undefined
   return Buffer.byteLength(id) > MAX_DOCUMENT_ID_BYTES ? 'too_long' : undefined;
 }
 
-/** Whether Firestore could hold a document under this id; no other id matches a document. */
+/** Whether Firestore accepts this id. An id that it does not accept matches no document. */
 export const isDocumentId = (id: string): boolean => findDocumentIdProblem(id) === undefined;

@@ -2,9 +2,8 @@ import { FAILURE_RESERVE_MS } from './time-limits';
 
 /**
  * Every error response: its status and its public message. Code, logs and docs/openapi.json follow
- * from this table, and a test holds docs/api.md to it. A message is part of the interface, so tests,
- * documents and samples quote it, some in part: search for its words. What led to an error is the
- * message of an {@link ApiError}, logged and never sent.
+ * from this table. Tests, documents and samples quote the messages, because they are part of the
+ * interface. The message of an {@link ApiError} says what led to it, and is logged but never sent.
  */
 export const ERROR_DEFINITIONS = {
   validation_failed: { status: 400, message: 'Payload is invalid' },
@@ -25,7 +24,7 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
-  /** Where the same request may succeed later without a person; null: nowhere. */
+  /** Where the same request may succeed later without a person; null if nowhere. */
   retryAfterMs?: number | null;
   needsOperator?: boolean;
   cause?: unknown;
@@ -35,7 +34,7 @@ interface ApiErrorOptions {
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether a key requires review that the sweep does not resume: for the log. */
+  /** For the log: whether a key requires review and the sweep does not resume it. */
   readonly needsOperator: boolean;
 
   /** @param message what happened, for the log */
@@ -75,7 +74,7 @@ export interface PayloadLimit {
   bytes: number;
 }
 
-/** 413; headers tell the limit, as the body's shape has no room for it. */
+/** 413. Headers name the limit, because the simple error shape has no field for it. */
 export class PayloadTooLargeError extends ApiError {
   constructor({ scope, bytes }: PayloadLimit) {
     const headers = { 'X-Payload-Limit-Bytes': String(bytes), 'X-Payload-Limit-Scope': scope };
@@ -83,9 +82,9 @@ export class PayloadTooLargeError extends ApiError {
   }
 }
 
-/** Why work is aborted when the platform stops the instance, or an operator the command. It may be done again. */
+/** Aborts work when the platform stops the instance, or an operator stops the command. The work may be repeated. */
 export class StoppedError extends Error {
-  /** @param reserveMs for failing what is under way: a stop may leave less than a timeout does */
+  /** @param reserveMs time for failing the running attempts; a stop may leave less of it than a timeout */
   constructor(
     message: string,
     readonly reserveMs = FAILURE_RESERVE_MS,
@@ -94,10 +93,10 @@ export class StoppedError extends Error {
   }
 }
 
-/** Returns the message of anything thrown: an internal text, for the log and for records. */
+/** Returns the message of any thrown value. It is an internal text, for the log and for records. */
 export const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : 'not an error');
 
-/** Converts anything thrown. The response to an unexpected error reveals nothing of it. */
+/** Converts any thrown value. The response to an unexpected error reveals nothing about it. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal_error', getErrorMessage(error), { cause: error });

@@ -1,35 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from './clock';
 
-/** What the work of one request, of one command or of one sweep depends on, besides its arguments and the database. */
+/** What a request, a command or a sweep depends on, besides its arguments and the database. */
 export interface RequestContext {
   /** Aborts when the work has to stop. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Creates a token that no other attempt ever had. */
+  /** Creates a token that no other attempt has had. */
   readonly newToken: () => string;
-  /** Trace of the request, 32 hex digits; null without one. */
+  /** Trace id of the request, 32 hex digits; null without one. */
   readonly traceId: string | null;
-  /** For the log line of the request. */
+  /** Logged in the line of the request. */
   readonly counters: Counters;
 }
 
 /** What a request has done so far. */
 export interface Counters {
   firestoreCalls: number;
-  /** Tries after the first of a call. */
+  /** Tries after the first, over all calls. */
   retries: number;
   /** Records in the response. */
   records: number;
   phasesMs: Partial<Record<Phase, number>>;
 }
 
-/** What a request spends its time on: the first four one after another in a creation, the others in a read. */
+/** Phases of a request. A creation has the first four, one after another; a read has the others. */
 export type Phase = 'body' | 'claim' | 'entries' | 'completion' | 'firestore' | 'client';
 
-/** Adds the time that `fn` takes to that of a phase. */
+/** Adds the duration of `fn` to a phase. */
 export async function measurePhase<T>({ phasesMs }: Counters, phase: Phase, fn: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   try {

@@ -1,7 +1,7 @@
 import { getServiceAccount, instanceLimits } from './config';
 import { REGION } from './region';
 
-/** Options of the functions that are fixed in code; docs/deployment.md#runtime-options explains them. */
+/** Options of the functions that the code fixes. docs/deployment.md#runtime-options explains them. */
 
 const defaults = { region: REGION, cpu: 1, ...instanceLimits } as const;
 
@@ -13,15 +13,15 @@ const operationDefaults = { ...defaults, ingressSettings: 'ALLOW_ALL', invoker: 
 
 const readDefaults = {
   ...operationDefaults,
-  // An account that may do nothing else (docs/security.md).
+  // This account may only read (docs/security.md#roles).
   serviceAccount: getServiceAccount('organisation-data-reader'),
   timeoutSeconds: 120,
 } as const;
 
-/** Complete lists: small, so one instance serves many at once. */
+/** Complete lists. They are small, so one instance serves many requests at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** Reads whose size the client chooses. A response holds up to 45 MB until it is sent; 16 of them fit the memory. */
+/** Reads whose size the client chooses. Sixteen responses fit the memory; each holds up to 45 MB until it is sent. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**

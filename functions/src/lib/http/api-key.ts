@@ -19,15 +19,15 @@ export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly st
 /**
  * Finds the configured API key that a header holds.
  *
- * Compares SHA-256 digests in constant time, every configured API key each time. So the response
- * time reveals neither a part of an API key, nor its length, nor which one matched.
+ * Compares SHA-256 digests in constant time, with every configured API key each time. The response
+ * time therefore reveals neither a part of a key, nor its length, nor which key matched.
  *
- * HTTP does not say how a header encodes characters beyond ASCII: curl sends UTF-8, Python's
- * http.client and `fetch` send Latin-1. Node reads a header as Latin-1, so the header's text and
- * the text of its bytes as UTF-8 are both compared.
+ * HTTP does not define how a header encodes characters beyond ASCII: curl sends UTF-8, Python's
+ * http.client and `fetch` send Latin-1. Node decodes a header as Latin-1, so its text is compared
+ * both as Latin-1 and as UTF-8.
  *
- * @returns the first 8 hex digits of the API key's SHA-256, which identify it in the log; undefined
- * for an invalid one
+ * @returns the first 8 hex digits of the API key's SHA-256, which identify it in the log and in
+ * records; undefined for an invalid key
  */
 export function identifyApiKey(header: string | undefined, apiKeys: readonly string[]): string | undefined {
   const asLatin1 = sha256(header ?? '');

@@ -13,7 +13,7 @@ const finalResponses = new WeakSet<ServerResponse>();
 export const isAnswered = (response: ServerResponse): boolean =>
   finalResponses.has(response) && response.writableLength === 0;
 
-/** Writes a response to its client, and tells whether the client was sent all of it. */
+/** Writes a response to its client, and reports whether all of it was sent. */
 export class ClientWriter {
   /** Chunks that the operating system does not have yet. */
   #unsentChunks = 0;
@@ -29,7 +29,7 @@ export class ClientWriter {
     return this.response.destroyed || this.response.writableEnded || finalResponses.has(this.response);
   }
 
-  /** Keeps the chunk in memory until the client reads it. @returns false if it should not get more at once */
+  /** Keeps the chunk in memory until the client reads it. @returns false if the caller should wait before it writes more */
   write(chunk: Buffer): boolean {
     this.#announceClose();
     this.#unsentChunks += 1;

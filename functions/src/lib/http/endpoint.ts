@@ -13,14 +13,14 @@ import { sendResponse } from './response';
 import { shutdown } from './shutdown';
 import { parseTraceId } from './trace-id';
 
-/** What is around the pipeline of each request: its time, its id, a response to its error, and one line of the log. */
+/** Surrounds the pipeline of each request with its time limit, its id, its error response and its log line. */
 
 /** Metadata of an operation, for tests, the API description and the client. */
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
 
 const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
 
-/** Makes the Cloud Function of an operation. */
+/** Creates the Cloud Function of an operation. */
 export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>): OperationFunction {
   const endpoint: Endpoint<Body> = { ...definition, method: definition.body ? 'POST' : 'GET' };
   if (endpoint.cors === true) assertAllowedOrigins();
@@ -77,16 +77,16 @@ async function handleRequest<Body>(
   });
 }
 
-/** What web servers commonly log, and never send, for a client that left before it had its response. */
+/** Web servers commonly log this status, and never send it, for a client that left before its response. */
 const CLIENT_GONE_STATUS = 499;
 
-/** Returns the status for the log: the response may have begun with another one, or may not have reached the client. */
+/** Returns the status to log. The response may have begun with another status, or not have reached the client. */
 function resolveLoggedStatus({ response, hasClientGone }: Exchange, error: ApiError | undefined): number {
   if (error !== undefined) return ERROR_DEFINITIONS[error.code].status;
   return hasClientGone ? CLIENT_GONE_STATUS : response.statusCode;
 }
 
-/** A request id that a client may choose: printable, short, and harmless in a log. */
+/** Request ids that a client may choose: short, printable, and safe to log. */
 const REQUEST_ID_PATTERN = /^[\w.-]{1,128}$/;
 
 function resolveRequestId({ headers }: IncomingMessage): string {
@@ -94,7 +94,7 @@ function resolveRequestId({ headers }: IncomingMessage): string {
   return REQUEST_ID_PATTERN.test(candidate) ? candidate : randomUUID();
 }
 
-/** Sends an error response. If a response has begun, breaks the connection, so that a partial one never looks complete. */
+/** Sends an error response. If a response has begun, breaks the connection instead, so that a partial response never looks complete. */
 async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
   const { response, context } = exchange;
   if (response.headersSent) {
@@ -104,7 +104,7 @@ async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
   const { status } = ERROR_DEFINITIONS[error.code];
   const body = JSON.stringify(toErrorResponse(error));
   const outgoing = { status, headers: error.headers, body };
-  // Its time may be up already: an instance that stops is what ends the waiting for the client.
+  // The request's time may be up already, so only a stopping instance ends the wait for the client.
   const isSent = await sendResponse(response, outgoing, { ...context, signal: shutdown.stopWaiting.signal }).catch(
     () => false,
   );

@@ -1,7 +1,7 @@
 import { ERROR_DEFINITIONS, ValidationError, type ApiError } from '../errors';
 import type { ErrorResponse } from '../schemas/responses';
 
-/** Returns the response body of an error: field errors for an invalid payload, else one message. */
+/** Returns the response body of an error: field errors for an invalid payload, otherwise one message. */
 export function toErrorResponse(error: ApiError): ErrorResponse {
   const { message } = ERROR_DEFINITIONS[error.code];
   if (!(error instanceof ValidationError)) return { error: message };

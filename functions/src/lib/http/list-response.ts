@@ -1,6 +1,6 @@
 import type { Counters } from '../request-context';
 
-/** The records of a list as they arrive, each with the id of its document. */
+/** Records of a list in the order in which they arrive, each with the id of its document. */
 type RecordBatches = AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
 
 type RecordBatch = RecordEntry[];

@@ -12,8 +12,8 @@ import { sendResponse, type OutgoingResponse } from './response';
 import { shutdown } from './shutdown';
 
 /**
- * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it.
- * docs/api.md, docs/architecture.md and scripts/openapi/document.ts tell it,
+ * Request pipeline, in the order of {@link runPipeline}, with the statuses that end it. docs/api.md,
+ * docs/architecture.md and scripts/openapi/document.ts describe it, and
  * functions/test/endpoints/common-errors.test.ts tests it.
  *
  *     preflight     204, 403             only where browsers may call
@@ -23,10 +23,10 @@ import { shutdown } from './shutdown';
  *     handler       200, 409, 500
  */
 
-/** The response of a successful handler, and what is logged of it. */
+/** The response of a successful handler, and what is logged about it. */
 export interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
   replayed?: boolean;
-  /** Products accepted. By default the records of the response. */
+  /** Number of products accepted. By default the number of records in the response. */
   count?: number;
 }
 
@@ -40,28 +40,28 @@ export interface Endpoint<Body> {
   body?: RequestBody<Body>;
   /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
-  /** Whether a stopping instance refuses what has not begun, and ends what has in time for its failure to be stored. */
+  /** Whether a stopping instance refuses new work, and ends running work early enough to store its failure. */
   writes?: boolean;
   handler: (context: RequestContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
 }
 
-/** Who sent a request, and as which. */
+/** The sender of a request, and the id of the request. */
 export interface Sender {
   requestId: string;
   /** Identifies the accepted API key: see {@link requireApiKey}. */
   apiKeyId: string;
 }
 
-/** A request on its way. */
+/** A request in progress. */
 export interface Exchange {
   request: RequestWithRawBody;
   response: ServerResponse;
   /** Its signal aborts when the handler's time is up or the instance stops. */
   context: RequestContext;
   requestId: string;
-  /** What the steps add to the log line. */
+  /** Fields that the steps add to the log line. */
   logFields: Pick<RequestLogEntry, 'key_id' | 'origin'>;
-  /** Whether the client has left before its response was sent. */
+  /** Whether the client left before its response was sent. */
   hasClientGone: boolean;
 }
 
@@ -89,9 +89,9 @@ async function readEndpointBody<Body>(
   request: RequestWithRawBody,
   { signal, counters }: RequestContext,
 ): Promise<Body> {
-  // The handler of a GET takes no body.
+  // A GET has no body.
   if (body === undefined) return undefined as Body;
-  // What writes begins after its body.
+  // A handler that writes begins after its body has arrived.
   const parent = writes ? AbortSignal.any([signal, shutdown.refuseWrites.signal]) : signal;
   return measurePhase(counters, 'body', () => readBody(request, body, parent));
 }
@@ -101,7 +101,7 @@ const MAX_LOGGED_ORIGIN_LENGTH = 300;
 /** An origin is sent by the client: it may have any length, and characters that no browser sends. */
 const toLoggedOrigin = (origin: string): string => origin.slice(0, MAX_LOGGED_ORIGIN_LENGTH).replace(/[^!-~]/g, '?');
 
-/** @returns whether the request was a preflight, and has its response */
+/** @returns whether the request was a preflight, which then has its response */
 async function handleCors(exchange: Exchange): Promise<boolean> {
   const { request, response, context, logFields } = exchange;
   const isAllowed = applyCors(request, response, getAllowedOrigins());

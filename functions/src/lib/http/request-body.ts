@@ -7,15 +7,15 @@ import { ApiError, PayloadTooLargeError, ValidationError } from '../errors';
 import { JsonSyntaxError, type BodyParser } from '../json/body-parser';
 import { BODY_IDLE_TIMEOUT_MS } from '../payload-limits';
 
-/** A request of the Functions Framework, or of a server that has read the body already (`rawBody`). */
+/** A request of the Functions Framework, or of a server that has already read the body (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 
 /** The client has left, so there is no one to respond to. */
 export class ClientGoneError extends Error {}
 
-/** What an operation takes as its body. */
+/** How the body of an operation is read. */
 export interface RequestBody<Body> {
-  /** As sent and inflated alike. */
+  /** Limit of the body as it is sent, and of the inflated body. */
   maxBytes: number;
   /** Milliseconds in which a client must send the body. */
   timeoutMs: number;
@@ -94,9 +94,8 @@ function isGzipped({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Yields the inflated body as it arrives. After an error, here or in what is done with the bytes,
- * the request's stream is left flowing and not destroyed, because its socket still has to carry the
- * response.
+ * Yields the inflated body as it arrives. After an error, here or in the consumer, the request's
+ * stream keeps flowing and is not destroyed, because its socket still has to carry the response.
  */
 async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
   const isGzip = isGzipped(request);
@@ -152,7 +151,7 @@ export function onIdle(request: IncomingMessage, destination: Writable, fn: () =
   };
 }
 
-/** Characters that are parsed at a time, however small the chunks are in which a client sends them. */
+/** Characters that are parsed at a time, however small the client's chunks are. */
 const MIN_PARSED_CHARACTERS = 64 * 1024;
 
 async function* decodeUtf8(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, maxBytes: number): AsyncGenerator<string> {

@@ -5,13 +5,13 @@ import Negotiator from 'negotiator';
 import type { RequestContext } from '../request-context';
 import { ClientWriter } from './client-writer';
 
-/** Bytes of a response that are buffered before it is sent in chunks: below the platform's 32 MiB for a Content-Length. */
+/** A response of more bytes is sent in chunks. The platform allows 32 MiB with a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
-/** Below this, compression costs more time than it saves. */
+/** Compressing a smaller response costs more time than it saves. */
 const MIN_COMPRESSION_BYTES = 1024;
 
-/** Size of one buffer of text: large enough to be cheap, small enough to keep memory flat. */
+/** Size of one buffer of text, chosen to keep both overhead and memory low. */
 const STREAM_CHUNK_BYTES = 64 * 1024;
 
 /** A response to send. The body is JSON text, complete or in chunks. */
@@ -23,14 +23,14 @@ export interface OutgoingResponse {
 
 /**
  * Sends a response, compressed if the client accepts that. Up to
- * {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent with its Content-Length; beyond, the
- * buffer is sent and the rest follows in chunks.
+ * {@link MAX_BUFFERED_RESPONSE_BYTES} it is buffered and sent with its Content-Length. Beyond that,
+ * the buffer is sent and the rest follows in chunks.
  *
- * While it is buffered, an error of the body can still become an error response. Afterwards only
- * {@link ServerResponse.destroy} tells the client that the response is incomplete. A disconnected
- * client ends the reading.
+ * While the response is buffered, an error of the body can still become an error response. After
+ * that, only {@link ServerResponse.destroy} tells the client that the response is incomplete. The
+ * body is no longer read once the client has disconnected.
  *
- * @param context its signal ends the waiting for a client that reads slowly
+ * @param context its signal ends the wait for a client that reads slowly
  * @returns whether all of it was sent; false if the client had gone before
  * @throws what the body throws, and ApiError request_timeout
  */
@@ -67,7 +67,7 @@ export async function sendResponse(
     setResponseHeaders();
     response.setHeader('Content-Length', bytes);
   }
-  // One by one: joined they would need a buffer as large as all of them.
+  // Written one by one, because joining them would need a buffer as large as all of them.
   for (const held of buffered) writer.write(held);
   return writer.end();
 }
@@ -84,7 +84,7 @@ async function* toChunks(texts: Iterable<string> | AsyncIterable<string>): Async
   if (held !== '') yield Buffer.from(held);
 }
 
-/** The encoding that the client prefers; of equals Brotli, which is as fast as gzip and a quarter smaller. */
+/** Returns the encoding that the client prefers. A tie goes to Brotli, which is as fast as gzip and a quarter smaller. */
 function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   const negotiator = new Negotiator(request) as {
     encoding(available: string[], options: { preferred: string[] }): string | undefined;
@@ -93,7 +93,7 @@ function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
 
-/** Beyond these levels a smaller response costs more time than it saves (docs/performance.md#compression). */
+/** Higher levels cost more time than the smaller response saves (docs/performance.md#compression). */
 const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 
@@ -107,7 +107,7 @@ const ENCODERS = {
 
 type Encoding = keyof typeof ENCODERS;
 
-/** A first chunk so small is the complete response; to compress it here is faster than in another thread. */
+/** A first chunk below {@link STREAM_CHUNK_BYTES} is the complete response. Compressing it here is faster than in another thread. */
 function encode(first: Buffer, rest: AsyncIterable<Buffer>, encoding: Encoding | undefined) {
   const encoder = encoding && ENCODERS[encoding];
   if (first.length < STREAM_CHUNK_BYTES) return [encoder?.encodeSync(first) ?? first];

@@ -6,16 +6,16 @@ import { logInstanceStopped, logInstanceStopping } from '../logging/instances';
 import { STOP_MS, STOP_RESERVE_MS } from '../time-limits';
 import { isAnswered } from './client-writer';
 
-/** Lets the kernel send the last bytes before the exit closes the sockets. */
+/** Gives the kernel time to send the last bytes before the exit closes the sockets. */
 const LINGER_MS = 50;
 
-/** Ends the requests of this process, which may serve several functions. */
+/** Ends the requests of this process when the platform stops it. */
 export class Shutdown {
-  /** Aborts with SIGTERM: no write begins any more. */
+  /** Aborts at SIGTERM. No new write begins after that. */
   readonly refuseWrites = new AbortController();
-  /** Aborts the writes under way, most of which are over by then. */
+  /** Aborts the running writes, most of which have ended by then. */
   readonly abortWrites = new AbortController();
-  /** Ends the reads, and the waiting for every other handler. */
+  /** Ends the reads, and the wait for all other handlers. */
   readonly stopWaiting = new AbortController();
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();
@@ -57,8 +57,8 @@ export class Shutdown {
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
     this.#endStopIfDrained();
 
-    // Side by side: on a busy machine each timer is late, and one after another they would outlast
-    // the platform's 10 s.
+    // The waits run in parallel: timers are late on a busy machine, and consecutive waits would
+    // exceed the platform's 10 s.
     const wait = (ms: number, end?: AbortController) =>
       clock.sleep(ms, this.#drained.signal).then(
         () => end?.abort(reason),
@@ -76,8 +76,8 @@ export class Shutdown {
 export const shutdown = new Shutdown();
 
 /**
- * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. The
- * framework adds its own when it listens, which is before the first request.
+ * Replaces the Functions Framework's SIGTERM handler, which exits in the middle of requests. This
+ * happens at the first request, because the framework adds its handler when it listens.
  */
 export function stopOnSigterm(): void {
   let isReplaced = false;

@@ -1,12 +1,14 @@
 import { parseJson } from './parse';
 import { findSyntaxError } from './scanner';
 
-/** Parses a request body whose text arrives in chunks, cut anywhere. */
+/** Parses a request body whose text arrives in chunks. A chunk may end anywhere, also within a token. */
 export interface BodyParser<Body> {
   /** @throws JsonSyntaxError, PayloadTooLargeError */
   write(text: string): void;
   /**
-   * @returns the body, after its last chunk
+   * Ends the body after its last chunk.
+   *
+   * @returns the parsed body
    * @throws JsonSyntaxError, ValidationError
    */
   end(): Body;
@@ -15,8 +17,8 @@ export interface BodyParser<Body> {
 /** A text that is not JSON. */
 export class JsonSyntaxError extends Error {
   /**
-   * @param byteOffset where the text stops being JSON, counted from 0
-   * @param isAtEnd whether the text ends there
+   * @param byteOffset 0-based offset of the first byte that cannot continue a JSON text
+   * @param isAtEnd whether the text ends at that offset
    */
   constructor(
     readonly byteOffset: number,
@@ -32,7 +34,7 @@ export function parseText<Body>(parser: BodyParser<Body>, text: string): Body {
   return parser.end();
 }
 
-/** Collects a small body and parses it at its end. */
+/** Returns a parser for a small body: it collects the text, and parses it at the end. */
 export function createJsonParser<Body>(validate: (value: unknown) => Body): BodyParser<Body> {
   const texts: string[] = [];
   return {

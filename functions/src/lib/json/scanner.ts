@@ -6,24 +6,24 @@ const SPACE = 0x20;
 const SPACES = /[ \t\n\r]*/y;
 /** A string without its closing quotation mark. */
 const OPEN_STRING = /"[^"\\\0-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\0-\x1f]*)*/.source;
-/** Complete: what follows belongs to no number. */
+/** A complete number: the next character cannot belong to it. */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\d.eE])/.source;
 const SCALAR = new RegExp(`${OPEN_STRING}"|${NUMBER}|true|false|null`, 'y');
 
 const PART_OF_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?/.source;
 const PART_OF_NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.(?:\d+(?:[eE][+-]?\d*)?)?|[eE][+-]?\d*)?)?/.source;
 const PART_OF_LITERAL = /t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?/.source;
-/** As much as there is of a scalar that is not complete, up to its first wrong character. */
+/** The beginning of an incomplete scalar, up to its first wrong character. */
 const PART_OF_SCALAR = new RegExp(`${OPEN_STRING}(?:${PART_OF_ESCAPE})?|${PART_OF_LITERAL}|${PART_OF_NUMBER}`, 'y');
 
 /**
- * Finds the tokens of a JSON text that arrives in chunks, and where it stops being JSON, which
- * `JSON.parse` tells for some errors only.
+ * Finds the tokens of a JSON text that arrives in chunks, and the place where it stops being JSON.
+ * `JSON.parse` reports that place for some errors only.
  */
 export class JsonScanner {
   /** Index of the last token. */
   tokenStart = 0;
-  /** Index of the first character that no JSON text continues with, the text's length if it ends too early. */
+  /** Index of the first character that cannot continue a JSON text; the text's length if it ends too early. */
   errorIndex: number | undefined;
   /** What may follow the last token. */
   expected: Expected = 'value';
@@ -43,7 +43,7 @@ export class JsonScanner {
    * @returns index after the token; undefined without a complete one, or at an error
    */
   next(text: string, from: number, isLast: boolean): number | undefined {
-    // Mostly there is none, and a pattern takes longer than a look.
+    // Most tokens have none before them, and a comparison is faster than a pattern.
     const start = text.charCodeAt(from) > SPACE ? from : match(SPACES, text, from);
     this.tokenStart = start;
     const first = text.charAt(start);
@@ -93,7 +93,7 @@ export class JsonScanner {
   }
 }
 
-/** @returns where a text stops being JSON; undefined if it is JSON */
+/** @returns the index at which a text stops being JSON; undefined if it is JSON */
 export function findSyntaxError(text: string): number | undefined {
   const scanner = new JsonScanner();
   let index: number | undefined = 0;
@@ -101,7 +101,7 @@ export function findSyntaxError(text: string): number | undefined {
   return scanner.errorIndex;
 }
 
-/** @returns index after what a sticky pattern matches at `start`, `start` itself without a match */
+/** @returns the index after the match of a sticky pattern at `start`; `start` itself without a match */
 function match(pattern: RegExp, text: string, start: number): number {
   pattern.lastIndex = start;
   return pattern.test(text) ? pattern.lastIndex : start;

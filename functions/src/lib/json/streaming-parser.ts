@@ -3,49 +3,48 @@ import { JsonSyntaxError } from './body-parser';
 import { parseJson } from './parse';
 import { JsonScanner } from './scanner';
 
-/** A member up to its comma: a name without escapes, and an object without others and without braces in its strings. */
+/** A member with its comma: a name without escapes, and an object that holds no other object and no brace in a string. */
 const PLAIN_MEMBER =
   /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}"\\]*"[^{}"\\]*")*[^{}"\\]*\})[ \t\n\r]*,/y;
 
-/** Bounds what `JSON.parse` makes of the members that are read at once: up to 45 bytes of memory per character. */
+/** Bounds the memory of the members that `JSON.parse` reads at once: up to 45 bytes per character. */
 const MAX_BATCH_LENGTH = 64 * 1024;
 
-/** Receives the members of an object that is too large for memory, in their order in the text. */
+/** Receives the members of an object that is too large for memory, in the order of the text. */
 export interface MemberHandler {
   onMember(name: string, value: unknown): void;
 }
 
 export interface StreamingJsonOptions {
-  /** The member of the outermost object whose members are streamed. */
+  /** Name of the member of the outermost object whose own members are streamed. */
   streamedMember: string;
-  /** For the text outside the streamed member. */
+  /** Limit of the text outside the streamed member. */
   envelopeLimit: PayloadLimit;
-  /** For each name, and each value, in the streamed member. */
+  /** Limit of each name and each value in the streamed member. */
   memberLimit: PayloadLimit;
-  /** Called when an object starts. Of several with the same name the last one counts, as with `JSON.parse`. */
+  /** Called when the streamed object starts. The last of several with the same name counts, as with `JSON.parse`. */
   createHandler: () => MemberHandler;
 }
 
 /**
  * Parses the JSON of an object with one member, itself an object, that may be too large for memory.
- * Accepts the texts that `JSON.parse` accepts: here the text is cut, and its first error located.
- * {@link parseJson} makes the values, and of names too, each parsed as a value: so none is taken
- * for another one.
+ * Accepts the texts that `JSON.parse` accepts, and locates the first error. {@link parseJson} parses
+ * values and names alike as values, so V8 cannot confuse two names.
  */
 export class StreamingJsonParser {
   readonly #scanner = new JsonScanner();
-  /** What has arrived since the last part. */
+  /** The text that has arrived since the last complete part. */
   #text = '';
-  /** Bytes of the text before it. */
+  /** Bytes of the text before {@link #text}. */
   #byteOffset = 0;
-  /** Where in it the next token is looked for. */
+  /** Index in {@link #text} from which the next token is searched. */
   #index = 0;
-  /** Where in it the current part begins: of the envelope, or a member's name or value. */
+  /** Index in {@link #text} of the current part: a piece of the envelope, or a member's name or value. */
   #partStart = 0;
   /** The text outside the streamed member. */
   #envelope = '';
   #envelopeBytes = 0;
-  /** The last name in the outermost object, or in the streamed member: there undefined after its value. */
+  /** The last name in the outermost object or in the streamed member. In the latter undefined after its value. */
   #name: string | undefined;
   /** Undefined outside the streamed member. */
   #handler: MemberHandler | undefined;
@@ -53,8 +52,8 @@ export class StreamingJsonParser {
   constructor(private readonly options: StreamingJsonOptions) {}
 
   /**
-   * A token is read again with each chunk until it is complete, so chunks should not be much
-   * smaller than tokens may be.
+   * An incomplete token is read again with each chunk, so chunks should not be much smaller than
+   * the largest token.
    *
    * @throws JsonSyntaxError, PayloadTooLargeError
    */
@@ -86,7 +85,7 @@ export class StreamingJsonParser {
     const isAtEnd = errorIndex === this.#text.length;
     if (this.#handler === undefined) this.#takeEnvelopePart();
     this.#byteOffset += Buffer.byteLength(this.#text.slice(0, this.#partStart));
-    // What follows an error is not kept.
+    // The text after an error is discarded.
     this.#text = this.#text.slice(this.#partStart, errorIndex);
     this.#index -= this.#partStart;
     this.#partStart = 0;
@@ -105,9 +104,8 @@ export class StreamingJsonParser {
   }
 
   /**
-   * Reads the next members, mostly all that have arrived, in one call of `JSON.parse`. In a list
-   * each is one name and one value, whatever they hold, since quotation marks and braces come in
-   * pairs.
+   * Reads the next members, usually all that have arrived, in one call of `JSON.parse`. Quotation
+   * marks and braces come in pairs, so each match is one name and one value, whatever they hold.
    *
    * @returns false if one of them is not JSON
    */
@@ -140,19 +138,19 @@ export class StreamingJsonParser {
     const token = this.#text.charAt(tokenStart);
     const isEnd = depth === 1;
     if (!isEnd && (depth > 2 || (token !== ':' && token !== ','))) return;
-    // A separator belongs to no part, the brace at the end to the envelope.
+    // A separator belongs to no part; the closing brace belongs to the envelope.
     const part = this.#takePart(tokenStart, isEnd ? tokenStart : this.#index);
     if (token === ':') {
       this.#name = JSON.parse(part) as string;
       return;
     }
-    // Undefined in an object without members.
+    // An object without members has no name.
     if (this.#name !== undefined) handler.onMember(this.#name, parseJson(part));
     this.#name = undefined;
     if (isEnd) this.#handler = undefined;
   }
 
-  /** @param next where the next part begins */
+  /** @param next index of the next part */
   #takePart(end: number, next: number): string {
     const part = this.#text.slice(this.#partStart, end);
     this.#assertSize(part);
@@ -166,11 +164,11 @@ export class StreamingJsonParser {
     this.#envelopeBytes += Buffer.byteLength(part);
   }
 
-  /** @param part complete, or as much as there is of it */
+  /** @param part the complete part, or the beginning of it that has arrived */
   #assertSize(part: string): void {
     const { envelopeLimit, memberLimit } = this.options;
     const [limit, bytesBefore] = this.#handler === undefined ? [envelopeLimit, this.#envelopeBytes] : [memberLimit, 0];
-    // A UTF-16 code unit has at most three bytes of UTF-8, so that hardly any text is counted.
+    // A UTF-16 code unit has at most three bytes of UTF-8, so few texts need an exact count.
     if (bytesBefore + 3 * part.length <= limit.bytes) return;
     if (bytesBefore + Buffer.byteLength(part) > limit.bytes) throw new PayloadTooLargeError(limit);
   }

@@ -1,6 +1,6 @@
 import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
 
-/** An attempt to create price lists, as far as it is logged. */
+/** The fields of an attempt that are logged. */
 export interface LoggedAttempt {
   document_id: string;
   products_count: number;
@@ -20,7 +20,7 @@ export function createPriceListLogger(request_id: string) {
     claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
     completed: (attempt: LoggedAttempt, since_claim_ms: number) =>
       log('INFO', 'price_list_completed', attempt, { since_claim_ms }),
-    /** Its request's line reports the error. @param needsOperator the sweep does not resume the attempt */
+    /** The line of its request reports the error. @param needsOperator the sweep does not resume the attempt */
     failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean) =>
       log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
     /** @param key_outcome what the attempt found in place of its own claim */
@@ -29,14 +29,14 @@ export function createPriceListLogger(request_id: string) {
   };
 }
 
-/** What the sweep did about an attempt. */
+/** Severity and event of what the sweep did with an attempt. */
 const SWEEP_EVENTS = {
   resumed: ['INFO', 'price_list_resumed'],
   deferred: ['NOTICE', 'price_list_deferred'],
   left: ['ERROR', 'price_list_left'],
 } as const satisfies Record<string, readonly [LogSeverity, string]>;
 
-/** An attempt under its record's id, never under its key, with the trace of the request that claimed it. */
+/** An attempt, identified by its request record and never by its key, with the trace of the request that claimed it. */
 interface SweptAttempt {
   document_id: string;
   trace_id: string | null;

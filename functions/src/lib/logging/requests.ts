@@ -7,16 +7,16 @@ export interface RequestLogEntry {
   operation: string;
   request_id: string;
   method: string;
-  /** Of the response, or 499 if the client had gone. */
+  /** Status of the response, or 499 if the client had gone. */
   status: number;
   client_gone: true | undefined;
   /** From the request's first line until its response was sent or its client had gone. */
   duration_ms: number;
   firestore_calls: number;
   retries: number;
-  /** Each logged as a field of its own. */
+  /** Each phase is logged as a separate field. */
   phases_ms: Partial<Record<Phase, number>>;
-  /** Records in the response, or products accepted. */
+  /** Number of records in the response, or of products accepted. */
   count: number | undefined;
   replayed: boolean | undefined;
   /** Identifies the accepted API key. */

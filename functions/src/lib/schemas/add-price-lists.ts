@@ -26,7 +26,7 @@ export const infoSchema = z
   )
   .meta({ id: 'PriceListInfo' });
 
-// Adding 0 turns -0 into 0: they are the same price, but Firestore and JSON distinguish them.
+// Adding 0 turns -0 into 0. Both are the same price, but Firestore and JSON distinguish them.
 const priceSchema = z
   .number({
     error: ({ input }) =>
@@ -35,7 +35,7 @@ const priceSchema = z
         : expectedError('a non-negative number').error({ input }),
   })
   .nonnegative({ error: 'Expected a non-negative number, received a negative one' })
-  // Generators take a number without a format for one of 32 bits, which changes prices.
+  // Code generators map a number without a format to 32 bits, which changes prices.
   .meta({ description: 'Finite, non-negative.', format: 'double' })
   .transform((value) => value + 0);
 

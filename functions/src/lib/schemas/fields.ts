@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
 
-/** The rules that the fields of all bodies share, and how a response names a field that breaks one. Strings are not trimmed. */
+/** Rules that the fields of all bodies share, and the errors of fields that break them. Strings are not trimmed. */
 
 /** Maximum UTF-8 length of a text field. */
 export const MAX_TEXT_BYTES = 10_000;
@@ -9,7 +9,7 @@ export const MAX_TEXT_BYTES = 10_000;
 export const LONE_SURROGATE_MESSAGE = 'Expected well-formed Unicode, received a lone surrogate';
 
 /**
- * Describes a value that fails validation by its kind only: a response never repeats a value of the
+ * Describes an invalid value by its kind only, because a response never repeats a value of the
  * request.
  *
  * @param type the expected type, if a value of the right type may still be invalid
@@ -23,14 +23,14 @@ export function describeReceived(value: unknown, type?: 'string' | 'number'): st
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** zod error option: the message says what was expected and what was received. */
+/** Returns a zod `error` option whose message says what was expected and what was received. */
 export const expectedError = (what: string, type?: 'string' | 'number') => ({
   error: ({ input }: { input?: unknown }) => `Expected ${what}, received ${describeReceived(input, type)}`,
 });
 
 const TEXT_ERROR = expectedError('a non-empty string');
 
-/** A bounded, non-empty string without lone surrogates: Firestore stores two different ones as the same. */
+/** A bounded, non-empty string without lone surrogates. Firestore would store two different ones as the same text. */
 export const textField = z
   .string(TEXT_ERROR)
   // Not `.min(1)`: zod applies it to an empty array too and reports a second error.

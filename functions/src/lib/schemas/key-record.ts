@@ -16,14 +16,14 @@ const text = z.string();
 /** Integer Unix milliseconds. */
 const time = z.int();
 
-/** The two lists of an attempt, and what its claim read of their market: later changes of the market have no effect. */
+/** The two lists of an attempt, and their market as the claim read it. Later changes to the market have no effect. */
 const claimedListsSchema = withUnknownFields(
   z.object({
     expected_forward_cost_id: text,
     price_list_id: text,
     market_name: text.nullable(),
     market_iso: text.nullable(),
-    /** The market's, or the request's for a market without one. */
+    /** The market's currency; the request's if the market has none. */
     currency: text,
   }),
 );
@@ -32,7 +32,7 @@ const claimedListsSchema = withUnknownFields(
 const attemptSchema = z.object({
   /** Random token of the process that carries out the attempt. A resume replaces it. */
   owner: text,
-  /** Until then the owner may be at work; its renewals extend it. */
+  /** The owner may be working until then. Its renewals extend the lease. */
   lease_expires_at: time,
   fingerprint: text,
   /** Which definition the fingerprint follows (docs/data-model.md#fingerprint); absent means 1. */
@@ -55,7 +55,7 @@ const attemptSchema = z.object({
 /** A released attempt, kept for the audit when its key is claimed again. */
 export const archivedAttemptSchema = attemptSchema.extend({ settled_at: time, failure: text.nullable() });
 
-/** What an operator, or the sweep, did to a key. */
+/** An action of an operator or the sweep on a key. */
 const operatorActionSchema = z.object({
   action: z.enum(['resume', 'release']),
   at: time,
@@ -63,16 +63,16 @@ const operatorActionSchema = z.object({
   reason: text.nullable(),
 });
 
-/** How far the attempt in progress had come at its last renewal. */
+/** Progress of the running attempt at its last renewal. */
 const progressSchema = z.object({
-  /** Entries of both lists. */
+  /** Counts the entries of both lists. */
   entries_written: z.int(),
   entries_total: z.int(),
   started_at: time,
   measured_at: time,
 });
 
-/** All but `error` are transient: the cause may be gone when the attempt is resumed. */
+/** All except `error` are transient: the cause may be gone when the attempt is resumed. */
 const failureCauseSchema = z.enum(['lease_expired', 'stopped', 'timeout', 'unavailable', 'error']);
 
 export const keyRecordSchema = attemptSchema.extend({
@@ -83,9 +83,9 @@ export const keyRecordSchema = attemptSchema.extend({
   updated_at: time,
   /** The success response, byte for byte, once completed. */
   response: text.nullable(),
-  /** Why the attempt requires or required review: an internal text. */
+  /** Why the attempt requires or required review, as an internal text. */
   failure: text.nullable(),
-  /** The same for programs. Null before the first failure, and in records of versions before 1.1. */
+  /** The cause as a value for programs. Null before the first failure, and in records of versions before 1.1. */
   failure_cause: failureCauseSchema.nullable().default(null),
   progress: withUnknownFields(progressSchema).nullable().default(null),
   /** Resumes of this attempt by the sweep since its claim or the last resume by a person. */

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { ErrorCode } from '../errors';
 
 /**
- * Response bodies. The types of what the service sends and docs/openapi.json follow
- * from these schemas; no response is parsed with them at run time.
+ * Response bodies. The response types and docs/openapi.json follow from these schemas. No response is
+ * parsed with them at run time.
  */
 
 const NULL_IF_MALFORMED = 'Null if the stored record is incomplete or malformed.';
@@ -53,7 +53,7 @@ export const supplyOrderSchema = z
       .describe('Empty for a supply order without invoices. A stored entry without a name or an address is left out.'),
   })
   .meta({ id: 'SupplyOrder' });
-/** Without its id, which is the document's. */
+/** Lacks the id, which is the document's. */
 export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
 
 const createRecordMap = (id: string, name: string, record: z.ZodType) =>
@@ -86,13 +86,13 @@ const listDocumentSchema = z.object({
 export type ListDocument = z.output<typeof listDocumentSchema>;
 export type ListStatus = ListDocument['status'];
 
-/** The list document of a price list: the same, and the month as it was sent. */
+/** The list document of a price list: the same fields, and the month as it was sent. */
 const priceListDocumentSchema = listDocumentSchema.extend({ date: z.string().describe('MM/YYYY') });
 export type PriceListDocument = z.output<typeof priceListDocumentSchema>;
 
 const NULL_WITHOUT_MARKET = 'Null if no market has the `market_id`: then only the request is stored.';
 
-/** One object with nullable members: clients that code generators make of a union lack the members that may be null. */
+/** One object with nullable members. Generated clients of a union would lack the members that can be null. */
 export const addPriceListsResponseSchema = z
   .object({
     success: z.literal(true),
