@@ -191,8 +191,11 @@ const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecor
 const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRecord =>
   record.failure_cause === 'error' ? record : update(record, { failure, failure_cause: 'error' }, now);
 
-/** No instance grants a lease of this length, whatever its clock: a longer one is an error, and counts as expired. */
-export const MAX_LEASE_MS = 10 * 60_000;
+/**
+ * A lease of more than a day is an error, and counts as expired. The limit is far above what an
+ * instance grants, since the time of an event is older than the read by as long as that took.
+ */
+export const MAX_LEASE_MS = 24 * 60 * 60_000;
 
 /** Whether the owner of an attempt may still be at work. */
 export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>

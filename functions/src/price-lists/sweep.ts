@@ -207,7 +207,7 @@ class KeySweeper {
       this.#report(record, 'left', getSweepObstacle(record));
       return;
     }
-    await retry(() => keys.apply(event), context, 'standalone');
+    if (record !== key.record) await retry(() => keys.apply(event), context, 'standalone');
     await this.#reportToOperator(keys);
   }
 

@@ -4,7 +4,7 @@ import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audit/invariants';
-import { isTransientCause } from '../../src/price-lists/sweep-schedule';
+import { getSweepObstacle, isTransientCause } from '../../src/price-lists/sweep-schedule';
 
 /**
  * Checks every commit that an embedded Firestore carries out, of whichever process: how key records
@@ -19,6 +19,8 @@ export interface KeyMoment {
   state: KeyState;
   /** Whose commit it was; undefined where that is not known. */
   by: string | undefined;
+  /** When the sweep has to look at the record; undefined: never. */
+  sweepDueAt: unknown;
 }
 
 export interface KeyMonitorOptions {
@@ -82,6 +84,20 @@ export class KeyMonitor {
     return this.#momentsOf(key).at(-1)?.state;
   }
 
+  /** Whether the sweep has to look at the key, at some time. */
+  isDue(key: string): boolean {
+    return this.#momentsOf(key).at(-1)?.sweepDueAt !== undefined;
+  }
+
+  /** Since which moment the key needs an operator; undefined if it does not. */
+  getReviewStart(key: string): number | undefined {
+    const moments = this.#momentsOf(key);
+    const needsOperator = ({ state }: KeyMoment) =>
+      state?.status === 'requires_review' && getSweepObstacle(state) !== null;
+    const start = moments.findLastIndex((moment) => !needsOperator(moment)) + 1;
+    return start === moments.length ? undefined : start;
+  }
+
   /** @throws AssertionError if a key or a list has changed in a way in which none may */
   #checkCommit(changes: readonly Change[]): void {
     const lists = changes.filter(({ collection }) => [COST_LISTS, PRICE_LISTS].includes(collection));
@@ -101,7 +117,7 @@ export class KeyMonitor {
     const before = change.before && keyRecordSchema.parse(change.before);
     const record = keyRecordSchema.parse(change.after);
     const by = this.options.getActor?.();
-    this.#momentsOf(record.boq_list_id).push({ state: record, by });
+    this.#momentsOf(record.boq_list_id).push({ state: record, by, sweepDueAt: change.after['sweep_due_at'] });
     // The sweep changes nothing but the time at which a key is due, which is not part of the record.
     if (isDeepStrictEqual(record, before)) return;
     assertKeyTransition(before, record, this.options.getNow());
@@ -131,7 +147,7 @@ export class KeyMonitor {
   }
 
   #momentsOf(key: string): KeyMoment[] {
-    const moments = this.#moments.get(key) ?? [{ state: undefined, by: undefined }];
+    const moments = this.#moments.get(key) ?? [{ state: undefined, by: undefined, sweepDueAt: undefined }];
     this.#moments.set(key, moments);
     return moments;
   }

@@ -1,6 +1,6 @@
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore';
 import { collections, subcollections } from '../../src/lib/firestore/collections';
-import type { CommitWrites, Database } from '../../src/lib/firestore/database';
+import { DELETED, type CommitWrites, type Database } from '../../src/lib/firestore/database';
 import { isTransient } from '../../src/lib/firestore/retry';
 import { keyRecordSchema } from '../../src/lib/schemas/key-record';
 import { expireLease } from '../../src/price-lists/key-state-machine';
@@ -59,6 +59,22 @@ function expireSnapshot(snapshot: DocumentSnapshot, now: number): DocumentSnapsh
 }
 
 export const BREAKS: Record<string, Break> = {
+  'a key that is never due for its report': {
+    db: withWrites((write) =>
+      'failure_cause' in write.data && write.data.failure_cause === 'error'
+        ? { ...write, data: { ...write.data, sweep_due_at: DELETED } }
+        : write,
+    ),
+    caught: /a key that needs an operator is reported/,
+  },
+  'a sweep that finds nothing for minutes': {
+    db: (db, { clock }) => ({
+      ...db,
+      stream: (query) =>
+        db.stream(clock.now() % 900_000 < 600_000 ? query.limit(1).where('status', '==', 'none') : query),
+    }),
+    caught: /is ready a minute after it is due/,
+  },
   'a claim without its condition': {
     db: withWrites((write) => (write.kind === 'create' ? { ...write, kind: 'set' } : write)),
     caught: /only a released key is claimed again|completed is final/,

@@ -5,7 +5,7 @@ import { createDatabase } from '../../src/lib/firestore/database';
 import { retry } from '../../src/lib/firestore/retry';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../src/lib/time-limits';
-import { getSweepResumeAt, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/sweep-schedule';
+import { getSweepResumeAt } from '../../src/price-lists/sweep-schedule';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create';
 import { computeFingerprint, readStoredPayload } from '../../src/price-lists/payload';
@@ -14,7 +14,7 @@ import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
 import { readKeyRecord } from '../../audit/stored-records';
-import { KeyMonitor } from '../resilience/monitor';
+import { KeyMonitor, MAX_CLOCK_SKEW_MS } from '../resilience/monitor';
 import { NO_LOG } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
@@ -84,6 +84,8 @@ class Schedule {
   readonly #history: KeyMonitor;
   readonly #model: ResponseModel;
   readonly #keys: readonly string[];
+  /** The reports of each time in which a key needed an operator. */
+  readonly #reports = new Map<string, { process: Process; troubles: number }[]>();
   #failure: unknown;
   /** What had happened by the first failure. */
   trace: string[] | undefined;
@@ -157,6 +159,7 @@ class Schedule {
       before: errors(),
       after: errors(),
       hang: pick([0, 0.02, 0.1]),
+      singleHang: 0,
       freeze: pick([0, 0.1, 0.3]),
       crash: pick([0, 0, 0.03, 0.1]),
       permanent: pick([0, 0, 0, 0.02]),
@@ -260,7 +263,7 @@ class Schedule {
     }
   }
 
-  async #sweep(name: string, options: Pick<SweepOptions, 'dryRun'>): Promise<void> {
+  async #sweep(name: string, options: Pick<SweepOptions, 'dryRun'>): Promise<Process> {
     const process = this.world.process(name);
     try {
       await this.world.run(process, BUDGET_MS, async (context) => {
@@ -275,6 +278,7 @@ class Schedule {
             onResult: ({ boq_list_id, result, reason }) => {
               note(`${boq_list_id} ${result}: ${reason ?? ''}`);
               this.#count(`sweep ${result}`);
+              if (result === 'left' && !options.dryRun) this.#checkReport(boq_list_id, process);
             },
             onUnreadable: (path) => note(`${path} cannot be read`),
           },
@@ -282,33 +286,74 @@ class Schedule {
       });
     } catch (error) {
       this.world.note(process, `could not sweep: ${String(error)}`);
-      if (error instanceof ProcessCrashed) return;
-      assert(!isUndisturbed(process), `the retries of a sweep overcome what they can: ${String(error)}`);
+      const isCrash = error instanceof ProcessCrashed;
+      assert(isCrash || !isUndisturbed(process), `the retries of a sweep overcome what they can: ${String(error)}`);
     }
+    return process;
+  }
+
+  /** A key that comes to need an operator is reported once, or again after a sweep that was kept from storing that it did. */
+  #checkReport(key: string, process: Process): void {
+    const start = this.#history.getReviewStart(key);
+    if (start === undefined) {
+      this.#fail(new Error(`${process.name} reports ${key}, which needs no operator`));
+      return;
+    }
+    const review = `${key} since ${start}`;
+    for (const last of this.#reports.get(review) ?? []) {
+      if (countTroubles(last.process) === last.troubles)
+        this.#fail(new Error(`${process.name} reports ${key} again, after ${last.process.name}`));
+    }
+    const reports = this.#reports.get(review) ?? [];
+    this.#reports.set(review, [...reports, { process, troubles: countTroubles(process) }]);
   }
 
   /**
-   * The end: no faults any more, and every lease expired. A sweep makes everything ready that
-   * failed for a cause that passes, an operator resolves the rest, and every key comes to 200.
+   * The end: sweeps at every full minute, in which a call may hang, make everything ready that failed
+   * for a cause that passes; then an operator resolves the rest, and every key comes to 200.
    */
   async #end(): Promise<void> {
-    this.world.now += HOUR;
-    const ended = this.#endAll().catch((error: unknown) => (this.#failure ??= error));
-    await this.world.runUntilIdle(NO_FAULTS);
+    const singleHang = this.#random.pick([0, 0.1, 0.3]);
+    await this.#runPhase({ ...NO_FAULTS, singleHang }, () => this.#heal());
+    await this.#runPhase(NO_FAULTS, async () => {
+      for (const key of this.#keys) await this.#endKey(key);
+    });
+    await checkInvariants(this.#db, this.#submissions);
+  }
+
+  async #runPhase(rates: FaultRates, run: () => Promise<void>): Promise<void> {
+    const ended = run().catch((error: unknown) => (this.#failure ??= error));
+    await this.world.runUntilIdle(rates);
     // A violation stops the world, and so what would end here.
     if (this.trace !== undefined) throw this.#failure as Error;
     await ended;
     if (this.#failure !== undefined) throw this.#failure as Error;
-    await checkInvariants(this.#db, this.#submissions);
   }
 
-  async #endAll(): Promise<void> {
-    // One that fails again is due later.
-    for (let i = 1; i <= MAX_AUTOMATIC_RESUMES; i += 1) {
-      await this.#sweep(`last-sweep-${i}`, { dryRun: false });
-      this.world.now += HOUR;
+  /** Sweeps until no key is due, which each key must come to in time. */
+  async #heal(): Promise<void> {
+    const scheduler = this.world.process('scheduler');
+    const startedAt = this.world.now;
+    const resumeAt = new Map(this.#keys.map((key) => [key, this.#getResumeAt(key) ?? startedAt]));
+    let hangs = 0;
+    for (let i = 1; this.#keys.some((key) => this.#history.isDue(key)); i += 1) {
+      await scheduler.context.clock.sleep(MINUTE - (this.world.now % MINUTE), NEVER);
+      const { lostMs } = await this.#sweep(`last-sweep-${i}`, { dryRun: false });
+      if (lostMs > 0) hangs += 1;
+      for (const key of this.#keys) {
+        const dueAt = Math.max(startedAt, resumeAt.get(key) ?? startedAt);
+        const isLate = this.world.now > dueAt + MAX_CLOCK_SKEW_MS + (1 + hangs) * MINUTE;
+        const isWaiting = this.#getResumeAt(key) !== null;
+        assert(!isLate || !isWaiting, `${key} is ready a minute after it is due, and one more for each call that hung`);
+      }
+      assert(i < 60, 'each key that needs an operator is reported');
     }
-    for (const key of this.#keys) await this.#endKey(key);
+  }
+
+  /** When the sweep is to resume the attempt of a key; null: never. */
+  #getResumeAt(key: string): number | null {
+    const record = this.#history.now(key);
+    return record === undefined ? null : getSweepResumeAt(record);
   }
 
   async #endKey(key: string): Promise<void> {
@@ -336,10 +381,16 @@ class Schedule {
     const { kind } = await readStoredPayload(db, record);
     const isSwept = kind === 'valid' && getSweepResumeAt(record) !== null;
     assert(!isSwept, 'the sweep makes everything ready that failed for a transient cause');
+    const review = `${key} since ${this.#history.getReviewStart(key)}`;
+    assert(this.#reports.has(review), 'a key that needs an operator is reported');
     return kind === 'valid' ? 'resume' : 'release';
   }
 }
 
 const createRequest = (process: Process) => ({ requestId: process.name, apiKeyId: 'api-key-1', log: NO_LOG });
+
+/** All that may keep a process from the commit that it is about to make. */
+const countTroubles = ({ state, faultCount, conflicts, lostMs, stopped, isReserveUsed }: Process): number =>
+  faultCount + conflicts + lostMs + [state === 'dead', stopped, isReserveUsed].filter(Boolean).length;
 
 const NEVER = new AbortController().signal;

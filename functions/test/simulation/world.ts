@@ -27,6 +27,8 @@ export interface FaultRates {
   after: number;
   /** No reply until the call's own timeout, nor to any such call of the process for a time. */
   hang: number;
+  /** The same of one call of a process at most, and once. */
+  singleHang: number;
   /** The process dies, before or after the call takes effect. */
   crash: number;
   /** The process stands still for a time. */
@@ -37,7 +39,16 @@ export interface FaultRates {
   stop: number;
 }
 
-export const NO_FAULTS: FaultRates = { before: 0, after: 0, hang: 0, crash: 0, freeze: 0, permanent: 0, stop: 0 };
+export const NO_FAULTS: FaultRates = {
+  before: 0,
+  after: 0,
+  hang: 0,
+  singleHang: 0,
+  crash: 0,
+  freeze: 0,
+  permanent: 0,
+  stop: 0,
+};
 
 const TRANSIENT = [1, 2, 4, 8, 10, 13, 14, 16];
 const DEADLINE_EXCEEDED = 4;
@@ -387,7 +398,8 @@ export class Simulator {
     else if (random.chance(rates.hang)) {
       process.hangs.set(what, this.now + random.pick(HANGS_MS));
       await this.#hang(call);
-    } else if (random.chance(rates.permanent)) {
+    } else if (process.lostMs === 0 && random.chance(rates.singleHang)) await this.#hang(call);
+    else if (random.chance(rates.permanent)) {
       process.permanent = true;
       this.#fail(call, PERMISSION_DENIED, 'refused');
     } else if (random.chance(rates.before)) this.#fail(call, random.pick(TRANSIENT), 'error before');

@@ -66,7 +66,7 @@ export async function updateKey(key: DocumentReference, update: Record<string, u
 const quiet = () => undefined;
 
 /** The log of a creation whose lines are of no interest. */
-export const NO_LOG = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet, left: quiet };
+export const NO_LOG = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet };
 
 /** Stores the market that the price lists of tests are for, its codes in lowercase: the service uppercases them. */
 export async function writeMarket(db: Firestore): Promise<void> {

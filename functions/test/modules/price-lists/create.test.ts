@@ -304,6 +304,12 @@ describe('a creation', () => {
     expect(getCommits(calls).filter(isEntries)).toHaveLength(commits);
   });
 
+  test('of more than forty batches a list stores each price under its product', async () => {
+    const body = createPriceListBody(41 * TEST_BATCH + 1);
+    await create(body);
+    await check(body);
+  });
+
   test('without a market completes with its claim, and creates no lists', async () => {
     const body = createPriceListBody(3, { market_id: 'nowhere' });
     const calls = database.recordCalls();
@@ -372,6 +378,14 @@ describe('a payload of more chunks than a claim holds', () => {
     await check(body);
   });
 
+  test('is stored under the lease, which is renewed before a chunk once that is due', async () => {
+    const calls = database.recordCalls();
+    atCommit(isChunk, () => database.clock.advance(20_000));
+    getResponse(await create(body));
+    const kinds = getCommits(calls).map((call) => (isChunk(call) ? 'chunk' : isKey(call) ? 'key' : 'other'));
+    expect(kinds.slice(0, 4)).toEqual(['other', 'chunk', 'key', 'chunk']);
+  });
+
   test('without a market completes after the last chunk', async () => {
     const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
     const { logged } = await create(unknown);
@@ -416,6 +430,7 @@ describe('a creation that cannot go on', () => {
 
   test('fails its attempt and both lists in one commit, tells the log, and needs an operator', async () => {
     failCommits(isEntries, { nth: 2 });
+    atCommit(isEntries, () => database.clock.advance(1_000));
     const { result, logged, context } = await create();
     expect(result).toMatchObject({
       code: 'creation_failed',
@@ -433,8 +448,13 @@ describe('a creation that cannot go on', () => {
       status: 'requires_review',
       failure: REASON,
       failure_cause: 'error',
-      updated_at: TEST_START,
+      updated_at: TEST_START + 1_000,
     });
+    const lists = await Promise.all(
+      ['price_lists', 'expected_forward_costs'].map((collection) => database.client.collection(collection).get()),
+    );
+    const failed = { status: 'failed', updated_at: TEST_START + 1_000 };
+    expect(lists.map(({ docs }) => docs.map((list) => list.data()))).toMatchObject([[failed], [failed]]);
     expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries']);
     await check(BODY);
     expect(getRejection(await create())).toEqual(['review_required', undefined]);
@@ -630,6 +650,33 @@ describe('the lease of a creation', () => {
       passed = 0;
     });
     expect(renewals).toEqual([20, 40]);
+  });
+
+  test('that was renewed has the completion read the key again: what was read ahead has changed since', async () => {
+    const calls = database.recordCalls();
+    const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';
+    let batches = 0;
+    const run = async () => {
+      batches += 1;
+      if (batches !== 2) return;
+      // The read ahead has its reply by then.
+      await waitFor(() => calls.filter(isRead).length === 2);
+      database.clock.advance(20 * SECOND);
+    };
+    atCommit(isEntries, run, 8);
+    const { renewals, created } = await createAndRecordRenewals();
+    expect(renewals).toEqual([20]);
+    expect(created.context.counters.retries).toBe(0);
+    expect(getCommits(calls)).toHaveLength(8 + 3);
+    // With the claim, ahead, for the renewal and for the completion.
+    expect(calls.filter(isRead)).toHaveLength(4);
+  });
+
+  test('does not limit the time of the completion, which is that of its commit', async () => {
+    atCommit(isEntries, () => database.clock.advance(3 * LEASE_DURATION_MS));
+    const response = JSON.parse(getResponse(await create(body))) as { price_list: { updated_at: number } };
+    expect(response.price_list.updated_at).toBe(TEST_START + 3 * LEASE_DURATION_MS);
+    await check(body);
   });
 
   test('that was lost stops the attempt, which changes nothing', async () => {

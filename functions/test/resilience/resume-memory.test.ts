@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Firestore } from 'firebase-admin/firestore';
+import { startFirestore, type Call, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
+import { createDatabase } from '../../src/lib/firestore/database';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { createRequestContext } from '../../src/lib/request-context';
+import { createPriceLists } from '../../src/price-lists/create';
+import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction } from '../deployment/deployed';
+import { readDeclaredIndexes } from '../support/declared-indexes';
+import { useFirestoreEmulator } from '../support/firestore';
+import { NO_LOG, updateKey, writeMarket } from '../support/price-lists';
+import { parseSubmission } from '../support/submissions';
+
+/**
+ * Four resumes at once, of lists with the widest identifiers, every entry of which is stored: the
+ * deployed sweep completes them in a heap of the size that it has. By default both are smaller, in
+ * proportion; `RESUME_PRODUCTS=23000 RESUME_HEAP_MIB=560` is the largest body in a container of
+ * 1 GiB. With `RESUME_OUTAGE_S=120` one of the lists' collections is not available at first.
+ */
+
+const products = Number(process.env['RESUME_PRODUCTS'] ?? 2_000);
+const heapMiB = Number(process.env['RESUME_HEAP_MIB'] ?? 80);
+const outageMs = Number(process.env['RESUME_OUTAGE_S'] ?? 0) * 1_000;
+const KEYS = ['a', 'b', 'c', 'd'];
+const MINUTE_MS = 60_000;
+
+let firestore: EmbeddedFirestore;
+let client: Firestore;
+
+beforeAll(async () => {
+  firestore = await startFirestore({ indexes: readDeclaredIndexes() });
+  useFirestoreEmulator(firestore.address, PROJECT);
+  client = new Firestore({ projectId: PROJECT });
+  await writeMarket(client);
+});
+
+afterAll(async () => {
+  await client.terminate();
+  await firestore.close();
+});
+
+const getKey = (key: string) => client.collection('price_list_idempotency').doc(keyDocumentId(key));
+
+/** One character beyond Latin-1 makes a string take two bytes for each. */
+const createId = (i: number) => `${String(i).padStart(6, '0')}${'x'.repeat(1_391)}…`;
+
+/** Leaves what a process leaves that dies just before its completion. */
+async function createAndCrash(key: string): Promise<void> {
+  const prices = Array.from({ length: products }, (_, i) => [
+    createId(i),
+    { price_list_price: 1, expected_forward_cost_price: 2 },
+  ]);
+  const info = { market_id: 'market-1', boq_list_id: key, currency_iso: 'EGP', date: '06/2026', name: 'June' };
+  const submission = parseSubmission({ info, products: Object.fromEntries(prices) as object });
+  const context = createRequestContext(new AbortController().signal);
+  const request = { requestId: key, apiKeyId: 'api-key-1', log: NO_LOG };
+  await createPriceLists(submission, request, createDatabase(client, context), context);
+  const crashed = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: Date.now() };
+  await updateKey(getKey(key), crashed);
+}
+
+const isOfPriceList = ({ request }: Call<'RunQuery'>) => request.query.parent.includes('/price_lists/');
+
+test(`four lists of ${products} products are resumed in a heap of ${heapMiB} MiB`, async () => {
+  for (const key of KEYS) await createAndCrash(key);
+  const until = Date.now() + outageMs;
+  const match = (call: Call<'RunQuery'>) => Date.now() < until && isOfPriceList(call);
+  const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
+  firestore.faults.inject({ rpc: 'RunQuery', match, times: Infinity, action });
+  const deployed = await startDeployedFunction(DEPLOY_PACKAGE, 'sweepPriceLists', {
+    FIRESTORE_EMULATOR_HOST: firestore.address,
+    METADATA_SERVER_DETECTION: 'none',
+    NODE_OPTIONS: `--max-old-space-size=${heapMiB}`,
+  });
+  let sweeps = 0;
+  let statuses: unknown[] = [];
+  do {
+    const startedAt = Date.now();
+    sweeps += 1;
+    const response = await fetch(`http://127.0.0.1:${deployed.port}`, { method: 'POST' }).catch(() => undefined);
+    expect([response?.status, deployed.output.filter((line) => line.includes('heap out of memory'))]).toEqual([
+      200,
+      [],
+    ]);
+    const keys = await client.getAll(...KEYS.map(getKey));
+    statuses = keys.map((key) => key.get('status') as unknown);
+    if (outageMs > 0) await sleep(Math.max(0, startedAt + MINUTE_MS - Date.now()));
+  } while (sweeps < 4 && statuses.includes('requires_review'));
+  await deployed.stop();
+  process.stdout.write(`${sweeps} sweeps: ${statuses.join(', ')}\n`);
+  expect(statuses).toEqual(KEYS.map(() => 'completed'));
+  expect(sweeps).toBeLessThanOrEqual(3);
+}, 1_800_000);
