@@ -10,21 +10,21 @@ import { readStoredPayload } from '../src/price-lists/payload';
 import type { ProductColumns } from '../src/price-lists/submission-parser';
 import { countEntries, readAttemptDocuments, readEntries, type Fields } from './stored-records';
 
-/** Entries that one document read pays for when they are counted. */
+/** How many entries Firestore counts for the price of one document read. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads what is stored of attempts, and counts the documents that Firestore bills. */
+/** Reads what is stored for attempts, and counts the documents that Firestore bills. */
 export class StoredAttemptReader {
   documentReads = 0;
 
-  /** @param sampleSize entries of each list that are compared with the payload; Infinity: all */
+  /** @param sampleSize how many entries of each list are compared with the payload; Infinity for all */
   constructor(
     private readonly db: Database,
     private readonly context: RequestContext,
     private readonly sampleSize: number,
   ) {}
 
-  /** Calls `fn`, which may be called again. @param documentReads documents that it reads */
+  /** Calls `fn`, again after a transient error. @param documentReads how many documents one call reads */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
     return retry(fn, this.context, 'standalone');
@@ -67,7 +67,7 @@ export class StoredAttemptReader {
     return { document, entryCount, entries };
   }
 
-  /** Selects the entries that are compared: all, or some at random. */
+  /** Selects the entries to compare: all of them, or a random sample. */
   #selectEntries(products: ProductColumns): Record<ListKind, EntryColumns> {
     const { ids } = products;
     const { expected_forward_cost, price_list } = toEntries(products);

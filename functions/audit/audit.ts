@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
@@ -15,13 +16,15 @@ import {
 } from './invariants';
 import {
   ATTEMPT_COLLECTIONS,
-  findBoqListIds,
   ID_TYPE_OF,
   PAGE_SIZE,
+  findBoqListIds,
   readKeyFields,
   readPage,
+  readPages,
   type AttemptCollection,
   type Fields,
+  type StoredDocument,
 } from './stored-records';
 
 /**
@@ -44,22 +47,22 @@ export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
-  /** Documents that were read, as Firestore bills them; retries are left out. */
+  /** How many documents Firestore bills for reading, without retries. */
   document_reads: number;
 }
 
 export interface AuditReporter {
   onViolation: (violation: Violation) => void;
-  /** @param keys checked so far */
+  /** @param keys how many were checked so far */
   onProgress: (keys: number) => void;
 }
 
-/** Keys that are checked at once. Each holds a payload in memory. */
+/** How many keys are checked at once. Each holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;
 
-/** @param sampleSize entries of each list that are compared with the payload; Infinity: all */
+/** @param sampleSize how many entries of each list are compared with the payload; Infinity for all */
 export async function audit(
   db: Database,
   context: RequestContext,
@@ -72,7 +75,7 @@ export async function audit(
   return auditor.getReport();
 }
 
-/** A key record, and when the sweep is to look at it. */
+/** A key record, and the stored time at which the sweep is to look at it. */
 interface StoredKey {
   record: KeyRecord;
   sweepDueAt: unknown;
@@ -80,7 +83,7 @@ interface StoredKey {
 
 class Auditor {
   readonly #reader: StoredAttemptReader;
-  /** Ids of the request records and lists of every attempt that was checked. */
+  /** The ids of the request records and lists of all attempts that were checked. */
   readonly #referred = new Set<string>();
   readonly #counts = { keys: 0, attempts: 0, violations: 0 };
 
@@ -123,14 +126,14 @@ class Auditor {
     for (const boqListId of boqListIds) {
       const stored = await this.#readKeyFields(keyDocumentId(boqListId));
       const key = parseKey(stored);
-      // One that cannot be read is reported as such.
+      // A record that does not parse counts as a reference: it is reported for itself.
       const isReferred = key === undefined ? stored !== undefined : getReferredIds(key.record).includes(id);
       if (isReferred) return true;
     }
     return false;
   }
 
-  /** Checks a key until no other state of it shows in between. */
+  /** Checks a key, and checks it again if its state changed meanwhile. */
   async #checkKey(id: string, given: StoredKey): Promise<void> {
     let key = given;
     for (;;) {
@@ -138,7 +141,7 @@ class Auditor {
       if (found.length === 0 && this.#checkRecord(id, key).length === 0) break;
       const present = parseKey(await this.#readKeyFields(id)) ?? key;
       if (isSameState(key.record, present.record)) {
-        // A renewal, and a sweep that corrects when it is due, make no other state of the key.
+        // A renewal, or a sweep that corrects the due time, does not change the state of the key.
         for (const violation of [...this.#checkRecord(id, present), ...found]) this.#report(violation);
         break;
       }
@@ -188,22 +191,16 @@ class Auditor {
     fields: readonly string[] | 'all',
     fn: (id: string, stored: Fields) => Promise<void>,
   ): Promise<void> {
-    for (let after: string | null = null; ;) {
-      const start = after;
-      const page: [id: string, stored: Fields][] = await this.#reader.read(
-        () => readPage(this.db, collection, fields, start),
-        0,
-      );
+    const read = (after: StoredDocument | undefined) =>
+      this.#reader.read(() => readPage(this.db, collection, fields, after), 0);
+    for await (const page of readPages(read, PAGE_SIZE)) {
       this.#reader.documentReads += Math.max(1, page.length);
       await forEachConcurrently(page, CONCURRENT_KEYS, ([id, stored]) => fn(id, stored));
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE_SIZE) return;
-      after = last[0];
     }
   }
 }
 
-/** @returns undefined for what is no key record */
+/** @returns undefined if the fields are not those of a key record */
 function parseKey(stored: Fields | undefined): StoredKey | undefined {
   const record = parseKeyRecord(stored);
   return record && { record, sweepDueAt: stored?.['sweep_due_at'] };
@@ -214,9 +211,8 @@ const getReferredIds = (record: KeyRecord): string[] =>
     creation === null ? [document_id] : [document_id, ...LIST_KINDS.map((kind) => creation[`${kind}_id`])],
   );
 
-/** Whether nothing but renewals lies between two reads of a key record. */
+/** Whether a key record changed by nothing but renewals between two reads. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {
   const { lease_expires_at, progress } = after;
-  // Parsed records have their fields in one order.
-  return JSON.stringify({ ...before, lease_expires_at, progress }) === JSON.stringify(after);
+  return isDeepStrictEqual({ ...before, lease_expires_at, progress }, after);
 }

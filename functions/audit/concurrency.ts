@@ -1,4 +1,4 @@
-/** Calls `fn` for each item, for at most `limit` of them at once. After an error no more are started. @throws the first error */
+/** Calls `fn` for each item, at most `limit` at once. Starts no more after an error. @throws the first error */
 export async function forEachConcurrently<T>(
   items: readonly T[],
   limit: number,

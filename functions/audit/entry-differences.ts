@@ -1,12 +1,12 @@
 import type { EntryColumns } from '../src/lib/repositories/price-lists';
 
-/** Product ids of stored entries of a list that differ from those of the payload. */
+/** The product ids for which the stored entries of a list differ from the payload. */
 export interface EntryDifferences {
-  /** Of the payload, and not stored. */
+  /** In the payload, but not stored. */
   missing: string[];
-  /** Stored with another price. */
+  /** Stored with a price other than that of the payload. */
   different: string[];
-  /** Stored, and not of the payload. */
+  /** Stored, but not in the payload. */
   extra: string[];
 }
 
@@ -15,7 +15,7 @@ type StoredEntry = readonly [id: string, price: unknown];
 /**
  * Compares stored entries with those of the payload, as they arrive.
  *
- * @param wanted all entries of the payload, or those that were looked up
+ * @param wanted all entries of the payload, or those of the sample
  */
 export async function compareEntries(
   wanted: EntryColumns,

@@ -12,14 +12,13 @@ import { createListDocuments, createSuccessResponse } from '../src/price-lists/s
 import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
- * What holds of stored records at any moment, after any fault: see docs/reliability.md.
+ * What is true of stored records at any moment, after any fault: see docs/reliability.md.
  *
- * The one definition, of data that was read by whoever asks: the audit (audit.ts) of a database in
- * use, and the tests of the whole database after each schedule of faults. A check returns a
+ * The audit (audit.ts) and the fault tests read the data, and share these checks. A check returns a
  * violation for each rule that is broken.
  */
 
-/** What has to hold, by the name that the audit prints. */
+/** The rules, by the names that the audit prints. */
 export type Rule =
   | 'key_readable' // a key record can be read
   | 'key_id' // a key record is stored under the hash of its key
@@ -38,15 +37,15 @@ export interface Violation {
   rule: Rule;
   /** The key; null if it is not known. */
   boq_list_id: string | null;
-  /** Path of the document, or of the list of entries. */
+  /** Path of the document, or of the collection of entries. */
   path: string;
-  /** Without stored texts, prices and product ids. */
+  /** Contains no stored texts, prices or product ids. */
   message: string;
-  /** Ids of some products that are concerned. */
+  /** The ids of some of the products concerned. */
   products?: readonly string[];
 }
 
-/** An attempt as its key record has it: the present one, or a released one of the history. */
+/** An attempt in a key record: the current one, or a released one from its history. */
 export interface RecordedAttempt {
   record: KeyRecord;
   attempt: Attempt;
@@ -58,9 +57,9 @@ export const getRecordedAttempts = (record: KeyRecord): RecordedAttempt[] => [
   ...record.history.map((attempt) => ({ record, attempt, status: 'released' as const })),
 ];
 
-/** What is stored of an attempt besides its key record. */
+/** What is stored for an attempt besides the key record. */
 export interface StoredAttempt {
-  /** Fields of the request record; undefined: there is none. */
+  /** The fields of the request record; undefined if it does not exist. */
   request: Fields | undefined;
   payload: StoredPayload;
   /** Null if no market matched. */
@@ -74,7 +73,7 @@ export interface StoredList {
   entries: EntryDifferences | null;
 }
 
-/** Checks a key record by itself. @param id of its document */
+/** Checks a key record by itself. @param id the id of its document */
 export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   const { boq_list_id, status, response } = record;
   const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${id}`);
@@ -87,8 +86,8 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
 }
 
 /**
- * Checks that the sweep finds a key when it has to. The time of a key that needs an operator leads to
- * the report of that, and is gone after it.
+ * Checks that the sweep finds a key when it has to. A key that needs an operator has a due time until
+ * the sweep has reported it.
  *
  * @param sweepDueAt the field as it is stored
  */
@@ -102,7 +101,7 @@ export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violati
   return [createKeyReporter(record)('sweep_due_at', message)];
 }
 
-/** How long an expired lease may be unnoticed: several sweeps, and clocks that differ. */
+/** How long an expired lease may go unnoticed. It covers several sweeps, and clocks that differ. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
 /** Checks that no attempt is forgotten: neither one whose lease expired, nor one with a time in the far future. */
@@ -195,7 +194,7 @@ function checkResponse({ record, attempt, status }: RecordedAttempt, info: Price
   return differing.length === 0 ? [] : [report('response', `has a response that differs: ${differing.join(', ')}`)];
 }
 
-/** Ids of products that a violation names. */
+/** How many product ids a violation names. */
 const MAX_EXAMPLES = 3;
 
 function checkList(
@@ -228,7 +227,7 @@ function checkList(
   return violations;
 }
 
-/** Checks that a list has a status that the state of its attempt allows. */
+/** Checks that the status of a list fits the state of its attempt. */
 export function checkListStatus(
   { record, attempt, status }: RecordedAttempt,
   kind: ListKind,
@@ -266,7 +265,7 @@ function checkListDocument(
   const { creation } = attempt;
   if (creation === null) return [];
   const expected: Fields = createListDocuments(attempt, creation, info, 'ready', record.updated_at)[kind];
-  // Other rules, or none, are of these while the attempt is not completed.
+  // Before completion, `updated_at` may vary, and another rule checks the status.
   const ignored = status === 'completed' ? ['status'] : ['status', 'updated_at'];
   const names = Object.keys(expected).filter((name) => !isSame(document[name], expected[name]));
   const differing = names.filter((name) => !ignored.includes(name));

@@ -17,7 +17,7 @@ import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
 /** Reads stored records for the operator's command and the audit. Every function is one try. */
 
-/** @returns undefined if no request was ever accepted for the key */
+/** @returns undefined if no request for the key was ever accepted */
 export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
   (await readKey(db, keyDocument(db, boqListId))).record;
 
@@ -84,14 +84,14 @@ export async function findBoqListIds(db: Database, id: string, idType: IdType): 
   return found.filter((boqListId) => typeof boqListId === 'string');
 }
 
-/** Progress of one list of an attempt. */
+/** How far one list of an attempt is written. */
 export interface ListProgress {
-  /** Of the list document; null if it does not exist. */
+  /** The status of the list document; null if the document does not exist. */
   status: string | null;
   entries: number;
 }
 
-/** Reads the statuses of lists in one call. @returns by the id of the list; null: it has none */
+/** Reads the statuses of lists in one call. @returns the status by list id; null for a list without one */
 export async function readListStatuses(
   db: Database,
   creations: readonly ClaimedLists[],
@@ -102,22 +102,42 @@ export async function readListStatuses(
   return new Map(lists.map((list) => [list.id, toText(list.get('status'))]));
 }
 
-/** Stored fields of a document. */
+/** The stored fields of a document. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Documents of one reading. */
+/**
+ * Yields pages until one is not full.
+ *
+ * @param read reads the page after an item; undefined for the first page
+ */
+export async function* readPages<T>(
+  read: (after: T | undefined) => Promise<T[]>,
+  pageSize: number,
+): AsyncGenerator<T[]> {
+  for (let last: T | undefined; ;) {
+    const page = await read(last);
+    yield page;
+    last = page.at(-1);
+    if (page.length < pageSize) return;
+  }
+}
+
+/** A document as it is stored. */
+export type StoredDocument = [id: string, stored: Fields];
+
+/** How many documents one call of {@link readPage} reads. */
 export const PAGE_SIZE = 300;
 
-/** Reads documents by their ids. @param after the last id before; null: from the first */
+/** Reads a page of a collection, ordered by id. @param after the last document of the page before */
 export async function readPage(
   db: Database,
   collection: string,
   selected: readonly string[] | 'all',
-  after: string | null,
-): Promise<[id: string, stored: Fields][]> {
+  after: StoredDocument | undefined,
+): Promise<StoredDocument[]> {
   const ordered = db.firestore.collection(collection).orderBy('__name__').limit(PAGE_SIZE);
-  const page = after === null ? ordered : ordered.startAfter(after);
-  const documents: [string, Fields][] = [];
+  const page = after === undefined ? ordered : ordered.startAfter(after[0]);
+  const documents: StoredDocument[] = [];
   for await (const document of db.stream(selected === 'all' ? page : page.select(...selected))) {
     documents.push([document.id, document.data()]);
   }
@@ -126,11 +146,11 @@ export async function readPage(
 
 export const countKeyRecords = (db: Database): Promise<number> => db.count(keyRecords(db), CALL_TIMEOUTS_MS.query);
 
-/** Counts the key records with a status, whether or not the rest of them parses. */
+/** Counts the key records with a valid status, whether or not the rest of the record parses. */
 export const countKeyRecordsWithStatus = (db: Database): Promise<number> =>
   db.count(keyRecords(db).where('status', 'in', KEY_STATUSES), CALL_TIMEOUTS_MS.query);
 
-/** Whether a key record has a status, so that a query by status finds it. */
+/** Whether a key record has a valid status, so that a query by status finds it. */
 export const hasStatus = ({ status }: Fields): boolean => KEY_STATUSES.some((each) => each === status);
 
 const KEY_STATUSES = keyRecordSchema.shape.status.options;
@@ -141,7 +161,7 @@ export async function readKeyFields(db: Database, id: string): Promise<Fields | 
   return key.data();
 }
 
-/** Collections of the documents that belong to an attempt. */
+/** The collections whose documents belong to attempts. */
 export const ATTEMPT_COLLECTIONS = [
   collections.priceListRequests,
   collections.expectedForwardCosts,
@@ -165,7 +185,7 @@ export async function findAttemptDocuments(db: Database, id: string): Promise<st
   return documents.filter(({ exists }) => exists).map(({ ref }) => ref.path);
 }
 
-/** Reads the request record and both list documents of an attempt. Undefined: there is none. */
+/** Reads the request record and both list documents of an attempt; undefined for those that do not exist. */
 export async function readAttemptDocuments(db: Database, { document_id, creation }: Attempt) {
   const request = requestDocument(db, document_id);
   const lists = creation === null ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, creation));
@@ -179,10 +199,10 @@ export async function readAttemptDocuments(db: Database, { document_id, creation
 export const countEntries = (db: Database, kind: ListKind, creation: ClaimedLists): Promise<number> =>
   db.count(entriesCollection(db, kind, creation), CALL_TIMEOUTS_MS.query);
 
-/** Entries that one call reads. */
+/** How many entries one call reads. */
 const ENTRIES_PER_CALL = 500;
 
-/** Reads stored entries by their product ids; those that do not exist are left out. */
+/** Reads stored entries by their product ids, and leaves out those that do not exist. */
 export async function* readEntries(
   db: Database,
   kind: ListKind,

@@ -11,8 +11,8 @@ import { CommandError, describeError, NO_CREDENTIALS } from './errors';
 import { parseAddress, type Target } from './target';
 
 /**
- * Whether the database of a command can be reached. A call tries again for a minute, which is right
- * in an outage; an operator who forgot a step has to know within seconds.
+ * Checks whether a command can reach its database. Calls are retried for a minute, which suits an
+ * outage, but an operator who forgot a step should learn that within seconds.
  */
 
 const CONNECT_TIMEOUT_MS = 2_000;

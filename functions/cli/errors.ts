@@ -1,9 +1,9 @@
 import { status } from '@grpc/grpc-js';
 import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resume';
 
-/** Errors in words for the operator: what failed, and what to do. */
+/** Describes errors for the operator: what failed, and what to do. */
 
-/** A failed command. Its message is complete. */
+/** The error of a command. Its message is printed as it is. */
 export class CommandError extends Error {}
 
 export function describeError(error: unknown): string {
@@ -46,7 +46,7 @@ function describeFirestoreError(code: string, message: string): string {
     case 'DEADLINE_EXCEEDED':
       return `Firestore does not answer (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
     default:
-      // Firestore's own sentence, such as which index is missing.
+      // Firestore's own message says, for example, which index is missing.
       return `Firestore refused: ${message.replace(/^\d+ [A-Z_]+: /, '')}`;
   }
 }

@@ -6,7 +6,7 @@ import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
 import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
 import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 
-/** What an operator sees of a key: its facts, as programs get them. Their text: format.ts. */
+/** Collects what an operator sees of a key, as programs get it. format.ts turns it into text. */
 
 /** What `list` shows of a key. Times are Unix milliseconds. */
 export type KeySummary = Awaited<ReturnType<typeof readKeySummary>>;
@@ -14,7 +14,7 @@ export type KeySummary = Awaited<ReturnType<typeof readKeySummary>>;
 /** What `show` shows of a key. */
 export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
-/** @param statuses of the lists of the key, and perhaps of others */
+/** @param statuses the statuses of the key's lists by id, and possibly those of other lists */
 export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
@@ -48,7 +48,7 @@ export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, 
   };
 }
 
-/** The payload as it was accepted, in UTF-8: a valid one has no other text than this. */
+/** Returns the accepted payload in UTF-8. A valid payload has exactly this text. */
 export const toPayloadText = (submission: PriceListSubmission): Buffer =>
   Buffer.from([...streamCanonicalJson(submission)].join(''));
 
@@ -58,5 +58,5 @@ function summarizePayload(payload: StoredPayload) {
   return { usable: true as const, bytes: toPayloadText(payload.submission).length, name, date, currency_iso };
 }
 
-/** Whether the sweep does not take a key that is neither completed nor released. */
+/** Whether an unresolved key needs an operator, because the sweep does not resume it. */
 export const needsOperator = ({ sweep_due_at }: KeySummary): boolean => sweep_due_at === null;

@@ -16,9 +16,9 @@ import {
   quoteId,
 } from './text';
 
-/** What an operator sees of a key, as text. */
+/** Formats what an operator sees of a key. */
 
-/** @param isDefault without a status among the options: all keys that nobody works on, and that are not resolved */
+/** @param isDefault whether no status was asked for, so that these are the unresolved keys without an attempt in progress */
 export function formatKeys(keys: readonly KeySummary[], isDefault: boolean, now: number): string {
   const title = isDefault ? formatUnresolved(keys) : `${count(keys.length, 'key')} of this status`;
   if (keys.length === 0) return `${title}.\n`;
@@ -35,7 +35,7 @@ function formatUnresolved(keys: readonly KeySummary[]): string {
   return parts.filter(Boolean).join(', ') || 'No key needs an operator';
 }
 
-/** What `list` does not list: attempts in progress, and when the last of their leases ends. */
+/** Describes what `list` leaves out: how many attempts are in progress, and when the last lease ends. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
   if (records.length === 0) return 'No attempt is in progress.\n';
   const until = formatTime(records.reduce((latest, { lease_expires_at }) => Math.max(latest, lease_expires_at), 0));
@@ -48,7 +48,7 @@ const getCommonFields = (key: KeySummary) => ({
   lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
   written: formatProgress(key),
   'sweep due': key.sweep_due_at === null ? null : formatTime(key.sweep_due_at),
-  // What a completed key got over is history.
+  // A completed key shows an earlier failure in its history.
   failure: key.status === 'completed' ? null : key.failure,
 });
 
@@ -78,13 +78,13 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
   });
 }
 
-/** One line of `sweep`. */
+/** Returns one line of the output of `sweep`. */
 export function formatSweepResult({ time, boq_list_id, result, reason }: SweepResult & { time: number }): string {
   const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
   return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
 
-/** A label's text, or several lines of it; null is left out. {@link formatFields} escapes it. */
+/** The text of a label in one line or several; null leaves the label out. {@link formatFields} escapes it. */
 type Field = string | readonly string[] | null;
 
 const LABEL_WIDTH = 12;

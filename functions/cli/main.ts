@@ -12,7 +12,7 @@ import { Terminal, type Streams } from './terminal';
 /**
  * Runs one command of an operator.
  *
- * @param getSignal aborts a command that is about to begin
+ * @param getSignal called once the command is about to begin; the signal aborts it
  * @param environment in which npm leaves the options that it took for itself
  * @returns exit code: 0 success, 1 failure, 2 usage error
  */
@@ -49,7 +49,7 @@ async function runInProject(
     await assertReachable(target, db, requestContext);
     return await run({ terminal, db, requestContext, targetOptions });
   } finally {
-    // Calls that were given up would keep the client open until their timeouts.
+    // The client stays open until abandoned calls time out, so it is not waited for longer.
     await Promise.race([firestore.terminate(), delay(1_000)]);
   }
 }

@@ -1,12 +1,12 @@
 import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
-/** `npx price-lists`: what an operator sees and does of keys; see docs/runbook.md. */
+/** `npx price-lists`, with which an operator inspects and resolves keys: see docs/runbook.md. */
 
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
 
-// Nobody reads on, such as `head -1`: the same as Ctrl-C.
+// A closed output, as after `| head -1`, ends the command as Ctrl-C does.
 for (const output of [process.stdout, process.stderr]) {
   output.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -15,18 +15,18 @@ for (const output of [process.stdout, process.stderr]) {
 }
 
 /**
- * Aborts at the first signal that ends a command, also that of a lost terminal, so that an attempt
- * that was taken over is given back at once. The second signal ends the process.
+ * Aborts the command at the first signal that ends a process, including the loss of the terminal, so
+ * that an attempt that it took over is given back at once. The second signal ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));
   return stop.signal;
 }
 
-// Holds if the event loop has nothing left to wait for before the command has ended.
+// The exit code if the event loop runs empty before the command has ended.
 process.exitCode = 1;
 
 void runPriceLists(process.argv.slice(2), process, abortOnSignals, process.env).then((code) => {
-  // Streams that were given up keep the process alive; output to a pipe is written out first.
+  // Abandoned streams would keep the process alive. Output to a pipe is written first.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

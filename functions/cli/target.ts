@@ -31,7 +31,7 @@ export function resolveTarget(options: TargetOptions): Target {
   return { project, database, address, isAddressGiven: given !== undefined };
 }
 
-/** Sets the environment by which Google's libraries and functions/src find the target. */
+/** Sets the environment variables by which Google's libraries and functions/src find the target. */
 export function useTarget({ project, database, address }: Target): void {
   process.env['GOOGLE_CLOUD_PROJECT'] = project;
   process.env['DATABASE_ID'] = database;
@@ -53,7 +53,7 @@ export const describeTarget = ({ project, database, address }: Target): string =
 
 /** @throws CommandError */
 export function parseAddress(address: string): { host: string; port: number } {
-  // A scheme without a default port, so that every port is kept.
+  // This scheme has no default port, so the URL keeps every port.
   const url = URL.canParse(`grpc://${address}`) ? new URL(`grpc://${address}`) : undefined;
   if (url === undefined || url.port === '')
     throw new CommandError(`FIRESTORE_EMULATOR_HOST is not an address with a port: ${address}. Write host:port.`);

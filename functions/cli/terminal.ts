@@ -13,10 +13,10 @@ type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly
 
 const BAR_WIDTH = 40;
 
-/** Columns of a terminal that does not tell. */
+/** The width of a terminal that does not report one. */
 const DEFAULT_COLUMNS = 80;
 
-/** What a command says to its operator, and asks. */
+/** Prints to the operator of a command, and asks questions. */
 export class Terminal {
   #isBarOpen = false;
 
@@ -33,13 +33,13 @@ export class Terminal {
     this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
   }
 
-  /** Draws a bar that grows, on a line of its own; nothing without a terminal or a total. */
+  /** Draws a progress bar on its own line. Draws nothing without a terminal or a total. */
   drawProgress(done: number, total: number, unit: string): void {
     const { stderr } = this.streams;
     if (stderr.isTTY !== true || total === 0) return;
     const bar = '█'.repeat(Math.round((Math.min(done, total) / total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
     const line = `  ${bar} ${formatNumber(done)} of ${formatNumber(total)} ${unit}`;
-    // A line that wraps could not be drawn over.
+    // A line that wraps could not be overwritten.
     stderr.write(`\r${line.slice(0, (stderr.columns ?? DEFAULT_COLUMNS) - 1)}`);
     this.#isBarOpen = true;
     if (done >= total) this.#endBar();
@@ -59,7 +59,7 @@ export class Terminal {
     const terminal = createInterface({ input: stdin, output: stderr });
     // On a terminal in raw mode Ctrl-C is a key, not a signal.
     terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    // Rejects at Ctrl-C and Ctrl-D.
+    // The question rejects at Ctrl-C and Ctrl-D.
     const response = await terminal.question(`${question}\nGo on? [y/N] `, { signal }).catch(() => '');
     terminal.close();
     if (!/^y(es)?$/i.test(response.trim())) throw new CommandError('Nothing was changed.');

@@ -1,28 +1,28 @@
-/** Text as an operator's terminal shows it. */
+/** Prepares text for an operator's terminal. */
 
-/** What a terminal may take for a command, or shows as nothing. */
+/** Characters that a terminal may obey as a command, or does not show. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes control characters of stored text, as JSON does, so that no terminal obeys them. */
 export const escapeControls = (text: string): string => text.replace(CONTROLS, toEscape);
 
-/** The same for text that is JSON and may be indented: escaped, it is still the same JSON. */
+/** Escapes the control characters of JSON text, which stays the same JSON. Line breaks of its indentation are kept. */
 export const escapeJsonControls = (json: string): string =>
   json.replace(CONTROLS, (control) => (control === '\n' ? control : toEscape(control)));
 
-/** Stored text in quotation marks. */
+/** Returns stored text in quotation marks. */
 export const quote = (text: string): string => escapeControls(JSON.stringify(text));
 
-/** Ids up to this length are shown whole. */
+/** Longer ids are cut. */
 const MAX_ID_LENGTH = 100;
 
-/** An id in quotation marks, cut if it is so long that it would hide what stands around it. */
+/** Returns an id in quotation marks, cut if it would hide the text around it. */
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
 /** Whether a person can copy an id from a terminal to a shell. */
 export const isTypeable = (id: string): boolean => isShort(id) && escapeControls(id) === id;
 
-/** A word as it is typed at a shell. */
+/** Returns a word as you type it at a shell. */
 export const quoteForShell = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 

@@ -13,7 +13,7 @@ export interface AuditCommandOptions {
   json?: true;
 }
 
-/** @returns 1 if there is a violation */
+/** @returns exit code 1 if there is a violation */
 export async function auditRecords(
   { sample, full, json }: AuditCommandOptions,
   context: CommandContext,
@@ -33,7 +33,7 @@ export async function auditRecords(
   return report.violations === 0 ? 0 : 1;
 }
 
-/** One line of the log of a job (docs/operations.md#audit), without product ids. */
+/** Returns a line for the log of a job (docs/operations.md#audit), without product ids. */
 function toViolationLine(violation: Violation, targetOptions: TargetOptions): string {
   const { rule, boq_list_id, path, message } = violation;
   const command = getCommand(violation, targetOptions);
@@ -56,7 +56,7 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
   return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
-/** The command that shows more: of the key, or of a document that has none; null for one whose id cannot be typed. */
+/** Returns the command that shows the key, or a document without a key; null if its id cannot be typed. */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
   const [collection, id = ''] = path.split('/');

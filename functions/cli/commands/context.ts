@@ -11,7 +11,7 @@ import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
 import { count, escapeJsonControls, quoteId } from '../text';
 
-/** What a command works with. */
+/** What every command works with. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly db: Database;
@@ -45,10 +45,10 @@ async function describeUnknown(id: string, { db, requestContext }: CommandContex
   return `No key refers to ${paths.join(' and ')}, though it exists: report that.`;
 }
 
-/** Half of what Firestore stores: the other half is for what attempts to come add. */
+/** Half of the maximum size of a document. Later attempts need the other half. */
 const MAX_RECORD_BYTES = 512 * 1024;
 
-/** @throws CommandError if an operator's action may not be added to the key now */
+/** @throws CommandError if an operator may not act on the key now */
 export function assertActionAllowed(record: KeyRecord, { requestContext }: CommandContext): void {
   if (isLeaseHeld(record, requestContext.clock.now())) {
     const until = formatTime(record.lease_expires_at);

@@ -7,7 +7,8 @@ import {
   PAGE_SIZE,
   readListStatuses,
   readPage,
-  type Fields,
+  readPages,
+  type StoredDocument,
 } from '../../audit/stored-records';
 import { collections } from '../../src/lib/firestore/collections';
 import {
@@ -65,40 +66,34 @@ async function readKeys(
 ): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
   const { db, requestContext } = context;
   const keys: FoundKey[] = [];
-  for (let isEnd = false; !isEnd;) {
-    const read = () => readKeysByStatus(db, statuses, keys.at(-1));
-    const page = await retry(read, requestContext, 'standalone');
-    keys.push(...page);
-    isEnd = page.length < KEYS_PER_PAGE;
-  }
+  const read = (after: FoundKey | undefined) =>
+    retry(() => readKeysByStatus(db, statuses, after), requestContext, 'standalone');
+  for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
   const unreadable = keys.filter(({ record }) => record === undefined).map(({ reference }) => reference.path);
   unreadable.push(...(await findKeysWithoutStatus(context)));
   return { records: keys.flatMap(({ record }) => record ?? []), unreadable };
 }
 
-/** Finds records whose status is missing or damaged. No query finds these, so all are read, but only if counts differ. */
+/** Finds records whose status is missing or damaged. No query finds them, so it reads all records, but only if two counts differ. */
 async function findKeysWithoutStatus({ db, requestContext }: CommandContext): Promise<string[]> {
   const count = (fn: typeof countKeyRecords) => retry(() => fn(db), requestContext, 'standalone');
   if ((await count(countKeyRecords)) === (await count(countKeyRecordsWithStatus))) return [];
   const found: string[] = [];
-  for (let after: string | null = null, isEnd = false; !isEnd;) {
-    const start: string | null = after;
-    const read = () => readPage(db, collections.priceListIdempotency, ['status'], start);
-    const page: [id: string, stored: Fields][] = await retry(read, requestContext, 'standalone');
+  const read = (after: StoredDocument | undefined) =>
+    retry(() => readPage(db, collections.priceListIdempotency, ['status'], after), requestContext, 'standalone');
+  for await (const page of readPages(read, PAGE_SIZE)) {
     for (const [id, stored] of page) if (!hasStatus(stored)) found.push(`${collections.priceListIdempotency}/${id}`);
-    after = page.at(-1)?.[0] ?? null;
-    isEnd = page.length < PAGE_SIZE;
   }
   return found;
 }
 
-/** Keys whose list documents are read by one call. */
+/** For how many keys one call reads the list documents. */
 const KEYS_PER_CALL = 100;
 
-/** Counts take some ten milliseconds each, most of which is waiting. */
+/** A count takes about ten milliseconds, mostly waiting. */
 const CONCURRENT_COUNTS = 40;
 
-/** Fewer are read before anybody wonders. */
+/** Fewer keys are read before an operator needs to see progress. */
 const MIN_KEYS_WITH_PROGRESS = 100;
 
 async function readSummaries(

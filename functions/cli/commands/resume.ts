@@ -20,11 +20,11 @@ export interface ResumeOptions extends IdOptions {
   json?: true;
 }
 
-/** What became of one id of the arguments. */
+/** The result for one id of the arguments. */
 interface ResumeResult {
-  /** The id as it was given, if it leads to no key. */
+  /** The key; the id from the arguments if it leads to no key. */
   boq_list_id: string;
-  /** `completed`: before this command. */
+  /** `completed` means that the key was completed before this command. */
   result: 'resumed' | 'completed' | 'failed';
   reason: string | null;
   response: string | null;
