@@ -1,15 +1,9 @@
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import express from 'express';
-import type { Request as HostRequest } from 'firebase-functions/v2/https';
 import * as functions from '../../src';
-import { sendRequest } from '../support/http';
 import type { ReceivedResponse } from '../support/received-response';
 import { operations, postOperationNames, type PostOperationName } from '../support/operations';
-import { TEST_API_KEY, useTestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
 /** What each operation takes as its body. How a body is read: ../modules/lib/http. */
@@ -70,21 +64,6 @@ test('a body may be gzip', async () => {
   const headers = { ...JSON_TYPE, 'content-encoding': 'gzip' };
   const body = gzipSync(valid('addPriceLists'));
   expect((await service.call('addPriceLists', { body, headers })).status).toBe(200);
-});
-
-test('a body that its host has read, as Firebase’s emulator does, is taken from there', async () => {
-  const app = express();
-  const verify = (request: IncomingMessage, _: unknown, rawBody: Buffer) => void Object.assign(request, { rawBody });
-  app.use(express.raw({ type: () => true, verify }));
-  app.use((request, response) => functions.getOrdersByTeam(request as HostRequest, response));
-  const host = app.listen(0, '127.0.0.1');
-  await once(host, 'listening');
-  const { port } = host.address() as AddressInfo;
-  const headers = { ...JSON_TYPE, 'x-api-key': TEST_API_KEY, 'content-encoding': 'gzip' };
-  const body = gzipSync(valid('getOrdersByTeam'));
-  const response = await sendRequest(port, { method: 'POST', headers, body });
-  expect([response.status, response.json]).toEqual([200, { count: 0, orders: {} }]);
-  host.close();
 });
 
 test('a client that disconnects in the middle of a body is logged as 499', async () => {
