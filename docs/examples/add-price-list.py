@@ -36,7 +36,7 @@ STRICT_CURRENCY = "--strict-currency"
 
 
 class Retry(Exception):
-    """The request may be sent again, after so many seconds if the service said when."""
+    """The request may be sent again, after the given seconds if the response names them."""
 
     def __init__(self, reason, after_seconds=None):
         super().__init__(reason)
@@ -44,7 +44,7 @@ class Retry(Exception):
 
 
 def post(url, api_key, payload):
-    """One request: (status, headers, text). A redirect is not followed: that would send the API key elsewhere."""
+    """Sends one request, without following a redirect with the API key. Returns (status, headers, text)."""
     address = urllib.parse.urlsplit(url)
     connection = open_connection(address)
     headers = {"x-api-key": api_key, "Content-Type": "application/json"}
@@ -64,7 +64,7 @@ def post(url, api_key, payload):
 
 
 def open_connection(address):
-    """A connection, for https through the proxy of the environment, which never sees the API key."""
+    """Returns a connection. An https one uses the proxy of the environment, which never sees the API key."""
     if address.scheme == "http":
         return http.client.HTTPConnection(address.netloc, timeout=REQUEST_SECONDS)
     proxy = urllib.request.getproxies().get("https")
@@ -81,7 +81,7 @@ def open_connection(address):
 
 
 def send(url, api_key, payload):
-    """One try: (exit code, text). Raises Retry."""
+    """Tries once. Returns (exit code, text) or raises Retry."""
     status, headers, text = post(url, api_key, payload)
     body = parse_object(text)
     error = body.get("error")
@@ -140,7 +140,7 @@ def send_with_retries(url, api_key, payload):
 
 
 def find_problem(text, payload):
-    """What a 200 hides: (exit code, sentence), or None if the lists are as they were sent."""
+    """Looks for what a 200 hides. Returns (exit code, sentence), or None if the lists are as they were sent."""
     info, price_list = json.loads(payload)["info"], parse_object(text).get("price_list")
     if price_list is None:
         market_id = json.dumps(info["market_id"])
@@ -155,7 +155,7 @@ def find_problem(text, payload):
 
 
 def parse_call():
-    """Whether the currency is strict, and the address, API key and payload. Raises ValueError or OSError."""
+    """Returns (whether the currency is strict, address, API key, payload). Raises ValueError or OSError."""
     base_url, api_key = os.environ.get("BASE_URL", ""), os.environ.get("API_KEY", "")
     args = sys.argv[1:]
     is_strict = args[:1] == [STRICT_CURRENCY]

@@ -81,7 +81,7 @@ export class HttpError extends Error {
    * @param status HTTP status
    * @param body `{ error }`, or `{ success, message, errors }` for an invalid body; text if it is
    *   not JSON
-   * @param requestId quote it when you contact support about the request
+   * @param requestId for support, if you ask about the request
    */
   constructor(
     readonly status: number,
@@ -92,7 +92,7 @@ export class HttpError extends Error {
   }
 }
 
-/** A call that was retried until its time was over. `cause` is the error of the last try. */
+/** A call that did not succeed before its time was over. `cause` is the error of the last try. */
 export class RetriesExhaustedError extends Error {
   override readonly name = 'RetriesExhaustedError';
 
@@ -106,7 +106,7 @@ export class RetriesExhaustedError extends Error {
 }
 
 /**
- * @param baseUrl the address below which the operations are, such as
+ * @param baseUrl the address that all operations have in common, such as
  *   `http://127.0.0.1:5001/demo-price-lists/us-central1`
  * @throws TypeError if `baseUrl` is not an HTTP URL, or `apiKey` cannot be sent as a header
  */
@@ -165,7 +165,7 @@ interface EncodedBody {
   headers: Record<string, string | number>;
 }
 
-/** Bodies from this size on are sent as gzip. */
+/** Minimum size of a body that is sent as gzip. */
 const MIN_GZIP_BYTES = 64 * 1024;
 
 async function encodeBody(body: unknown): Promise<EncodedBody> {
@@ -205,7 +205,7 @@ interface HttpRequestOptions {
   signal: AbortSignal;
 }
 
-/** One request. Not with `fetch`, which stops waiting for the response headers after 300 s. */
+/** Sends one request. Does not use `fetch`, which stops waiting for the response headers after 300 s. */
 function request(url: URL, body: Buffer | undefined, options: HttpRequestOptions): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const start = url.protocol === 'https:' ? requestHttps : requestHttp;

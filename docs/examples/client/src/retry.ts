@@ -1,11 +1,11 @@
 /**
- * When to send a request again, and after which pause: the rule of docs/integration-guide.md, for
- * every operation. A request without a response is always sent again.
+ * Decides whether to send a request again, and after which pause, by the rule of
+ * docs/integration-guide.md. A request without a response is always sent again.
  */
 
 export interface HttpResponse {
   status: number;
-  /** By their names in lower case. */
+  /** Keyed by names in lower case. */
   headers: Record<string, string | string[] | undefined>;
   text: string;
 }
@@ -14,13 +14,13 @@ export type Judgement =
   | { kind: 'success'; body: unknown }
   /** `body` is text if it is not JSON. */
   | { kind: 'failure'; body: unknown }
-  /** `afterMs` is what the response asks for. */
+  /** `afterMs` is the pause that the response asks for; `isForeign` means that another program sent it. */
   | { kind: 'retry'; body: unknown; isForeign: boolean; afterMs: number | undefined };
 
 /** Statuses of transient errors, of the service and of the platform in front of it. */
 const TRANSIENT_STATUSES = [408, 429, 502, 503, 504];
 
-/** @returns what a response means to the client that sent the request */
+/** @returns what a response means for its request */
 export function judgeResponse({ status, headers, text }: HttpResponse): Judgement {
   const object = parseObject(text);
   if (status === 200 && object !== undefined) return { kind: 'success', body: object };
@@ -34,7 +34,7 @@ export function judgeResponse({ status, headers, text }: HttpResponse): Judgemen
   return isForeign ? { kind: 'retry', body, isForeign, afterMs: undefined } : { kind: 'failure', body };
 }
 
-/** The pause after so many tries, unless the response asked for another: it doubles each time. */
+/** Returns the pause after this number of tries, unless the response asks for another. It doubles each time. */
 export const getDelayMs = (tries: number): number => Math.min(1000 * 2 ** (tries - 1), 30_000);
 
 /** `Retry-After` is a number of seconds or a date. @returns milliseconds, undefined for neither */
