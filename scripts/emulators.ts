@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from '@google-cloud/firestore';
@@ -27,23 +27,53 @@ async function main(): Promise<void> {
   if (!embedded) await assertPortFree(emulators.firestore.port, 'emulators.firestore.port of firebase.json');
   await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');
   // The emulator takes secrets from a file beside the code; it is not uploaded (firebase.json).
-  await writeFile('functions/dist/.secret.local', `API_KEY=${process.env['API_KEY'] ?? 'local-dev-key'}\n`);
+  // It reads a value in double quotes with the escapes of JSON.
+  const apiKey = JSON.stringify(process.env['API_KEY'] ?? 'local-dev-key');
+  await writeFile('functions/dist/.secret.local', `API_KEY=${apiKey}\n`);
 
   const firestore = embedded ? await startFirestore({ indexes: definitions as IndexDefinitions }) : undefined;
   const address = firestore?.address ?? `${emulators.firestore.host}:${emulators.firestore.port}`;
   const only = embedded ? ['--only', 'functions'] : [];
   const suite = spawn('npx', ['--yes', FIREBASE_TOOLS, 'emulators:start', '--project', PROJECT, ...only], {
-    stdio: 'inherit',
+    // npx passes no signal on to the suite, and the suite none to Java: a signal to their group reaches all, once.
+    stdio: ['ignore', 'inherit', 'inherit'],
+    detached: process.platform !== 'win32',
     env: { ...process.env, ...(embedded && { FIRESTORE_EMULATOR_HOST: address }) },
   });
   suite.once('error', fail);
+  let isStopping = false;
   suite.once('exit', (code) => {
-    void Promise.resolve(firestore?.close()).then(() => process.exit(code ?? 1));
+    void endGroup(suite)
+      .then(() => firestore?.close())
+      .then(() => process.exit(isStopping ? 0 : (code ?? 1)));
   });
-  // A terminal sends Ctrl-C to both; the suite ends first, and this process with it.
-  onStopRequest(() => suite.kill('SIGTERM'));
+  onStopRequest(() => {
+    isStopping = true;
+    signalGroup(suite, 'SIGTERM');
+  });
 
   console.log(`${await seed(address)} sample records added to Firestore at ${address}`);
+}
+
+/** @returns whether a process of the group was there */
+function signalGroup(leader: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return leader.pid !== undefined && process.kill(process.platform === 'win32' ? leader.pid : -leader.pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Milliseconds for the suite to stop its emulators once npx has ended. */
+const STOP_MS = 10_000;
+
+/** Waits until no process of the group is left, so that all ports are free. */
+async function endGroup(leader: ChildProcess): Promise<void> {
+  const deadline = performance.now() + STOP_MS;
+  while (signalGroup(leader, 0)) {
+    if (performance.now() > deadline) signalGroup(leader, 'SIGKILL');
+    await delay(100);
+  }
 }
 
 /** Adds the sample data as soon as there is a database: the suite may have to be fetched. */

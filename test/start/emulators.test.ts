@@ -1,7 +1,13 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { emulators } from '../../firebase.json';
-import { runProgramSync } from '../support/programs';
+import { cleanUp, isGroupRunning, temporaryFolder } from '../support/local-server';
+import { runProgramSync, startProgram } from '../support/programs';
+
+afterAll(cleanUp);
 
 test('a taken port is told in one sentence, before anything starts', async () => {
   const { port } = emulators.firestore;
@@ -14,4 +20,21 @@ test('a taken port is told in one sentence, before anything starts', async () =>
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   const setting = 'emulators.firestore.port of firebase.json';
   expect(stderr).toBe(`Port ${port} is taken. Stop what listens there, or choose another with ${setting}.\n`);
+});
+
+test('SIGTERM ends what npx has started, and the suite gets the key as it is', async () => {
+  const folder = temporaryFolder();
+  // As npx does, this passes no signal on to the program that it runs.
+  writeFileSync(join(folder, 'npx'), '#!/bin/sh\necho group $$\nsh -c "sleep 100; true"; true\n', { mode: 0o755 });
+  const env = { API_KEY: 'abc#def', PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+  const child = startProgram(process.execPath, ['--import', 'tsx', 'scripts/emulators.ts', '--embedded'], { env });
+  let output = '';
+  for await (const text of child.stdout.setEncoding('utf8') as AsyncIterable<string>) {
+    output += text;
+    if (/group \d+\n/.test(output) && output.includes('sample records added')) break;
+  }
+  expect(parseEnv(readFileSync('functions/dist/.secret.local', 'utf8'))).toEqual({ API_KEY: 'abc#def' });
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(isGroupRunning(Number(/group (\d+)/.exec(output)?.[1]))).toBe(false);
 });
