@@ -74,7 +74,7 @@ test('what a partner gets has its links, the samples that it names, and the pack
 
 test('what does not exist is found', () => {
   expect(findLinks('README.md')).toContain(join('docs', 'api.md'));
-  expect(findNamed('functions/src/lib/errors.ts')).toContain('docs/api.md');
+  expect(findNamed('docs/examples/client/src/retry.ts')).toContain('docs/integration-guide.md');
   expect(['README.md#features', 'README.md#no-such-heading', 'no-such-page.md'].map(leadsNowhere)).toEqual([
     false,
     true,
