@@ -16,7 +16,7 @@ import { onStopRequest } from './stop-requests';
 const USAGE = `Usage: npm start
 
 Serves the functions over an embedded Firestore with sample data, until Ctrl-C. It has no options. Environment variables set ports, data and key:
-FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY and CORS_ALLOWED_ORIGINS
+FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY, CORS_ALLOWED_ORIGINS and ALLOWED_HOSTS
 (CONTRIBUTING.md#local-environment-variables).`;
 
 const BUILD = 'functions/dist';
