@@ -1,4 +1,4 @@
-/** Escaped HTML. Only {@link html} makes one, so every text in a page is escaped. */
+/** HTML that needs no escaping. Create it with {@link html}, which escapes every inserted text. */
 export class Html {
   constructor(readonly text: string) {}
 }

@@ -48,7 +48,7 @@ export function createPageRoutes(apiKey: string): (path: string) => RequestListe
   };
 }
 
-/** Leads a browser on from an address that nothing is at. */
+/** Responds with 404 and a page that links to the others. */
 export const sendNotFoundPage: RequestListener = (_, response) => {
   const page = renderShell({
     title: 'Not found',

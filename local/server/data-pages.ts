@@ -4,7 +4,7 @@ import type { ViewerSettings } from '../pages/data';
 import { SITE_LINKS } from '../pages';
 import { SAMPLE_COLLECTIONS } from '../sample/records';
 
-/** What the data pages say of the service's collections. */
+/** The settings of the data pages for the collections of the service. */
 export const VIEWER_SETTINGS = {
   descriptions: {
     ...SAMPLE_COLLECTIONS,

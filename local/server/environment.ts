@@ -1,6 +1,6 @@
 import { PROJECT, type LocalConfig } from './local-config';
 
-/** Sets what the functions and the Firestore clients of this process read, over the shell's values for other projects. */
+/** Sets the environment of the functions and Firestore clients, and overrides values of the shell for other projects. */
 export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalConfig): void {
   Object.assign(process.env, {
     GCLOUD_PROJECT: PROJECT,
@@ -9,9 +9,9 @@ export function setEnvironment({ apiKey, corsAllowedOrigins, firestore }: LocalC
     API_KEY: apiKey,
     CORS_ALLOWED_ORIGINS: corsAllowedOrigins,
     DATABASE_ID: '(default)',
-    // Google's libraries would look for a metadata server on the network.
+    // Otherwise Google's libraries look for a metadata server on the network.
     METADATA_SERVER_DETECTION: 'none',
   });
-  // gRPC would use the shell's proxy for the embedded Firestore, too.
+  // Otherwise gRPC connects to the embedded Firestore through the shell's proxy.
   if (typeof firestore === 'object') process.env['no_grpc_proxy'] = '127.0.0.1';
 }

@@ -23,9 +23,9 @@ export interface FunctionsServerOptions {
   project: string;
   /** Deployable functions by name. The environment they read must be set before they are loaded. */
   functions: Readonly<Record<string, DeployableFunction>>;
-  /** Host names at which it responds beside those of this machine. */
+  /** Host names that it accepts in addition to those of this machine. */
   allowedHosts?: readonly string[];
-  /** Finds the listener of a path that is not a function's, such as a page at `/`. */
+  /** Finds the listener for a path that belongs to no function, such as a page at `/`. */
   getExtraRoute?: GetRoute;
 }
 
@@ -57,7 +57,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
     const { path, query } = parseTarget(request.url ?? '');
     const [name, listener] = routes.find(([name]) => path === name || path.startsWith(`${name}/`)) ?? [];
     if (name !== undefined && listener !== undefined) {
-      // A deployed function receives what follows its address.
+      // A deployed function receives only the part that follows its address.
       request.url = (path.slice(name.length) || '/') + query;
       listener(request, response);
       return;
@@ -95,7 +95,7 @@ function parseTarget(target: string): { path: string; query: string } {
   };
 }
 
-/** Decodes an octet for which a path has no need of an encoding. */
+/** Decodes a percent-encoded octet if it is an unreserved character. */
 function decodeUnreserved(encoded: string): string {
   const character = String.fromCharCode(parseInt(encoded.slice(1), 16));
   return /[\w.~-]/.test(character) ? character : encoded.toUpperCase();
@@ -114,7 +114,7 @@ function sendJson(response: Parameters<RequestListener>[1], status: number, body
 }
 
 /**
- * Hands requests to the framework's server, which never listens itself: Node then emits its request events once per
+ * Passes requests to the framework's server, which does not listen itself. Node then emits its request events once per
  * request, as in production.
  */
 function wrapWithFramework(name: string, handler: HttpFunction): RequestListener {
@@ -126,7 +126,7 @@ function wrapWithFramework(name: string, handler: HttpFunction): RequestListener
 async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  // `close` ends connections that are idle now; connections that become idle later would stay open for the next request.
+  // `close` ends only connections that are idle now. Connections that become idle later would stay open.
   const endIdle = setInterval(() => server.closeIdleConnections(), 50);
   const breakOff = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;

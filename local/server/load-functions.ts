@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { DeployableFunction } from './functions-server';
 
 /**
- * Loads what a package exports.
+ * Loads the functions that a package exports.
  *
  * @param from a folder with a package.json whose `main` is the entry file, or the entry file
  */

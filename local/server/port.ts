@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { HOST, StartupError } from './local-config';
 
-/** Where a port is set: an environment variable, or a place in a file. */
+/** The setting of a port: an environment variable, or a property of a file. */
 type PortSetting = 'FUNCTIONS_PORT' | 'FIRESTORE_PORT' | `emulators.${string}.port of firebase.json`;
 
 /** @throws StartupError if another program listens at the port that the setting names */
@@ -17,7 +17,7 @@ export async function assertPortFree(port: number, setting: PortSetting): Promis
   await once(server, 'close');
 }
 
-/** @returns what to do if the error is that the port is taken; otherwise the error */
+/** @returns a StartupError with advice if the port is taken, otherwise the error itself */
 export function toPortError(error: unknown, port: number, setting: PortSetting): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return error;
   return new StartupError(`Port ${port} is taken. Stop what listens there, or choose another with ${setting}.`);

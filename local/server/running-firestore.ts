@@ -5,28 +5,28 @@ import { connect } from 'node:net';
 import type { FirestoreOptions, IndexDefinitions } from '../../packages/firestore-local/src';
 import { PROJECT, StartupError, type LocalConfig } from './local-config';
 
-/** What its parent tells the process of the embedded Firestore. */
+/** The message from the parent to the process of the embedded Firestore. */
 export type FirestoreCommand = FirestoreOptions & {
-  /** The project to which the sample data is added if it is empty. */
+  /** The project that receives the sample data if it is empty. */
   sampleProject: string | undefined;
 };
 
-/** What that process says once: where it listens, or why it does not. */
+/** The one report of that process: where it listens, or why it could not start. */
 export type FirestoreReport = { address: string; seeded: number } | { error: string };
 
 /** A Firestore to use: `address` is the value of FIRESTORE_EMULATOR_HOST. */
 export interface RunningFirestore {
   address: string;
   isEmbedded: boolean;
-  /** How many sample records were added to it; undefined if it was not looked at. */
+  /** The number of sample records that were added. Undefined if nobody checked whether it was empty. */
   seeded: number | undefined;
   close(): Promise<void>;
 }
 
-/** Milliseconds for a Firestore that is said to run to take a connection. */
+/** The time limit to connect to a Firestore that FIRESTORE_EMULATOR_HOST names. */
 const CONNECT_MS = 3_000;
 
-/** @throws StartupError if the one that is said to run does not, or the embedded one cannot start */
+/** @throws StartupError if the named Firestore accepts no connection, or the embedded one cannot start */
 export function openFirestore({ firestore, sampleData }: LocalConfig): Promise<RunningFirestore> {
   if (typeof firestore === 'string') return connectFirestore(firestore);
   return startFirestoreProcess(firestore, sampleData ? PROJECT : undefined);
@@ -40,7 +40,7 @@ export const getEmbeddedFirestore = (address: string): RunningFirestore => ({
   close: () => Promise.resolve(),
 });
 
-/** A Firestore that runs already. Where nothing takes a connection, the SDK would try for a minute and not say so. */
+/** Connects to a Firestore that runs already. Without this check, the SDK would retry silently for a minute. */
 async function connectFirestore(address: string): Promise<RunningFirestore> {
   const [, host = '', port = '0'] = /^\[?(.+?)\]?:(\d+)$/.exec(address) ?? [];
   try {

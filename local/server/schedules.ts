@@ -1,4 +1,4 @@
-/** A function that Cloud Scheduler calls in production; firebase-functions attaches both properties. */
+/** A function that Cloud Scheduler calls in production. firebase-functions attaches both properties. */
 export interface ScheduledFunction {
   readonly __endpoint: { readonly scheduleTrigger?: { readonly schedule?: unknown } };
   readonly run: (event: { scheduleTime: string }) => unknown;
@@ -7,11 +7,11 @@ export interface ScheduledFunction {
 const MINUTE_MS = 60_000;
 
 /**
- * Calls each function at every full minute, as Cloud Scheduler does; a call may begin before the last one has ended. After Ctrl-C in
- * the middle of a sweep, its attempts are due again when their leases expire.
+ * Calls each function at every full minute, as Cloud Scheduler does. A call may begin before the previous one has ended. If
+ * Ctrl-C interrupts a sweep, its attempts are due again when their leases expire.
  *
- * @param intervalMs in place of a minute, for tests
- * @returns stops the calls
+ * @param intervalMs replaces the minute in tests
+ * @returns a function that stops the calls
  */
 export function startSchedules(functions: readonly ScheduledFunction[], intervalMs = MINUTE_MS): () => void {
   for (const { __endpoint } of functions) {

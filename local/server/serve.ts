@@ -16,7 +16,7 @@ import { formatCalls, formatFacts } from './startup-message';
  */
 
 export interface LocalServer {
-  /** What to print once it serves. */
+  /** The text to print once the server is ready. */
   message: string;
   /** The same without calls to copy. */
   facts: string;

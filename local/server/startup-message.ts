@@ -8,11 +8,11 @@ interface StartupInfo {
   config: LocalConfig;
   functions: FunctionsServer;
   firestoreAddress: string;
-  /** How many sample records were written. */
+  /** The number of sample records that were written. */
   seeded: number;
 }
 
-/** Where everything is. */
+/** The addresses and settings, one a line. */
 export function formatFacts({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
   const { firestore, apiKey, corsAllowedOrigins } = config;
   const data =
@@ -45,7 +45,7 @@ export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, strin
 
 function curl(address: string, key: string, body: string | undefined): string {
   const json = body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(body)];
-  // A response has no line break at its end: the next prompt would follow it.
+  // A response has no line break at its end, so the next prompt would stand on the same line.
   return ['curl', '-w', quoted('\\n'), '-H', quoted(`x-api-key: ${key}`), ...json, address].join(' ');
 }
 

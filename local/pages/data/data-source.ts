@@ -7,15 +7,15 @@ import {
 } from '@google-cloud/firestore';
 import { status } from '@grpc/grpc-js';
 
-/** What the data pages show of Firestore. Read-only. */
+/** Reads what the data pages show. It never writes. */
 
 export const PAGE_SIZE = 50;
 
-/** Documents of a subcollection that its document's page shows. */
+/** The number of documents of a subcollection on its document's page. */
 const PREVIEW_SIZE = 10;
 
 export interface CollectionView {
-  /** Which documents to show, and in which order; by id unless `sort` is given. */
+  /** The documents to show. Their order is by id unless `sort` is given. */
   filter?: { field: string; value: string };
   sort?: { field: string; direction: 'asc' | 'desc' };
   /** Id of the document before the first one to show. */
@@ -84,16 +84,16 @@ async function startPage(
   return from === undefined || sort !== undefined ? query : query.startAt(from);
 }
 
-/** Whether an error says that a page cannot be read as it was asked for, such as sorted by a field without an index. */
+/** Whether Firestore refused the request for a page, such as an order by a field without an index. */
 export function isRefusal(error: unknown): boolean {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  // The client itself refuses without a code.
+  // A refusal by the client itself has no code.
   return code === undefined || code === status.INVALID_ARGUMENT || code === status.FAILED_PRECONDITION;
 }
 
 const countMatches = async (query: Query): Promise<number> => (await query.count().get()).data().count;
 
-/** The value of a filter as the links of a page write it: JSON, so that 1 is not "1". */
+/** Parses the value of a filter. Links write it as JSON, which tells 1 from "1". */
 function parseValue(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -3,15 +3,15 @@ import type { Firestore } from '@google-cloud/firestore';
 import type { ViewerSettings } from './settings';
 import { DATA_ROOT } from './urls';
 
-/** The data pages: what a Firestore holds, at `/data`, for this machine only. */
+/** The data pages, which show the content of a Firestore at `/data`. */
 
 export type { ViewerSettings } from './settings';
 
 /**
  * Creates the listeners of the data pages.
  *
- * @param getFirestore called for each page, so that no client is made before the first
- * @returns the listener of a path of the data pages; undefined for another path
+ * @param getFirestore called for each page, so no client exists before the first one
+ * @returns the listener for a path of the data pages, or undefined for another path
  */
 export function createDataRoutes(
   getFirestore: () => Promise<Firestore>,

@@ -7,11 +7,11 @@ import { renderShell } from '../shell';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatCount, formatNumber, formatValue, isTime, shorten, type FindLink } from './values';
 
-/** The data pages as HTML: no script, one style sheet. */
+/** Renders the data pages. They have no script. */
 
 const MAX_COLUMNS = 8;
 
-/** A SHA-256 in hex is cut, an id that Firestore makes is not. */
+/** Cuts a SHA-256 in hex, but not an id that Firestore generates. */
 const MAX_ID_TEXT = 24;
 
 export function renderOverview(
@@ -215,7 +215,7 @@ function renderStatus(path: string, value: unknown): Content {
   return html`<a class="status" data-status="${value}" href="${url}" title="${`Show only ${value}`}">${value}</a>`;
 }
 
-/** The fields that most of the documents have. */
+/** Selects the fields that most of the documents have. */
 function selectColumns(documents: readonly DocumentSnapshot[], first: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const document of documents)

@@ -15,9 +15,9 @@ import type { ViewerSettings } from './settings';
 import { parseDataUrl } from './urls';
 import { createFindLink } from './values';
 
-/** Answers a request for a data page. Loads the Firestore SDK, which takes longer than all else. */
+/** Responds to requests for data pages. It is loaded with the first one, because it loads the Firestore SDK. */
 
-/** Sends the page that a request asks for, or one that says what failed. */
+/** Sends the requested page, or a page with the error. */
 export async function respond(
   getFirestore: () => Promise<Firestore>,
   settings: ViewerSettings,
@@ -80,7 +80,7 @@ async function createPage(
   return { status: 200, page: renderDocument(found, findLink, settings) };
 }
 
-/** Async, since the client throws at some addresses before it reads. */
+/** An async function, because the client throws for some paths before it reads. */
 const readPath = async (
   source: DataSource,
   path: string,

@@ -1,16 +1,16 @@
 import type { IndexDefinitions } from '../../../packages/firestore-local/src';
 
-/** What a viewer may know of the data that it shows. Everything is optional. */
+/** Settings of the data pages. All are optional. */
 export interface ViewerSettings {
-  /** The project that they show, where there may be others. */
+  /** The project that the pages show. */
   readonly project?: string;
-  /** What each collection holds; the overview lists collections in this order, the others after them. */
+  /** The contents of each collection. The overview lists collections in this order, then the others. */
   readonly descriptions?: Readonly<Record<string, string>>;
-  /** Fields that stand first in a table. */
+  /** The fields that come first in a table. */
   readonly firstColumns?: readonly string[];
-  /** The parsed `firestore.indexes.json`: no column whose field it exempts from indexes can be sorted by. */
+  /** The parsed `firestore.indexes.json`. A column cannot be sorted if it exempts the field from indexes. */
   readonly indexes?: IndexDefinitions;
-  /** The collection that a field ending in `_id` names, where it is not the field's own name in the plural. */
+  /** The collection that a field ending in `_id` refers to, if it is not the plural of the field's name. */
   readonly linkedCollections?: Readonly<Record<string, string>>;
   /** Links at the top of each page, before the one to the data: text to address. */
   readonly links?: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { DocumentReference, GeoPoint, Timestamp } from '@google-cloud/firestore'
 import { html, type Content, type Html } from '../html';
 import { toDataUrl } from './urls';
 
-/** How stored values appear on the data pages. */
+/** Formats stored values for the data pages. */
 
 const MAX_TEXT = 4_000;
 const MAX_CELL_TEXT = 32;
@@ -16,7 +16,7 @@ const MAX_TIME_MS = 8_640_000_000_000_000;
 export const isTime = (field: string, value: number): boolean =>
   field.endsWith('_at') && Number.isSafeInteger(value) && value > MIN_TIME_MS && value <= MAX_TIME_MS;
 
-/** Finds the page of the document that a field such as `author_id` names, if there is such a collection. */
+/** Returns the page of the document that a field such as `author_id` names, if its collection exists. */
 export type FindLink = (field: string, value: string) => string | undefined;
 
 export const createFindLink =
@@ -39,7 +39,7 @@ export function formatCell(field: string, value: unknown, findLink: FindLink): C
   return formatScalar(field, value, MAX_CELL_TEXT, findLink);
 }
 
-/** A whole value, maps and arrays with all they hold. */
+/** A whole value, with the content of maps and arrays. */
 export function formatValue(field: string, value: unknown, findLink: FindLink): Html {
   if (Array.isArray(value)) {
     if (value.length === 0) return html`<span class="quiet">empty array</span>`;
@@ -108,7 +108,7 @@ const summarizeMap = (map: Record<string, unknown>): string =>
 const linkTo = (url: string | undefined, text: string): Html =>
   url === undefined ? html`${text}` : html`<a href="${url}">${text}</a>`;
 
-/** A text that is a JSON object or array, such as a stored response, with line breaks. */
+/** Formats a string that is a JSON object or array, such as a stored response. Returns undefined for others. */
 function formatJson(text: string): string | undefined {
   if (!/^[{[]/.test(text)) return undefined;
   try {

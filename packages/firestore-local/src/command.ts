@@ -9,8 +9,8 @@ const USAGE = `Usage: firestore-local [options]
 
   --port PORT          port to listen on (default 8080; 0 is any free one)
   --host HOST          address to listen on (default 127.0.0.1)
-  --data DIR           folder of the data (default: in memory, nothing is kept)
-  --indexes FILE       a firestore.indexes.json: queries that need an index which it lacks are refused
+  --data DIR           data folder (default: in memory, nothing is kept)
+  --indexes FILE       a firestore.indexes.json; queries that need another index are refused
   --help
 `;
 

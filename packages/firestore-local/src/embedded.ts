@@ -14,7 +14,7 @@ import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './engine
 import { toFields, type MapValue } from './protocol/values';
 import { startGrpcServer, type ConnectionHandlers, type GrpcServer } from './protocol/grpc-server';
 
-/** The data folder that stands for none: documents are kept in memory. */
+/** The value of `dataDir` that keeps documents in memory. */
 const IN_MEMORY = ':memory:';
 
 /** How to start an embedded Firestore. */
@@ -23,13 +23,13 @@ export interface FirestoreOptions {
   readonly host?: string;
   /** The port to listen on. Default 0, any free one. */
   readonly port?: number;
-  /** The folder of the data. Default `:memory:`, which keeps nothing. */
+  /** The data folder. The default `:memory:` keeps nothing. */
   readonly dataDir?: string;
   /** The parsed `firestore.indexes.json`. Without it, no query needs a declared index. */
   readonly indexes?: IndexDefinitions;
   /** The clock of update times, read times and server timestamps, in milliseconds since 1970. */
   readonly clock?: () => number;
-  /** Faults that are there from the first call. More can be injected later. */
+  /** Faults that apply from the first call. A test can inject more later. */
   readonly faults?: readonly Fault[];
   /** How long transactions may last. Default: Firestore's limits. */
   readonly transactionLimits?: TransactionLimits;
@@ -46,7 +46,7 @@ export interface EmbeddedFirestore {
   /** Calls a listener with every call that has ended. Returns the function that removes it. */
   observe(listener: (call: EndedCall) => void): () => void;
   /**
-   * Calls a listener with every commit as it takes effect, in this order, whether or not its client gets to know. The
+   * Calls a listener with every commit as it takes effect, in order, also if the client never receives the response. The
    * listener must not throw. Returns the function that removes it.
    */
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
@@ -58,25 +58,25 @@ export interface EmbeddedFirestore {
   close(): Promise<void>;
 }
 
-/** What this repository uses besides: its sample data, and clients in the process of their server. */
+/** The parts that only this repository uses: sample data, and clients in the process of their server. */
 export interface InternalFirestore extends EmbeddedFirestore {
-  /** What handles the calls of a connection, for a client in this process that makes none. */
+  /** Handles calls of a client in this process, which needs no connection. */
   readonly handlers: ConnectionHandlers;
   /**
    * Adds documents to a project that has none, in one commit, without a client.
    *
-   * @returns how many it added; 0 if there was a document
+   * @returns the number of documents that it added, 0 if the project had a document
    */
   addIfEmpty(project: string, documents: readonly PlainDocument[]): Promise<number>;
 }
 
-/** What a commit made of one document. The fields are decoded when they are asked for. */
+/** The change of one document by a commit. The fields are decoded on access. */
 export interface CommittedChange {
   /** The full resource name. */
   readonly name: string;
-  /** Undefined: there was no document. */
+  /** Undefined if there was no document. */
   readonly before: MapValue | undefined;
-  /** Undefined: it was deleted. */
+  /** Undefined if the commit deleted the document. */
   readonly after: MapValue | undefined;
 }
 

@@ -5,12 +5,12 @@ import { RpcError, type Code } from './protocol/errors';
 import { startGrpcServer } from './protocol/grpc-server';
 import type { Rpc } from './protocol/requests';
 
-/** Another Firestore, with the faults and the record of calls that tests of a client need. */
+/** Another Firestore behind a server that adds the faults and the record of calls that tests need. */
 export type FirestoreFront = Omit<EmbeddedFirestore, 'observeCommits'>;
 
 /**
- * Starts a server that passes every call on to another Firestore, such as Google's emulator at `host:port`, and injects faults
- * on the way.
+ * Starts a server that forwards every call to another Firestore, such as Google's emulator at `host:port`, and injects
+ * faults.
  */
 export async function startFirestoreFront(target: string): Promise<FirestoreFront> {
   const client = new Client(target, credentials.createInsecure(), {
@@ -18,7 +18,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
     'grpc.max_send_message_length': -1,
   });
   const databases = new Set<string>();
-  // Calls wait until the documents are deleted.
+  // Calls wait until a pending deletion of all documents is done.
   let cleared: Promise<unknown> = Promise.resolve();
   const calls = observeCalls(async ({ rpc, project, database }, bytes, send) => {
     await cleared;
@@ -46,7 +46,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
   };
 }
 
-/** Deletes all documents of a database, `projects/*\/databases/*`, by the emulators' own interface. */
+/** Deletes all documents of a database, `projects/*\/databases/*`, through the interface of Google's emulator. */
 export async function clearEmulator(target: string, database: string): Promise<void> {
   const response = await fetch(`http://${target}/emulator/v1/${database}/documents`, { method: 'DELETE' });
   if (!response.ok) throw new Error(`${database} at ${target} was not cleared: ${response.status}`);
@@ -57,7 +57,7 @@ const passThrough = (bytes: Buffer): Buffer => bytes;
 /** Sends a call to another Firestore and its messages back. */
 function forward(client: Client, rpc: Rpc, bytes: Buffer, send: SendBytes): Promise<void> {
   const metadata = new Metadata();
-  // Emulators take it for an administrator, who needs no rules.
+  // Emulators treat this token as an administrator, who is exempt from rules.
   metadata.set('authorization', 'Bearer owner');
   const path = `/google.firestore.v1.Firestore/${rpc}`;
   const call = client.makeServerStreamRequest(path, passThrough, passThrough, bytes, metadata);

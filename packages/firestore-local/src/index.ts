@@ -1,6 +1,6 @@
 /**
  * An embedded Firestore for local work and tests: a gRPC server of google.firestore.v1.Firestore. The SDKs reach it through
- * FIRESTORE_EMULATOR_HOST. This is its public door; its rooms are in ../README.md.
+ * FIRESTORE_EMULATOR_HOST. This is the public entry point. ../README.md describes the parts.
  */
 import { startFirestore as start, type EmbeddedFirestore, type FirestoreOptions } from './embedded';
 

@@ -1,6 +1,6 @@
-/** What this repository uses of the package besides its public door, index.ts. None of it is published. */
+/** The parts of the package that only this repository uses, besides the public entry point index.ts. None are published. */
 
-/** As the public one, with what sample data needs. */
+/** The public function, with what the sample data needs. */
 export { startFirestore, type InternalFirestore, type PlainDocument } from './embedded';
 export { Indexes } from './engine/indexes';
 export { clearEmulator, startFirestoreFront, type FirestoreFront } from './front';

@@ -243,7 +243,7 @@ describe('the stand-alone server', () => {
   it('names what cannot be used', async () => {
     const start = async (options: FirestoreOptions): Promise<string> =>
       (await rejection(startFirestore(options))).message;
-    expect(await start({ dataDir: '' })).toContain('the data folder has no name');
+    expect(await start({ dataDir: '' })).toContain('the data folder has an empty name');
     expect(await start({ host: 'nowhere.invalid' })).toContain('nothing can listen at nowhere.invalid');
   });
 

@@ -5,14 +5,14 @@ import { GROUP_BELOW_DOCUMENT, firstProblem, getTerms, isBelowDocument } from '.
 import type { Aggregation, StructuredQuery } from '../protocol/requests';
 
 /*
- * Which aggregations Firestore refuses, whatever is stored.
+ * The aggregations that Firestore refuses, whatever is stored.
  * https://firebase.google.com/docs/firestore/quotas and https://firebase.google.com/docs/firestore/query-data/aggregation-queries
  */
 
 const MAX_AGGREGATIONS = 5;
 const MAX_ALIAS_BYTES = 1500;
 
-/** Returns what is wrong with the aggregations of a query; undefined if nothing is. */
+/** Returns the first problem of the aggregations of a query, or undefined if there is none. */
 type AggregationRule = (aggregations: readonly Aggregation[]) => string | undefined;
 
 /** The rules, in the order in which they are checked. */

@@ -31,7 +31,7 @@ function createCount(limit: number): Aggregator {
   return { add: () => (count = Math.min(count + 1, limit)), getResult: () => BigInt(count) };
 }
 
-/** The sum of integers, exact at every step; as a double if it exceeds 64 bits, or if one of the numbers is a double. */
+/** Adds integers exactly. The sum is a double if it exceeds 64 bits, or if one of the numbers is a double. */
 function addNumbers(numbers: readonly (bigint | number)[]): bigint | number {
   if (numbers.some((number) => typeof number === 'number')) return addDoubles(Float64Array.from(numbers, Number));
   let sum = 0n;
@@ -40,8 +40,8 @@ function addNumbers(numbers: readonly (bigint | number)[]): bigint | number {
 }
 
 /**
- * The sum of doubles to Firestore's last bit: from the least to the greatest, as an index has them, with Kahan's compensation
- * for what each addition rounds off.
+ * Adds doubles so that the sum equals Firestore's to the last bit: in ascending order, as in an index, with Kahan's
+ * compensation for the rounding error of each addition.
  */
 function addDoubles(numbers: Float64Array): number {
   let sum = 0;
@@ -52,6 +52,6 @@ function addDoubles(numbers: Float64Array): number {
     compensation = next - sum - corrected;
     sum = next;
   }
-  // An infinity makes the compensation NaN.
+  // With an infinity, the compensation becomes NaN.
   return Number.isNaN(sum) ? numbers.reduce((total, number) => total + number, 0) : sum;
 }

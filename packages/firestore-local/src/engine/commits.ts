@@ -16,7 +16,7 @@ import { applyWrite, type WriteResult } from './writes';
 /** The age of a write outside of any transaction. It is the oldest, so it is never aborted. */
 const OUTSIDE = -1;
 
-/** The operations that write documents: in a transaction, or with locks of their own. */
+/** The operations that write documents, in a transaction or with locks of their own. */
 export class Commits {
   constructor(
     private readonly store: Store,
@@ -39,12 +39,12 @@ export class Commits {
       const { time, results } = await this.apply(transaction?.owner ?? this.createWriter(context), located);
       return { writeResults: results.map(toWriteResult), commitTime: Timestamp.fromMicros(time) };
     } finally {
-      // A failed commit ends the transaction, too: its locks must not wait for a client that may not return.
+      // A failed commit also ends the transaction, so that its locks do not wait for a client that may not return.
       if (transaction) this.transactions.end(transaction);
     }
   }
 
-  /** Applies each write on its own: one that fails does not affect the others. */
+  /** Applies each write separately, so a write that fails does not affect the others. */
   async batchWrite({ database, writes }: Requests['BatchWrite'], context: CallContext): Promise<object> {
     const names = new Set(writes.map(({ name }) => name));
     if (names.size < writes.length) throw invalid('Cannot write to the same document twice in one BatchWrite request.');
@@ -63,7 +63,7 @@ export class Commits {
     return response;
   }
 
-  /** Applies one write outside of any transaction. Returns the document after it; undefined if it was deleted. */
+  /** Applies one write outside of any transaction. Returns the document after the write, or undefined if it was deleted. */
   async write({ database, write }: Requests['DeleteDocument'], context: CallContext): Promise<WriteResult['doc']> {
     const { results } = await this.apply(this.createWriter(context), locateWrites(database, [write]));
     return results[0]?.doc;
@@ -74,7 +74,7 @@ export class Commits {
     return doc ? encodeStoredDocument(doc, mask) : encodeMissingDocument(request.write.name);
   }
 
-  /** The owner of a write outside of any transaction, which is released if the client leaves while it waits. */
+  /** Creates the owner of a write outside of any transaction. It is released if the client leaves while the write waits. */
   private createWriter(context: CallContext): LockOwner {
     const writer = new LockOwner(OUTSIDE);
     context.cancel = () => this.locks.release(writer);
@@ -82,8 +82,8 @@ export class Commits {
   }
 
   /**
-   * Locks the documents, computes the results of the writes, each of which sees the earlier ones, waits for conflicting queries
-   * of other transactions, and applies the changes.
+   * Locks the documents and computes the results of the writes in order. Then waits for conflicting queries of other
+   * transactions, and applies the changes.
    */
   private async apply(
     owner: LockOwner,
@@ -121,7 +121,7 @@ interface LocatedWrite {
   readonly path: DocumentPath;
 }
 
-/** @throws RpcError INVALID_ARGUMENT for a write that Firestore refuses whatever is stored, or of another database */
+/** @throws RpcError INVALID_ARGUMENT for a write to another database, or one that Firestore always refuses */
 function locateWrites(database: string, writes: readonly Write[]): LocatedWrite[] {
   return writes.map((write) => {
     const path = parseDocumentPath(write.name);

@@ -22,7 +22,7 @@ export interface IndexDefinitions {
     readonly collectionGroup: string;
     readonly fieldPath: string;
     readonly indexes: readonly FieldIndex[];
-    /** Whether Firestore deletes documents after the time in the field; nothing is deleted here. */
+    /** Whether Firestore deletes documents after the time in the field. This server deletes nothing. */
     readonly ttl?: boolean;
   }[];
 }
@@ -49,9 +49,9 @@ interface IndexRequirement {
   readonly suffix: readonly IndexField[];
 }
 
-/** The indexes of a database: which ones a query needs, and how many entries a document has in them. */
+/** The indexes of a database. They tell which queries are served, and how many index entries a document has. */
 export class Indexes {
-  /** @throws Error with a message for the user, for what is no content of a `firestore.indexes.json` */
+  /** @throws Error with a message for the user, if the definitions are not those of a `firestore.indexes.json` */
   constructor(private readonly definitions: IndexDefinitions) {
     const { indexes = [], fieldOverrides = [] } = definitions;
     const isComplete =
@@ -64,8 +64,8 @@ export class Indexes {
   }
 
   /**
-   * Rejects a query that no declared index serves. Indexes with the same order are merged for equalities. An order must be
-   * in the index as it is, with its directions. https://firebase.google.com/docs/firestore/query-data/index-overview
+   * Rejects a query that no declared index serves. Indexes with the same order are merged for equalities. An index must
+   * contain the whole order, with the same directions. https://firebase.google.com/docs/firestore/query-data/index-overview
    *
    * @throws RpcError FAILED_PRECONDITION with the index to declare
    */
@@ -76,7 +76,7 @@ export class Indexes {
     orders: readonly Order[],
     aggregated: readonly FieldPath[],
   ): void {
-    // The documents' names serve a query over all collections.
+    // A query over all collections reads the documents by name and needs no other index.
     if (group === undefined) return;
     for (const conjunction of toDisjunctions(filter)) {
       const requirement = toIndexRequirement(group, scope, conjunction, orders, aggregated);
@@ -92,7 +92,7 @@ export class Indexes {
     return orders.includes('ASCENDING') && orders.includes('DESCENDING');
   }
 
-  /** Whether an index of the names of a collection in descending order is declared. */
+  /** Whether the definitions declare an index of a collection's document names in descending order. */
   hasDescendingNames(group: string, scope: Scope): boolean {
     return this.getComposites(group).some(
       ({ scope: declared, fields: [only, ...others] }) =>
@@ -140,7 +140,7 @@ export class Indexes {
       }));
   }
 
-  /** The single-field indexes of a field: of its override, of the nearest map around it, or of `*`. */
+  /** The single-field indexes of a field. They come from its override, the nearest map around it, or `*`. */
   private getFieldIndexes(group: string, path: FieldPath): readonly FieldIndex[] {
     const overrides = this.definitions.fieldOverrides ?? [];
     if (overrides.length === 0) return AUTOMATIC;
@@ -174,7 +174,7 @@ export class Indexes {
     return found && equalities.every(({ path }) => covered.has(path));
   }
 
-  /** All indexes that might serve, each with its order of names at the end. */
+  /** All indexes that might serve the query. Each ends with the order of document names. */
   private getCandidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
     const paths = new Set([...equalities, ...suffix].map(({ path }) => path).filter((path) => path !== '__name__'));
     const single = [...paths].flatMap((path) =>
@@ -201,7 +201,7 @@ const countDistinct = (items: readonly Value[]): number => {
   return sorted.filter((item, i) => i === 0 || compareValues(item, sorted[i - 1] as Value) !== 0).length;
 };
 
-/** The fields before the suffix in an index that ends with it. */
+/** The fields that precede the suffix, in an index that ends with the suffix. */
 function getPrefix(suffix: readonly IndexField[], fields: readonly IndexField[]): IndexField[] | undefined {
   const start = fields.length - suffix.length;
   if (start < 0) return undefined;
@@ -214,7 +214,7 @@ function getPrefix(suffix: readonly IndexField[], fields: readonly IndexField[])
 /** A filter on one field. */
 export type Term = Extract<Filter, { kind: 'field' | 'unary' }>;
 
-/** The filter as an OR of ANDs. The values of an `in` stay together: all need the same index. */
+/** Returns the filter as an OR of ANDs. The values of an `in` stay together, because they all need the same index. */
 function toDisjunctions(filter: Filter | undefined): Term[][] {
   if (!filter) return [[]];
   switch (filter.kind) {
@@ -230,7 +230,7 @@ function toDisjunctions(filter: Filter | undefined): Term[][] {
   }
 }
 
-/** Whether a term fixes the value of its field, so that the order needs no term for it. */
+/** Whether a term fixes the value of its field. The order then needs no term for that field. */
 export function isEquality(term: Term): boolean {
   if (term.kind === 'unary') return term.op === 'isNull' || term.op === 'isNaN';
   return ['==', 'in', 'array-contains', 'array-contains-any'].includes(term.op);
@@ -240,8 +240,8 @@ export function isEquality(term: Term): boolean {
 export const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
 
 /**
- * Whether the order must have the field of a term. As Google's emulator has it, a comparison that nothing satisfies needs no
- * order: before or after null or NaN, or not equal to null.
+ * Whether the order must contain the field of a term. As in Google's emulator, a comparison with null or NaN that no value
+ * satisfies needs no order.
  */
 export function isInequality(term: Term): boolean {
   if (term.kind === 'unary' || isEquality(term)) return !isEquality(term);

@@ -7,17 +7,17 @@ import { compareNames, compareStrings } from '../protocol/values';
 
 /* Listings of documents and of collections, page by page. */
 
-/** How many documents a page has unless the request says. */
+/** The number of documents on a page if the request does not set it. */
 const DEFAULT_PAGE_SIZE = 30;
 
-/** A page of a listing: the documents by name, undefined where one does not exist but has subcollections. */
+/** A page of a listing: documents by name. A document that does not exist but has subcollections is undefined. */
 interface DocumentPage {
   readonly documents: readonly (readonly [name: string, doc: StoredDoc | undefined])[];
   /** Undefined at the end. */
   readonly nextPageToken: string | undefined;
 }
 
-/** Lists the documents of a collection as they are, or were at a read time in microseconds. */
+/** Lists the documents of a collection, now or at a read time in microseconds. */
 export function listDocuments(
   request: Requests['ListDocuments'],
   store: Store,
@@ -61,14 +61,14 @@ function getPageSize({ pageSize }: { readonly pageSize: number }): number {
   return pageSize;
 }
 
-/** The last name of the page before, of which a token is the base64. */
+/** Decodes a page token, which is the last name of the previous page in base64. */
 function readToken(pageToken: string): string {
   const bytes = Buffer.from(pageToken, 'base64');
   if (bytes.toString('base64') !== pageToken) throw invalid('invalid page token');
   return bytes.toString();
 }
 
-/** One page of sorted names. As Google's emulator has it, a page that is full has a token, even if nothing follows. */
+/** Returns one page of sorted names. As in Google's emulator, a full page has a token even if nothing follows. */
 function getPage(
   sorted: readonly string[],
   compare: (a: string, b: string) => number,

@@ -3,13 +3,13 @@ import type { DocumentChange } from '../storage/collections';
 import type { PreparedQuery } from './query';
 
 /*
- * Reader and writer locks. A transaction shares what it reads and owns what it writes, until it ends.
+ * Reader and writer locks. Until it ends, a transaction holds shared locks on what it reads and exclusive locks on what it writes.
  * https://firebase.google.com/docs/firestore/transaction-data-contention
  *
- * - A document is locked by its name, whether it exists or not. A query locks its range: a commit waits for other owners
+ * - A document is locked by its name, whether it exists or not. A query locks its range. A commit waits for other owners
  *   whose queries match a document before or after the change, so no phantom appears.
- * - An owner without locks waits in a first-come queue. An owner with locks passes the queue and waits for other owners
- *   only. So every cycle consists of owners with locks, and is found when it closes.
+ * - An owner without locks waits in a first-come queue. An owner with locks passes the queue and waits only for other
+ *   owners. Therefore every cycle consists of owners with locks, and is found when it closes.
  * - The youngest owner of a cycle is aborted. A retried transaction keeps its first age, so it cannot lose forever.
  * - In a collection where a cycle occurred, reads lock exclusively for a while. Transactions that read a document and then
  *   write it then run one after another.
@@ -22,10 +22,10 @@ export class LockOwner {
   /** Queries whose ranges are locked. */
   readonly ranges = new Set<PreparedQuery>();
   readonly waits = new Set<Wait>();
-  /** Set when its locks are released; it gets no others. */
+  /** Set when its locks are released. It then gets no others. */
   ended = false;
 
-  /** @param age orders owners by their start; the greatest is aborted first */
+  /** @param age orders owners by their start. The owner with the greatest age is aborted first. */
   constructor(readonly age: number) {}
 }
 
@@ -170,7 +170,7 @@ export class Locks {
     });
   }
 
-  /** Grants all requests that nothing blocks any more, in the order of arrival. */
+  /** Grants all requests that are no longer blocked, in the order of arrival. */
   private grantWaiting(): void {
     const ahead = new WaitQueue();
     for (const wait of [...this.waiting]) {

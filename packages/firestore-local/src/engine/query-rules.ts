@@ -6,27 +6,27 @@ import { assertValue } from '../protocol/value-rules';
 import { Reference, getQueriedSize, type Value } from '../protocol/values';
 
 /*
- * Which queries Firestore refuses, whatever is stored. The limits are of https://firebase.google.com/docs/firestore/quotas and
+ * The queries that Firestore refuses, whatever is stored. The limits come from https://firebase.google.com/docs/firestore/quotas and
  * "Query limitations" of https://firebase.google.com/docs/firestore/query-data/queries; Google's emulator has the same.
  */
 
-/** A query with what the rules look at. */
+/** A query, with the parts that the rules check. */
 interface Subject {
   readonly source: StructuredQuery;
-  /** The comparisons of the filter, wherever in it they are. */
+  /** All comparisons of the filter, at any depth. */
   readonly terms: readonly Term[];
   /** The order with its implicit terms. */
   readonly orders: readonly Order[];
 }
 
-/** Returns what is wrong with a query; undefined if nothing is. */
+/** Returns the first problem of a query, or undefined if there is none. */
 type Rule = (subject: Subject) => string | undefined;
 
 const MAX_DISJUNCTIONS = 30;
 const MAX_NOT_IN_VALUES = 10;
 const MAX_TERMS = 100;
 const MAX_INEQUALITY_FIELDS = 10;
-/** The maximum size of a value in an index. A longer one cannot be looked for. */
+/** The maximum size of a value in an index. A query cannot look for a longer one. */
 const MAX_QUERIED_BYTES = 1500;
 
 const NEGATIONS: ReadonlySet<string> = new Set(['!=', 'not-in', 'isNotNaN', 'isNotNull']);
@@ -73,7 +73,7 @@ const RULES: readonly Rule[] = [
     orders.slice(0, -1).some(({ path }) => isName(path))
       ? 'order by clause cannot contain more fields after the key'
       : undefined,
-  // The index of a collection group does not have the documents that its collections are below.
+  // The index of a collection group does not contain the parent documents of its collections.
   ({ source, terms, orders }) =>
     source.allDescendants &&
     source.collectionId !== undefined &&
@@ -110,8 +110,8 @@ export function assertQuery(source: StructuredQuery, orders: readonly Order[]): 
 }
 
 /**
- * Firestore has no index of names in descending order unless one is declared; with an equality on a field, that field's
- * index serves.
+ * Asserts that an index serves a descending order of names. Firestore has none unless it is declared. With an equality on a
+ * field, that field's index serves.
  *
  * @throws RpcError FAILED_PRECONDITION
  */
@@ -125,7 +125,7 @@ export function assertNameOrder(source: StructuredQuery, indexes: Indexes): void
   throw new RpcError('FAILED_PRECONDITION', 'The query requires an index of __name__ in descending order.');
 }
 
-/** The first problem that one of several descriptions finds. */
+/** Returns the first problem that any of the rules finds. */
 export function firstProblem<T>(items: readonly T[], describe: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
     const problem = describe(item);
@@ -164,7 +164,7 @@ function describeCursorProblem(cursor: Cursor | undefined, orderBy: readonly Ord
   return isKey ? undefined : 'A cursor on __name__ must be a reference.';
 }
 
-/** References that are compared with names are to documents of the query's database. */
+/** References that a query compares with names must point to documents of its database. */
 function assertDatabaseOfNames(source: StructuredQuery, terms: readonly Term[]): void {
   const database = getDatabaseName(source.parent);
   const filtered = terms.flatMap((term) => (term.kind === 'field' && isName(term.path) ? getTermValues(term) : []));
@@ -179,7 +179,7 @@ function assertDatabaseOfNames(source: StructuredQuery, terms: readonly Term[]):
 const getNamesOfCursor = (cursor: Cursor | undefined, orderBy: readonly Order[]): Value[] =>
   cursor?.values.filter((_, i) => isName(orderBy[i]?.path ?? [])) ?? [];
 
-/** The values that a comparison looks for. */
+/** The operands of a comparison. */
 function getTermValues(term: Extract<Term, { kind: 'field' }>): readonly Value[] {
   return LISTS.has(term.op) && Array.isArray(term.value) ? term.value : [term.value];
 }
@@ -194,10 +194,10 @@ export function getTerms(filter: Filter): readonly Term[] {
   return filter.kind === 'field' || filter.kind === 'unary' ? [filter] : filter.filters.flatMap(getTerms);
 }
 
-/** Whether a query is of collections below a document. */
+/** Whether a query reads collections below a document. */
 export const isBelowDocument = ({ parent }: StructuredQuery): boolean => parent.split('/').length > 5;
 
-/** The largest number of comparisons with elements of arrays that a disjunction has. */
+/** The largest number of array comparisons in any disjunction. */
 function countArrayTerms(filter: Filter): number {
   switch (filter.kind) {
     case 'unary':

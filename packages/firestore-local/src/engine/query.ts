@@ -17,19 +17,19 @@ import {
   type Value,
 } from '../protocol/values';
 
-/** A valid query, with the implicit terms of its order, compiled. */
+/** A valid query in compiled form, with the implicit terms of its order. */
 export interface PreparedQuery {
   readonly source: StructuredQuery;
   readonly orders: readonly Order[];
-  /** Whether a document of a covered collection is in the result, before offset and limit. */
+  /** Whether the result contains a document of a covered collection, before offset and limit apply. */
   readonly matches: (doc: StoredDoc) => boolean;
   /** Whether the query reads a collection. */
   readonly covers: (collection: string) => boolean;
 }
 
 /**
- * Validates and compiles a query. A query that aggregates fields is ordered by them, too: it reads an index that has them, so
- * documents without one of them are not in its result.
+ * Validates and compiles a query. A query that aggregates fields is also ordered by them. It reads an index of these fields,
+ * so its result leaves out documents that lack one of them.
  */
 export function prepareQuery(source: StructuredQuery, aggregated: readonly FieldPath[] = []): PreparedQuery {
   parseParentPath(source.parent);
@@ -78,8 +78,8 @@ export function getQueryCollections({ source, covers }: PreparedQuery, store: St
 }
 
 /**
- * Completes the order: the given terms, then the other fields of inequalities by name, then aggregated fields, then the
- * document's name. Implicit terms have the direction of the last given one.
+ * Completes the order: the given terms, the other fields of inequalities by name, the aggregated fields, the document's name.
+ * Implicit terms take the direction of the last given term.
  * https://firebase.google.com/docs/firestore/query-data/multiple-range-fields
  */
 function completeOrder({ orderBy, filter }: StructuredQuery, aggregated: readonly FieldPath[]): Order[] {
@@ -138,7 +138,7 @@ const UNARY_TESTS: Readonly<Record<UnaryOperator, (value: Value) => boolean>> = 
 };
 
 /**
- * Creates the test of an operator on the value of a field that exists. A range holds values of the operand's type only.
+ * Creates the test of an operator on the value of an existing field. A range contains only values of the operand's type.
  * Null satisfies neither `!=` nor `not-in`.
  */
 function createComparison(operator: Operator, operand: Value): (value: Value) => boolean {
@@ -168,7 +168,7 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
   return comparisons[operator];
 }
 
-/** Compiles a cursor to the position of a document relative to it: negative before, positive after. */
+/** Compiles a cursor to a comparison with a document. The result is negative before the cursor, positive after it. */
 function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (doc: StoredDoc) => number {
   const terms = orders.slice(0, values.length).map(({ path, descending }, i) => {
     return { read: createValueReader(path), sign: descending ? -1 : 1, value: values[i] ?? null };
@@ -183,8 +183,8 @@ function compileCursor({ values, before }: Cursor, orders: readonly Order[]): (d
 }
 
 /**
- * Runs a query on the documents as they are when it is called, or at a read time in microseconds. Returns its results in
- * batches, in any order if `ordered` is false.
+ * Runs a query on the current documents, or on those at a read time in microseconds. Returns the results in batches, in any
+ * order if `ordered` is false.
  */
 export function runQuery(
   query: PreparedQuery,
@@ -209,7 +209,7 @@ function* filterBatches(
   for (const docs of batches) yield docs.filter(query.matches);
 }
 
-/** How many documents more than needed are collected before they are sorted and cut. */
+/** The number of documents beyond the limit that are collected before the query sorts and cuts them. */
 const SORT_BUFFER = 2000;
 
 function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc[]>): Generator<readonly StoredDoc[]> {
@@ -217,7 +217,7 @@ function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc
   let found: StoredDoc[] = [];
   for (const docs of batches) {
     for (const doc of docs) if (query.matches(doc)) found.push(doc);
-    // With a limit, sorting now and then costs less than sorting all.
+    // With a limit, sorting from time to time costs less than sorting all documents.
     if (found.length > 2 * kept + SORT_BUFFER) found = sortDocs(found, query.orders).slice(0, kept);
   }
   yield sortDocs(found, query.orders);
@@ -239,10 +239,10 @@ function* slice(
   }
 }
 
-/** Below this size a scan costs less than an index. */
+/** The collection size below which a scan costs less than an index. */
 const MIN_INDEXED_DOCS = 500;
 
-/** Finds the documents with the rarest of the query's equalities; without an index, all, sorted by name per collection. */
+/** Finds the documents with the rarest of the query's equalities. Without an index, finds all, sorted by name per collection. */
 function findCandidates(
   query: PreparedQuery,
   paths: readonly string[],
@@ -265,7 +265,7 @@ function* readBatches(snapshots: readonly Snapshot[], descending: boolean): Gene
   for (const snapshot of snapshots) yield* snapshot.batches(descending);
 }
 
-/** The equalities with a scalar that every document of the result satisfies. */
+/** The equalities with a scalar value that every document of the result satisfies. */
 function getRequiredEqualities(filter: Filter | undefined): { path: FieldPath; key: string }[] {
   if (!filter) return [];
   if (filter.kind === 'and') return filter.filters.flatMap(getRequiredEqualities);

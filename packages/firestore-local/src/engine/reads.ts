@@ -16,10 +16,10 @@ import type { Store } from '../storage/store';
 import type { Transaction, Transactions } from './transactions';
 import { Timestamp } from '../protocol/values';
 
-/** Sends one message of a response; a promise while the client has to catch up. */
+/** Sends one message of a response. Returns a promise while the client has to catch up. */
 export type SendMessage = (message: object) => Promise<void> | undefined;
 
-/** How a read sees the documents: with the locks of a transaction, at a time in microseconds, or neither. */
+/** How a read sees the documents: with the locks of a transaction, at a time in microseconds, or as they are now. */
 interface ReadContext {
   readonly owner: LockOwner | undefined;
   readonly readTime: number | undefined;
@@ -93,7 +93,7 @@ export class Reads {
           if (pending) await pending;
         }
       }
-      // An empty result has a read time too.
+      // An empty result also carries a read time.
       if (count === 0) await send(common);
     });
   }
@@ -128,7 +128,7 @@ export class Reads {
     this.indexes.assertIndexed(source.collectionId, scope, source.filter, orders, aggregated);
   }
 
-  /** Runs a read in its context. A transaction does not become idle meanwhile. */
+  /** Runs a read in its context, and keeps the transaction from becoming idle during the read. */
   private async read<T>(
     database: string,
     consistency: Consistency,

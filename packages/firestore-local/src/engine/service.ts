@@ -29,7 +29,7 @@ export class Service {
     this.commits = new Commits(store, locks, transactions, indexes);
   }
 
-  /** @throws RpcError for every status but OK */
+  /** @throws RpcError for every status other than OK */
   respond<K extends Rpc>(rpc: K, request: Requests[K], send: SendMessage, context: CallContext): Promise<void> {
     return this.handlers[rpc](request, send, context);
   }

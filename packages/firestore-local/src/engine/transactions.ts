@@ -12,15 +12,15 @@ export interface Transaction {
   /** The connection that last used it. */
   peer: string;
   readonly owner: LockOwner;
-  /** When a read-only transaction reads, in microseconds since 1970; undefined for one that may write. */
+  /** The time at which a read-only transaction reads, in microseconds since 1970. Undefined if the transaction may write. */
   readonly readTime: number | undefined;
   readonly startedAt: number;
-  /** How many requests are in progress; it is not idle meanwhile. */
+  /** The number of requests in progress. The transaction is idle only if there are none. */
   active: number;
   lastUsedAt: number;
   /** Set when its connection has closed. */
   orphaned: boolean;
-  /** Set when its commit begins; a second commit fails as if the transaction had ended. */
+  /** Set when its commit begins. A second commit fails as if the transaction had ended. */
   committing: boolean;
 }
 
@@ -34,16 +34,16 @@ export interface TransactionLimits {
 export const FIRESTORE_LIMITS: TransactionLimits = { totalMs: 270_000, idleMs: 60_000 };
 
 /**
- * How long a transaction outlives its connection. Other clients wait at most this long for the locks of a client that has
- * ended. A client that only closed an idle connection returns on another one within milliseconds.
+ * How long a transaction outlives its connection. This limits how long other clients wait for the locks of a client that
+ * died. A client that only closed an idle connection returns on another one within milliseconds.
  */
 const ORPHAN_MS = 2000;
 const SWEEP_MS = 500;
 
-/** Of a transaction's id. A retry may name one from before a restart, unknown here: only its length is checked. */
+/** The length of a transaction's id. A retry may name an id from before a restart, so only the length is checked. */
 const ID_BYTES = 12;
 
-/** How many ended transactions are remembered. */
+/** The number of ended transactions that the server remembers. */
 const MAX_ENDED = 10_000;
 
 /** The open transactions of a server. */
@@ -64,8 +64,8 @@ export class Transactions {
   }
 
   /**
-   * Starts a transaction, which ends with its call if the client never learns of it. A retry inherits the age of the first try,
-   * and so its priority over younger ones.
+   * Starts a transaction, which ends with its call if the client never learns of it. A retry inherits the age of the first
+   * try, and thereby its priority over younger transactions.
    */
   begin(database: string, { readOnly, readTime, retryOf }: TransactionOptions, context: CallContext): Transaction {
     if (readTime !== undefined) this.store.assertReadable(readTime);
@@ -99,7 +99,7 @@ export class Transactions {
     return transaction;
   }
 
-  /** Ends a transaction and releases its locks. Nothing is applied in it afterwards. */
+  /** Ends a transaction and releases its locks. No later commit applies anything in it. */
   end(transaction: Transaction): void {
     if (!this.open.delete(transaction.id)) return;
     this.locks.release(transaction.owner);
@@ -108,14 +108,14 @@ export class Transactions {
     if (this.ended.size > MAX_ENDED && oldest !== undefined) this.ended.delete(oldest);
   }
 
-  /** Rolls back at a client's request. A transaction that has ended is accepted, an unknown one is not. */
+  /** Rolls back at a client's request. Accepts a transaction that has ended, and refuses an unknown one. */
   rollBack(id: string, database: string): void {
     const transaction = this.open.get(id);
     if (transaction?.database === database) this.end(transaction);
     else if (!this.ended.has(id)) throw transactionEndedError();
   }
 
-  /** Marks the transactions of a closed connection: they are rolled back unless another connection uses them soon. */
+  /** Marks the transactions of a closed connection. They are rolled back unless another connection uses them soon. */
   onDisconnect(peer: string): void {
     for (const transaction of this.open.values()) {
       if (transaction.peer !== peer) continue;

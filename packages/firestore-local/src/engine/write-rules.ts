@@ -6,7 +6,7 @@ import { assertValue } from '../protocol/value-rules';
 import { getFieldsSize, getNameSize, getPath, type MapValue, type Value } from '../protocol/values';
 
 /*
- * Which writes Firestore refuses, whatever is stored, and which documents.
+ * The writes that Firestore refuses, whatever is stored, and the documents that it refuses to store.
  * https://firebase.google.com/docs/firestore/quotas#limits
  */
 
@@ -17,7 +17,7 @@ const MAX_FIELD_NAME_BYTES = 1500;
 const MAX_PROPERTY_BYTES = 1_048_487;
 
 /**
- * Checks what a client sent, also where a mask leaves it out, before anything that is stored matters.
+ * Checks the fields that a client sent, also those that a mask leaves out. Stored documents do not matter here.
  *
  * @throws RpcError INVALID_ARGUMENT for a field or a value that no document can have
  */
@@ -32,7 +32,7 @@ export function assertWrite(write: Write): void {
   }
 }
 
-/** A field has a name, unless a mask leaves it out. */
+/** A field must have a name, unless a mask leaves the field out. */
 function assertNamed(value: Value | undefined): void {
   if (Array.isArray(value)) value.forEach(assertNamed);
   if (!(value instanceof Map)) return;
@@ -41,8 +41,8 @@ function assertNamed(value: Value | undefined): void {
 }
 
 /**
- * A document of so few bytes reaches no limit, and need not be counted: an element, with its index entry, takes at least four
- * of them, and no value is stored in more than eight times its own. The longest name adds 300,000 bytes.
+ * A document of at most this many bytes reaches no limit, so it is not counted. An element with its index entry takes at least
+ * four bytes, and no value is stored in more than eight times its size. The longest name adds 300,000 bytes.
  */
 const SMALL_DOCUMENT_BYTES = MAX_INDEX_ENTRIES / 4;
 
@@ -62,7 +62,7 @@ export function assertDocumentLimits(path: DocumentPath, fields: MapValue, bytes
   }
 }
 
-/** Checks the fields of a map, whose own path in the document has so many bytes. */
+/** Checks the fields of a map. @param pathBytes the length of the map's own path in the document */
 function assertMap(map: MapValue, depth: number, pathBytes: number): void {
   for (const [key, value] of map) {
     assertFieldName(key);
@@ -74,7 +74,7 @@ function assertMap(map: MapValue, depth: number, pathBytes: number): void {
   }
 }
 
-/** A single text or bytes has a limit of its own, below that of the document. */
+/** A single string or bytes value has a limit of its own, below that of the document. */
 function assertPropertySize(value: Value): void {
   const isLong = typeof value === 'string' ? value.length > MAX_PROPERTY_BYTES / 3 : value instanceof Uint8Array;
   if (isLong && Buffer.byteLength(value as string | Uint8Array) > MAX_PROPERTY_BYTES) {

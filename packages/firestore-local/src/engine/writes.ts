@@ -16,16 +16,16 @@ import {
   type Value,
 } from '../protocol/values';
 
-/** The document after a write, and what the client gets. */
+/** The document after a write, and the result for the client. */
 export interface WriteResult {
-  /** The new version; the same object as before if nothing changed, undefined if it does not exist. */
+  /** The new version. It is the same object as before if nothing changed, and undefined if the document does not exist. */
   readonly doc: StoredDoc | undefined;
   readonly updateTime: number | undefined;
   readonly transformResults: readonly Value[];
 }
 
 /**
- * Computes the result of one write at a time in microseconds. Stores nothing.
+ * Computes the result of one write, and stores nothing. Times are microseconds since 1970.
  *
  * @throws RpcError for a failed precondition, an exceeded limit, or an operand of the wrong type
  */
@@ -117,7 +117,7 @@ function transformValue(stored: Value | undefined, transform: Transform, time: n
   }
 }
 
-/** The greater or the lesser number. The stored one stays if both are equal, and NaN is both greatest and least. */
+/** Returns the greater or the lesser number. If both are equal, the stored number stays. NaN is both greatest and least. */
 function selectNumber(stored: bigint | number, operand: bigint | number, kind: 'maximum' | 'minimum'): bigint | number {
   if (Number.isNaN(stored) || Number.isNaN(operand)) return NaN;
   const isOperand = kind === 'maximum' ? operand > stored : operand < stored;
@@ -127,7 +127,7 @@ function selectNumber(stored: bigint | number, operand: bigint | number, kind: '
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 
-/** Adds integers, limited to 64 bits, as an integer; anything else as doubles. */
+/** Adds two integers as a 64-bit integer, which stops at its limits, and other numbers as doubles. */
 function addNumbers(a: bigint | number, b: bigint | number): bigint | number {
   if (typeof a !== 'bigint' || typeof b !== 'bigint') return Number(a) + Number(b);
   const sum = a + b;

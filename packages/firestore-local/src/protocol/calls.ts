@@ -5,25 +5,25 @@ import type { CallHandler } from './grpc-server';
 import type { Requests, Rpc } from './requests';
 import type { ResponseStream } from './response-stream';
 
-/** Sends one encoded message of a response; a promise while the client has to catch up. */
+/** Sends one encoded message of a response. Returns a promise while the client has to catch up. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 
 /** The context of a call. */
 export interface CallContext {
   /** The connection that the call came by. */
   readonly peer: string;
-  /** Set by the responder: ends what the call began and its client never learns of, and what it still waits for. */
+  /** Set by the responder. Ends what the call still waits for, and what it began without its client knowing. */
   cancel?: () => void;
 }
 
 /**
- * What answers the calls: the embedded Firestore, or another one that they are passed on to.
+ * Answers a call: the embedded Firestore, or another Firestore that receives the call from here.
  *
- * @throws RpcError for every status but OK
+ * @throws RpcError for every status other than OK
  */
 export type Responder = (call: Call, bytes: Buffer, send: SendBytes, context: CallContext) => Promise<void>;
 
-/** Calls that are counted, observed and hit by faults on their way to a responder. */
+/** Counts and observes calls on their way to a responder, and applies faults to them. */
 export interface ObservedCalls {
   readonly handle: CallHandler;
   readonly faults: Faults;
@@ -61,7 +61,7 @@ interface IncomingCall {
   readonly sequence: number;
 }
 
-/** Handles one call with its faults. Returns how it ended; undefined if its request is invalid. */
+/** Handles one call with its faults. Returns how the call ended, or undefined if its request is invalid. */
 async function handleCall(
   respond: Responder,
   faults: Faults,

@@ -14,7 +14,7 @@ import { GeoPoint, Reference, Timestamp, compareByKey, type MapValue, type Value
 /** A decoded message. protobufjs gives absent fields their defaults: '', 0, false, [] or null. */
 export type Message = Record<string, unknown>;
 
-/** The definitions hold those of the administration, too: to read these takes as long again. */
+/** Without the definitions for administration, which would take as long to load as the others. */
 const { firestore, protobuf: wellKnown, rpc, type } = protos.nested.google.nested;
 const google = { nested: { firestore: { nested: { v1: firestore.nested.v1 } }, protobuf: wellKnown, rpc, type } };
 
@@ -27,12 +27,12 @@ const definitions = JSON.parse(
 /** The definitions of google.firestore.v1. */
 export const root = protobuf.Root.fromJSON(definitions);
 
-/** Reads what a client sent, and refuses text that is not UTF-8. */
+/** Reads bytes from a client, and refuses text that is not UTF-8. */
 export class StrictReader extends protobuf.BufferReader {
   override string(): string {
     const start = this.pos;
     const value = super.string();
-    // What is not UTF-8 is decoded to this character.
+    // Bytes that are not UTF-8 are decoded to this character.
     if (value.includes('\uFFFD')) {
       const end = this.pos;
       this.pos = start;
@@ -83,7 +83,7 @@ mapType(
 mapType(
   'google.firestore.v1.MapValue',
   ({ fields }) => {
-    // As a map, it would have another place in the order of values.
+    // A vector sorts differently from a map, so it must not be stored as one.
     if ((fields as Message)['__type__'] === '__vector__') throw unsupported('Vectors');
     return toMap(fields);
   },
@@ -103,13 +103,13 @@ interface Int64 {
 export const toNumber = (int64: unknown): number => (typeof int64 === 'number' ? int64 : (int64 as Int64).toNumber());
 
 function toBigInt({ high, low }: Int64): bigint {
-  // A double holds 53 bits, so it holds integers whose high half has 21.
+  // A double holds 53 bits, so it is exact for integers whose high half has 21 bits.
   if (Math.abs(high) < 2 ** 20) return BigInt(high * 2 ** 32 + (low >>> 0));
   return (BigInt(high) << 32n) | BigInt(low >>> 0);
 }
 
 function fromValueMessage(message: Message): Value {
-  // The last one counts where a message has several.
+  // If a message has several, the last one counts.
   const kind = Object.keys(message).at(-1) ?? '';
   switch (kind) {
     case 'nullValue':
@@ -214,7 +214,7 @@ export function createFieldReader(path: FieldPath): (fields: Buffer) => Value | 
     if (!seekEntry(reader, last)) return undefined;
     const length = reader.uint32();
     if (reader.buf[reader.pos] !== INTEGER_TAG) return valueType.decode(reader, length) as Value;
-    // Most queries compare integers: these need no message.
+    // Most queries compare integers, so this path decodes them without creating a message.
     reader.pos++;
     return toBigInt(reader.int64() as unknown as Int64);
   };
@@ -236,7 +236,7 @@ function seekEntry(reader: Reader, key: Buffer): boolean {
   return false;
 }
 
-/** Field names are short: a loop is faster than a call of native code. */
+/** Field names are short, so a loop is faster than a call of native code. */
 function hasBytesAt(bytes: Uint8Array, offset: number, expected: Buffer): boolean {
   for (let i = 0; i < expected.length; i++) if (bytes[offset + i] !== expected[i]) return false;
   return true;

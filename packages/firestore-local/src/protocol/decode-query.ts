@@ -41,17 +41,17 @@ export function readAggregations(messages: readonly Message[]): Aggregation[] {
   return messages.map((message) => readAggregation(message, toText(message['alias']) || `field_${++unnamed}`));
 }
 
-/** Of the numbers of an order's direction and of a composite filter's operator. */
+/** The numbers of a descending order and of the operator of a composite filter, in the protocol. */
 const DESCENDING = 2;
 const OR = 2;
 
-/** By their numbers in the protocol, from 1. */
+/** In the order of their numbers in the protocol, which begin at 1. */
 const OPERATORS: readonly Operator[] = [
   ...(['<', '<=', '>', '>=', '==', '!='] as const),
   ...(['array-contains', 'in', 'array-contains-any', 'not-in'] as const),
 ];
 
-/** By their numbers in the protocol, from 2. */
+/** In the order of their numbers in the protocol, which begin at 2. */
 const UNARY_OPERATORS: readonly UnaryOperator[] = ['isNaN', 'isNull', 'isNotNaN', 'isNotNull'];
 
 function readFilter(message: Message): Filter {

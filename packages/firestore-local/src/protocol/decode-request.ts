@@ -92,7 +92,7 @@ export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K]
   }
 }
 
-/** Encodes a response, in which documents are encoded already and values are plain. A document alone is the response. */
+/** Encodes a response, in which documents are already encoded and values are plain. A document by itself is a response. */
 export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
   Buffer.isBuffer(response) ? response : (getMethod(rpc).responseType.encode(response).finish() as Buffer);
 

@@ -7,7 +7,7 @@ import type { Mask, Precondition, Requests, Transform, Write } from './requests'
 import { assertMicroseconds } from './value-rules';
 import { isNumber, type MapValue, type Timestamp, type Value } from './values';
 
-/* Decodes writes: of a commit or a batch, and those that are requests of their own. */
+/* Decodes the writes of a commit or a batch, and writes that are requests of their own. */
 
 /** Reads one write of a commit or a batch. */
 export function readWrite(message: Message): Write {

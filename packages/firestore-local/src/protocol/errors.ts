@@ -19,7 +19,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Creates the error for what is not served, such as `Pipelines`. */
+/** Creates the error for a feature that is not supported. @param subject the feature, such as `Pipelines` */
 export const unsupported = (subject: string): RpcError =>
   new RpcError('UNIMPLEMENTED', `${subject}: not supported by firestore-local, see its README.`);
 

@@ -19,7 +19,7 @@ export interface EndedCall extends Call {
   readonly durationMs: number;
 }
 
-/** What a fault does to a call. The call continues after `delay` and `call` only. */
+/** The effect of a fault on a call. The call continues only after `delay` and `call`. */
 export type FaultAction<K extends Rpc = Rpc> =
   /** Returns an error. */
   | { readonly kind: 'error'; readonly code: Code; readonly message?: string }
@@ -29,7 +29,7 @@ export type FaultAction<K extends Rpc = Rpc> =
   | { readonly kind: 'delay'; readonly ms: number }
   /** Never responds. */
   | { readonly kind: 'hang' }
-  /** Runs a function and waits for it: to kill a process, inspect the data, or hold the call. */
+  /** Runs a function and waits for it. The function can kill a process, inspect the data, or hold the call. */
   | { readonly kind: 'call'; readonly run: (call: Call<K>) => void | Promise<void> };
 
 /** An action on the calls that match. */
@@ -39,9 +39,9 @@ export interface Fault<K extends Rpc = Rpc> {
   readonly match?: (call: Call<K>) => boolean;
   /** The first affected call among those that match, from 1, the default. */
   readonly nth?: number;
-  /** How many consecutive calls are affected. Default 1. */
+  /** The number of consecutive calls that the fault affects. Default 1. */
   readonly times?: number;
-  /** Before the call has any effect (the default), after it but before the response ends, or after so many messages. */
+  /** Before the call takes effect (the default), after its effect but before the response ends, or after this many messages. */
   readonly when?: 'before' | 'after' | { readonly messages: number };
   readonly action: FaultAction<K>;
 }
@@ -78,7 +78,7 @@ export class MatchedFaults {
   ) {}
 
   /**
-   * Applies the faults of a point: a number stands for so many sent messages. Undefined if there are none.
+   * Applies the faults of a point. A number is the count of messages sent so far. Returns undefined if there are no faults.
    * @throws RpcError or NoResponse instead of the call's response
    */
   at(point: 'before' | 'after' | number): Promise<void> | undefined {

@@ -23,12 +23,12 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
-/** How many bytes a client may send ahead, in one call and on a connection. */
+/** The number of bytes that a client may send ahead, in one call and on a connection. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
 const SESSION_OPTIONS = {
   settings: { initialWindowSize: WINDOW_BYTES },
-  // Node counts responses that wait for their client, too: the default of 10 MB would refuse calls beside a large query.
+  // Node also counts responses that wait for their client. The default of 10 MB would refuse calls beside a large query.
   maxSessionMemory: Number.MAX_SAFE_INTEGER,
   // A status may quote a long name.
   maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
@@ -88,12 +88,12 @@ async function listen(listener: Server, host: string, port: number): Promise<voi
   }
 }
 
-/** What other clients, such as curl and browsers, get in place of a connection that closes without a word. */
+/** The response to clients that do not speak gRPC, such as curl and browsers. */
 const NOT_GRPC =
   'HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n' +
   'firestore-local serves the server SDKs, over gRPC. It has no REST interface and serves no browser.\n';
 
-/** Whether these first bytes of a connection are those of HTTP/2, which gRPC uses. */
+/** Whether a connection begins as HTTP/2 does, which gRPC uses. */
 const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.toString('latin1', 0, 14));
 
 interface Connection {

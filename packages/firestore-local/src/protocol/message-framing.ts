@@ -19,7 +19,7 @@ export function frameMessage(message: Buffer): Buffer {
   return framed;
 }
 
-/** Finds the messages in the bytes of a request. Holds at most one message, and none that is longer than a request may be. */
+/** Finds the messages in the bytes of a request. Holds at most one message, and refuses one that is too long. */
 export class MessageReader {
   private chunks: Buffer[] = [];
   private size = 0;
@@ -30,8 +30,8 @@ export class MessageReader {
   }
 
   /**
-   * Takes the next bytes, and returns the messages that are complete now.
-   * @throws RpcError INVALID_ARGUMENT as soon as a message says that it is too long, UNIMPLEMENTED if it is compressed
+   * Takes the next bytes and returns the messages that they complete.
+   * @throws RpcError INVALID_ARGUMENT as soon as the head of a message announces too many bytes, UNIMPLEMENTED if it is compressed
    */
   read(chunk: Buffer): Buffer[] {
     this.chunks.push(chunk);

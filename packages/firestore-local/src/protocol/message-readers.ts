@@ -4,16 +4,16 @@ import type { Mask } from './requests';
 import { assertMicroseconds } from './value-rules';
 import type { Timestamp } from './values';
 
-/* Read the members of a decoded message that many requests have. protobufjs has no types for them. */
+/* Readers of the members that many decoded messages share. protobufjs has no types for them. */
 
-/** A message within a message, if it is there. */
+/** The message in a member, or undefined if there is none. */
 export const toMessage = (value: unknown): Message | undefined => (value ?? undefined) as Message | undefined;
 
 export const toList = (value: unknown): Message[] => value as Message[];
 
 export const toText = (value: unknown): string => value as string;
 
-/** Whether a member was sent, which a default value does not tell. */
+/** Whether a member was sent. Its default value alone does not show this. */
 export const has = (message: Message, key: string): boolean => Object.hasOwn(message, key);
 
 /** A time in microseconds since 1970, if there is one. */
@@ -39,7 +39,7 @@ export function readMask(value: unknown): Mask {
   return mask && (mask['fieldPaths'] as string[]).map(parseFieldPath);
 }
 
-/** A transaction id as text; an empty one stands for none. */
+/** A transaction id as text. An empty id stands for no transaction. */
 export const readTransactionId = (value: unknown): string | undefined =>
   Buffer.from(value as Uint8Array).toString('base64') || undefined;
 

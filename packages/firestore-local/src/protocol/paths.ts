@@ -141,7 +141,7 @@ export function compareFieldPaths(a: FieldPath, b: FieldPath): number {
   return a.length - b.length;
 }
 
-/** @throws RpcError INVALID_ARGUMENT for transforms of a field and of one below it */
+/** @throws RpcError INVALID_ARGUMENT if one of the fields is below another */
 export function assertDisjoint(paths: readonly FieldPath[]): void {
   if (paths.some((path) => paths.some((parent) => isBelow(path, parent)))) {
     throw invalid('Cannot transform a property and its nested property at the same time.');

@@ -69,7 +69,7 @@ export interface Cursor {
 /** A query as sent, without the implicit terms of its order. `parent` is a resource name. */
 export interface StructuredQuery {
   readonly parent: string;
-  /** Undefined selects documents of every collection. */
+  /** If undefined, the query selects documents of every collection. */
   readonly collectionId: string | undefined;
   readonly allDescendants: boolean;
   readonly filter: Filter | undefined;
@@ -90,7 +90,7 @@ export type Aggregation = { readonly alias: string } & (
 /** The fields that a read returns or a write sets; undefined stands for all. */
 export type Mask = readonly FieldPath[] | undefined;
 
-/** Which page of a listing is asked for. */
+/** The page of a listing that a request selects. */
 export interface Page {
   parent: string;
   pageSize: number;
@@ -120,5 +120,5 @@ export interface Requests {
   BatchWrite: { database: string; writes: readonly Write[] };
 }
 
-/** The operations that are served. Others return UNIMPLEMENTED. */
+/** The operations that the server supports. Others return UNIMPLEMENTED. */
 export type Rpc = keyof Requests;

@@ -4,9 +4,9 @@ import { status } from '@grpc/grpc-js';
 import type { RpcError } from './errors';
 import { frameMessage } from './message-framing';
 
-/** A response: messages at the client's pace, then a status. Nothing is sent after the status or to a client that is gone. */
+/** A response: messages at the client's pace, then a status. Sends nothing after the status, or to a client that has left. */
 export interface ResponseStream {
-  /** Sends one message; a promise while the client has to catch up. */
+  /** Sends one message. Returns a promise while the client has to catch up. */
   send(message: Buffer): Promise<void> | undefined;
   end(): void;
   fail(error: RpcError): void;
@@ -28,7 +28,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
     cancelled = true;
     for (const listener of cancelListeners) listener();
   });
-  // Headers come first, also of an error: without them the SDK takes it for a missing response and retries by itself.
+  // An error also has headers. Without them the SDK treats it as a missing response and retries by itself.
   const sendHeaders = (): void => {
     if (!stream.headersSent) stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
   };
@@ -65,5 +65,5 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
   };
 }
 
-/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: all but printable ASCII is encoded, and `%` itself. */
+/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: encodes `%` and everything except printable ASCII. */
 const encodeMessage = (message: string): string => message.toWellFormed().replace(/[^ -$&-~]+/g, encodeURIComponent);

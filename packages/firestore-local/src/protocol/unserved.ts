@@ -4,7 +4,7 @@ import { unsupported } from './errors';
 import { toList, toMessage } from './message-readers';
 import type { ResponseStream } from './response-stream';
 
-/** The operations of the protocol that are not served: each message is refused at once and with a text, so that no client waits. */
+/** The operations that the server does not support. It refuses each message at once with an explanation, so no client waits. */
 export const UNSERVED: Readonly<Record<string, (message: Buffer, response: ResponseStream) => void>> = {
   Listen: refuseTarget,
   Write: refuseWrites,
@@ -12,7 +12,7 @@ export const UNSERVED: Readonly<Record<string, (message: Buffer, response: Respo
   ExecutePipeline: (_, response) => response.fail(unsupported('Pipelines')),
 };
 
-/** Removes the target with the cause, which SDKs hand to the listener's error callback. They would open a failed stream again. */
+/** Removes the target with the cause, which SDKs pass to the listener's error callback. They would reopen a failed stream. */
 function refuseTarget(message: Buffer, response: ResponseStream): void {
   const cause = { code: status.UNIMPLEMENTED, message: unsupported('Listeners (onSnapshot)').message };
   const target = toMessage(decode('ListenRequest', message)['addTarget']);
@@ -21,7 +21,7 @@ function refuseTarget(message: Buffer, response: ResponseStream): void {
   void response.send(encode('ListenResponse', { targetChange }));
 }
 
-/** Refuses the writes of web and mobile SDKs after their handshake: before it, they would open the stream again. */
+/** Refuses the writes of web and mobile SDKs after their handshake. Refused before it, they would reopen the stream. */
 function refuseWrites(message: Buffer, response: ResponseStream): void {
   const hasWrites = toList(decode('WriteRequest', message)['writes']).length > 0;
   if (hasWrites) response.fail(unsupported('Writes of web and mobile SDKs'));

@@ -3,7 +3,7 @@ import { parseDocumentPath } from './paths';
 import { GeoPoint, Reference, type Timestamp, type Value } from './values';
 
 /*
- * Which values Firestore refuses, in a document and in a query.
+ * The values that Firestore refuses in documents and queries.
  * https://firebase.google.com/docs/firestore/quotas and https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#value
  */
 
@@ -11,18 +11,18 @@ import { GeoPoint, Reference, type Timestamp, type Value } from './values';
 const MIN_SECONDS = -62_135_596_800;
 const MAX_SECONDS = 253_402_300_799;
 
-/** @throws RpcError INVALID_ARGUMENT for a time outside of the years 1 to 9999, or with nanoseconds that are none */
+/** @throws RpcError INVALID_ARGUMENT for a time outside of the years 1 to 9999, or with invalid nanoseconds */
 export function assertTimestamp({ seconds, nanos }: Timestamp): void {
   if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw invalid('Timestamp seconds exceeds limit for field.');
   if (nanos < 0 || nanos > 999_999_999) throw invalid('Timestamp nanos exceeds limit for field.');
 }
 
-/** @throws RpcError INVALID_ARGUMENT for a time in a request that is finer than a microsecond */
+/** @throws RpcError INVALID_ARGUMENT if a time in a request has more than microsecond precision */
 export function assertMicroseconds({ nanos }: Timestamp): void {
   if (nanos % 1000 !== 0) throw invalid('timestamp cannot have more than microseconds precision');
 }
 
-/** @throws RpcError INVALID_ARGUMENT for a value that is, or holds, one that Firestore refuses */
+/** @throws RpcError INVALID_ARGUMENT if Firestore refuses the value or one inside it */
 export function assertValue(value: Value): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) for (const item of value) assertValue(item);
@@ -32,7 +32,7 @@ export function assertValue(value: Value): void {
 }
 
 function assertGeoPoint({ latitude, longitude }: GeoPoint): void {
-  // NaN is in no range.
+  // Written this way because NaN is in no range.
   if (!(Math.abs(latitude) <= 90)) throw invalid(`Geo point latitude ${latitude} is outside of -90 to 90.`);
   if (!(Math.abs(longitude) <= 180)) throw invalid(`Geo point longitude ${longitude} is outside of -180 to 180.`);
 }

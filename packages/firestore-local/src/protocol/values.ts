@@ -21,7 +21,7 @@ export class Timestamp {
     return new Timestamp(seconds, (micros - seconds * 1e6) * 1000);
   }
 
-  /** The same time as Firestore keeps it, without what is finer than a microsecond. */
+  /** Returns the time as Firestore keeps it, truncated to microseconds. */
   toMicroseconds(): Timestamp {
     return this.nanos % 1000 === 0 ? this : new Timestamp(this.seconds, this.nanos - (this.nanos % 1000));
   }
@@ -49,7 +49,7 @@ export class GeoPoint {
 export const toFields = (data: Readonly<Record<string, unknown>>): MapValue =>
   new Map(Object.entries(data).map(([key, value]) => [key, toValue(value)]));
 
-/** @throws TypeError for what JSON does not have */
+/** @throws TypeError for a value that JSON cannot represent */
 function toValue(value: unknown): Value {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
@@ -166,16 +166,16 @@ export function compareValues(a: Value, b: Value): number {
   return getTypeOrder(a) - getTypeOrder(b);
 }
 
-/** How many bytes of a text or of bytes an index holds. https://firebase.google.com/docs/firestore/quotas */
+/** The number of bytes of a string or bytes value that an index keeps. https://firebase.google.com/docs/firestore/quotas */
 const MAX_INDEXED_BYTES = 1500;
 
-/** The order of an index, in which texts and bytes that agree in their first 1,500 bytes are equal. */
+/** Compares values as an index does: strings and bytes that agree in their first 1,500 bytes are equal. */
 export function compareIndexed(a: Value, b: Value): number {
   if (!isLong(a) || !isLong(b) || typeof a !== typeof b) return compareValues(a, b);
   return Buffer.compare(truncate(a), truncate(b));
 }
 
-/** Whether a text or bytes may be longer than an index holds. */
+/** Whether a string or bytes value may be longer than an index keeps. */
 const isLong = (value: Value): value is string | Uint8Array =>
   (typeof value === 'string' || value instanceof Uint8Array) && value.length > MAX_INDEXED_BYTES / 3;
 
@@ -184,7 +184,7 @@ const truncate = (value: string | Uint8Array): Buffer => Buffer.from(value as st
 /** Equality in the order of all values. */
 export const equalValues = (a: Value, b: Value): boolean => compareValues(a, b) === 0;
 
-/** A string that two scalars share exactly when they are equal; undefined for other values. */
+/** Returns a key that two scalars share exactly if they are equal, or undefined for other values. */
 export function toEqualityKey(value: Value): string | undefined {
   if (typeof value === 'string') return `s${value}`;
   if (typeof value === 'boolean') return value ? 'true' : 'false';
@@ -207,7 +207,7 @@ export function getPath(map: MapValue, path: readonly string[]): Value | undefin
   return value;
 }
 
-/** Sets the value at a path in place and creates the maps on the way; undefined removes it. */
+/** Sets the value at a path in place, and creates missing maps. Undefined removes the value. */
 export function setPath(map: MapValue, path: readonly string[], value: Value | undefined): void {
   const last = path.at(-1);
   if (last === undefined) return;
@@ -245,7 +245,7 @@ export function getFieldsSize(map: MapValue): number {
   return size;
 }
 
-/** The size in bytes of a value as an index holds it: its stored size, without what a map takes besides its entries. */
+/** The size in bytes of a value in an index: its stored size, without the overhead of maps. */
 export function getQueriedSize(value: Value): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + getQueriedSize(item), 0);
   if (!(value instanceof Map)) return getValueSize(value);

@@ -10,7 +10,7 @@ export interface StoredDoc {
   readonly fields: Buffer;
   readonly createTime: number;
   readonly updateTime: number;
-  /** Its row on disk, set when it is first stored; 0 in memory. */
+  /** Its row on disk, set when it is first stored. It is 0 in memory. */
   row: number;
 }
 
@@ -67,8 +67,8 @@ export const EMPTY_SNAPSHOT = new Snapshot([]);
 
 /**
  * The documents of one collection, by id and sorted by id in leaves of a few hundred, and its recent changes. A snapshot
- * shares the leaves. A leaf that a snapshot may hold is copied before it changes, so a query reads one moment while commits
- * continue. Changes reach the leaves with the next snapshot, all at once: writes in no order would each search for a place.
+ * shares the leaves. A leaf that a snapshot may hold is copied before it changes, so a query sees one moment while commits
+ * continue. The next snapshot applies all pending changes to the leaves at once, which saves a search for each write.
  */
 export class Collection {
   private readonly docs = new Map<string, StoredDoc>();
@@ -119,7 +119,7 @@ export class Collection {
     for (const index of this.indexes.values()) index.replace(change.old, change.doc);
   }
 
-  /** Forgets the changes up to a time: earlier versions cannot be read any more. */
+  /** Forgets the changes up to a time. Earlier versions can then no longer be read. */
   forget(time: number): void {
     while (this.history[0] && this.history[0].time <= time) this.history.shift();
   }
@@ -177,7 +177,7 @@ export class Collection {
     return owned;
   }
 
-  /** Splits a leaf in halves. At the end, where ids may arrive in order, the full part stays full. */
+  /** Splits a leaf in half. The last leaf stays full instead, because ids may arrive in order. */
   private split(at: number, docs: StoredDoc[]): void {
     const tail = docs.splice(at === this.leaves.length - 1 ? LEAF_SIZE : LEAF_SIZE >>> 1);
     this.leaves.splice(at + 1, 0, { docs: tail, generation: this.generation });

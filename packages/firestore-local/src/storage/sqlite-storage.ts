@@ -6,7 +6,7 @@ import type { DocumentChange, StoredDoc } from './collections';
 /** Names the server of the folder, for the message of a second one. */
 const SERVER_FILE = 'server';
 
-/** `PRAGMA application_id` and `user_version`: what marks a file as ours, and the version of its tables. */
+/** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
 const APPLICATION_ID = 0x66697265;
 const VERSION = 1;
 
@@ -31,7 +31,7 @@ interface Row {
 
 /**
  * The documents on disk, in one SQLite file. A commit is one SQLite transaction in the write-ahead log: a crash of the
- * process does not lose it, and an interrupted commit leaves nothing. See docs/data-model.md#local-data on loss of power.
+ * process does not lose it, and an interrupted commit leaves nothing. docs/data-model.md#local-data describes a loss of power.
  *
  * Rows are found by number, which each document in memory knows. An index by id would write a page for nearly every new
  * document with a random id. SQLite's exclusive lock rejects a second server and ends with the process that holds it.
@@ -67,7 +67,8 @@ export class SqliteStorage {
    * @throws Error whose message names the folder, the reason and the way out
    */
   static open(folder: string): SqliteStorage {
-    if (folder === '') throw new Error('the data folder has no name: name one, or none at all to keep nothing.');
+    if (folder === '')
+      throw new Error('the data folder has an empty name: name a folder, or omit the option to keep nothing.');
     let database: DatabaseSync | undefined;
     try {
       createFolder(resolve(folder));
@@ -177,7 +178,7 @@ export class SqliteStorage {
 }
 
 function prepareDatabase(database: DatabaseSync): void {
-  // The log is copied into the file every 16 MB, not every 4: a commit waits while it is copied.
+  // A commit waits while SQLite copies the log into the file, so this happens every 16 MB instead of every 4 MB.
   database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     PRAGMA wal_autocheckpoint = 4000`);
   // The first write takes the lock, and the exclusive mode keeps it until the file is closed.
@@ -195,7 +196,7 @@ function prepareDatabase(database: DatabaseSync): void {
   database.exec('COMMIT');
 }
 
-/** SQLite's primary result codes with a cause that the user can resolve. */
+/** The primary result codes of SQLite whose cause the user can resolve. */
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOT_A_DATABASE = 26;

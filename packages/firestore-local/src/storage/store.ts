@@ -9,12 +9,12 @@ import { compareIds } from '../protocol/values';
  * hour", https://firebase.google.com/docs/firestore/reference/rpc/google.firestore.v1#getdocumentrequest
  */
 const RETENTION_MICROS = 60 * 60 * 1e6;
-/** An upper bound of the memory that earlier versions take; the oldest go first. */
+/** The upper bound of the memory for earlier versions. The oldest are dropped first. */
 const RETENTION_BYTES = 256 * 1024 * 1024;
-/** What one change takes besides the fields of the version that it replaced, in bytes. */
+/** The memory that one change takes besides the fields of the version that it replaced, in bytes. */
 const CHANGE_BYTES = 100;
 
-/** The changes of one commit to one collection, as long as they are kept. */
+/** The changes of one commit to one collection, while the store keeps them. */
 interface RetainedCommit {
   readonly time: number;
   readonly collection: Collection;
@@ -53,7 +53,7 @@ export class Store {
     return Math.max(Math.floor(this.now() * 1000), this.lastTime + 1);
   }
 
-  /** The time of a read of the latest versions: not before the last commit, and before the next one. */
+  /** The time of a read of the latest versions. It is not before the last commit, and it is before the next one. */
   readTime(): number {
     return (this.lastTime = Math.max(Math.floor(this.now() * 1000), this.lastTime));
   }
@@ -73,7 +73,7 @@ export class Store {
     return this.collection(collection)?.get(id, readTime);
   }
 
-  /** A collection, unless no document was ever in it. */
+  /** A collection, or undefined if it never had a document. */
   collection(path: string): Collection | undefined {
     if (this.unloaded.has(path)) {
       const loaded = new Collection(path);
@@ -144,7 +144,7 @@ export class Store {
     this.storage?.close();
   }
 
-  /** Forgets the versions that are older than {@link RETENTION_MICROS}, or too many. */
+  /** Forgets the versions that are older than {@link RETENTION_MICROS}, or that take too much memory. */
   private dropExpired(): void {
     for (const commit of this.retained) {
       if (commit.time > this.lastTime - RETENTION_MICROS && this.retainedBytes <= RETENTION_BYTES) return;
