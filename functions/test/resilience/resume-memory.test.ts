@@ -18,8 +18,8 @@ import { parseSubmission } from '../support/submissions';
  * 1 GiB. With `RESUME_OUTAGE_S=120` one of the lists' collections is not available at first.
  */
 
-const products = Number(process.env['RESUME_PRODUCTS'] ?? 2_000);
-const heapMiB = Number(process.env['RESUME_HEAP_MIB'] ?? 80);
+const products = Number(process.env['RESUME_PRODUCTS'] ?? 3_000);
+const heapMiB = Number(process.env['RESUME_HEAP_MIB'] ?? 95);
 const outageMs = Number(process.env['RESUME_OUTAGE_S'] ?? 0) * 1_000;
 const KEYS = ['a', 'b', 'c', 'd'];
 const MINUTE_MS = 60_000;
