@@ -6,7 +6,7 @@ import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
 import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
 import type { EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
-import { MAX_LEASE_MS } from '../src/price-lists/key-state-machine';
+import { MAX_AHEAD_MS } from '../src/price-lists/key-state-machine';
 import { getSweepDueAt, getSweepObstacle } from '../src/price-lists/sweep-schedule';
 import { createListDocuments, createSuccessResponse } from '../src/price-lists/stored-documents';
 import type { StoredPayload } from '../src/price-lists/payload';
@@ -108,10 +108,15 @@ const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 export function checkTimes(record: KeyRecord, now: number): Violation[] {
   const { status, lease_expires_at, updated_at } = record;
   const report = createKeyReporter(record);
-  const maxTime = now + MAX_LEASE_MS;
+  const maxTime = now + MAX_AHEAD_MS;
   if (status === 'requires_review' && updated_at > maxTime) {
     const time = new Date(updated_at).toISOString();
-    return [report('sweep_due_at', `was changed at ${time}, in the future: no sweep looks at it before`)];
+    return [
+      report(
+        'sweep_due_at',
+        `was changed at ${time}, in the future: no sweep looks at it before, resume or release settles it`,
+      ),
+    ];
   }
   if (status !== 'processing') return [];
   if (lease_expires_at > maxTime) {

@@ -157,11 +157,17 @@ function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: numb
   }
 }
 
-/** Changes the status of a record. The time of the change never lies before that of the last one, by any clock. */
+/**
+ * A stored time that lies more than a day ahead is an error. The limit is far above what an instance
+ * stores, since the time of an event is older than the read by as long as that took.
+ */
+export const MAX_AHEAD_MS = 24 * 60 * 60_000;
+
+/** Changes the status of a record. The time of the change never lies before that of the last one, unless that is an error. */
 const update = (record: KeyRecord, changed: Partial<KeyRecord>, now: number): KeyRecord => ({
   ...record,
   ...changed,
-  updated_at: Math.max(now, record.updated_at),
+  updated_at: record.updated_at > now + MAX_AHEAD_MS ? now : Math.max(now, record.updated_at),
 });
 
 const isInReview = (record: KeyRecord | undefined, event: { document_id: string }): record is KeyRecord =>
@@ -191,15 +197,9 @@ const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecor
 const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRecord =>
   record.failure_cause === 'error' ? record : update(record, { failure, failure_cause: 'error' }, now);
 
-/**
- * A lease of more than a day is an error, and counts as expired. The limit is far above what an
- * instance grants, since the time of an event is older than the read by as long as that took.
- */
-export const MAX_LEASE_MS = 24 * 60 * 60_000;
-
-/** Whether the owner of an attempt may still be at work. */
+/** Whether the owner of an attempt may still be at work. A lease with an erroneous end counts as expired. */
 export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
-  status === 'processing' && now < lease_expires_at && lease_expires_at <= now + MAX_LEASE_MS;
+  status === 'processing' && now < lease_expires_at && lease_expires_at <= now + MAX_AHEAD_MS;
 
 /** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
 export function expireLease(record: KeyRecord, now: number): KeyRecord {

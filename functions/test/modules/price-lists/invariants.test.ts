@@ -13,7 +13,7 @@ import {
   type StoredList,
   type Violation,
 } from '../../../audit/invariants';
-import { MAX_LEASE_MS } from '../../../src/price-lists/key-state-machine';
+import { MAX_AHEAD_MS } from '../../../src/price-lists/key-state-machine';
 import { createListDocuments, createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import type { StoredPayload } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
@@ -141,7 +141,8 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
 describe('a lease', () => {
   const expiredAt = NOW - 5 * 60_000;
   const FAR_LEASE = 'has a lease until 2096-10-02T07:06:40.000Z, which no instance grants: sweep --all settles it';
-  const FAR_FAILURE = 'was changed at 2096-10-02T07:06:40.000Z, in the future: no sweep looks at it before';
+  const FAR_FAILURE =
+    'was changed at 2096-10-02T07:06:40.000Z, in the future: no sweep looks at it before, resume or release settles it';
   const EXPIRED = 'is processing, but its lease expired 5 min ago: no sweep resumes it';
 
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
@@ -153,7 +154,7 @@ describe('a lease', () => {
       [violation('lease', KEY_PATH, EXPIRED)],
     ],
     ['of an attempt that is over', { lease_expires_at: 0, status: 'requires_review' }, []],
-    ['of the longest duration', { lease_expires_at: NOW + MAX_LEASE_MS }, []],
+    ['of the longest duration', { lease_expires_at: NOW + MAX_AHEAD_MS }, []],
     ['in the far future', { lease_expires_at: 4_000_000_000_000 }, [violation('lease', KEY_PATH, FAR_LEASE)]],
     ['of an attempt that failed a little in the future', { status: 'requires_review', updated_at: NOW + 1 }, []],
     [

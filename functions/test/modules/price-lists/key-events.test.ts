@@ -1,7 +1,7 @@
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import {
   isLeaseHeld,
-  MAX_LEASE_MS,
+  MAX_AHEAD_MS,
   transition,
   type CallerIdentity,
   type KeyEvent,
@@ -148,13 +148,20 @@ test('a claim without a market completes the key exactly if its commit stores th
 
 test('a lease in the far future, which no instance grants, counts as expired', () => {
   const lasting = (ms: number) => ({ ...processing, lease_expires_at: NOW + ms });
-  expect([0, 1, MAX_LEASE_MS, MAX_LEASE_MS + 1].map((ms) => isLeaseHeld(lasting(ms), NOW))).toEqual([
+  expect([0, 1, MAX_AHEAD_MS, MAX_AHEAD_MS + 1].map((ms) => isLeaseHeld(lasting(ms), NOW))).toEqual([
     false,
     true,
     true,
     false,
   ]);
-  expect(look(lasting(MAX_LEASE_MS + 1))).toMatchObject({ kind: 'blocked', by: 'review' });
+  expect(look(lasting(MAX_AHEAD_MS + 1))).toMatchObject({ kind: 'blocked', by: 'review' });
+});
+
+test('a change in the far future, after which no sweep would look, has the time of the next event', () => {
+  const event = { kind: 'resume', document_id, attempt: { owner: 'new' }, by: 'operator', reason: null } as const;
+  const resume = (ms: number) =>
+    apply({ ...failed, updated_at: NOW + ms }, { ...event, isAutomatic: false }).record?.updated_at;
+  expect([0, 1, MAX_AHEAD_MS, MAX_AHEAD_MS + 1].map(resume)).toEqual([NOW, NOW + 1, NOW + MAX_AHEAD_MS, NOW]);
 });
 
 describe('a key', () => {
