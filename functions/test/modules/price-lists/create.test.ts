@@ -679,7 +679,7 @@ describe('the lease of a creation', () => {
     await check(body);
   });
 
-  test('that was lost stops the attempt, which changes nothing', async () => {
+  test('that was lost stops the attempt, which changes nothing (powertools-lambda-python #8049)', async () => {
     const calls = database.recordCalls();
     atCommit(isEntries, async () => {
       database.clock.advance(20 * SECOND);
