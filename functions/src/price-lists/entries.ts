@@ -51,16 +51,16 @@ async function findStoredEntries(
   { ids, prices }: EntryColumns,
   kind: ListKind,
   creation: ClaimedLists,
-  { keys, lease }: RunningAttempt,
+  attempt: RunningAttempt,
 ): Promise<Uint8Array> {
   const isStored = new Uint8Array(ids.length);
   const finder = new SortedFinder(ids);
   let read = 0;
-  for await (const [id, price] of streamStoredEntries(keys.db, kind, creation)) {
+  for await (const [id, price] of streamStoredEntries(attempt.keys.db, kind, creation)) {
     const place = finder.find(id);
     if (place !== undefined && prices[place] === price) isStored[place] = 1;
     read += 1;
-    if (read % ENTRIES_PER_LEASE_CHECK === 0) await lease.renewIfDue();
+    if (read % ENTRIES_PER_LEASE_CHECK === 0) await attempt.keepLease();
   }
   return isStored;
 }

@@ -24,6 +24,11 @@ export class RunningAttempt {
     this.lease = new Lease(record, keys, () => this.progress.current);
   }
 
+  /** Renews the lease, if that is due, for work that only reads. Tries again after a transient error. */
+  keepLease(): Promise<void> {
+    return this.call(() => Promise.resolve());
+  }
+
   /** Makes a call under the lease, and again after a transient error. */
   call<T>(fn: () => Promise<T>): Promise<T> {
     return retry(() => this.lease.run(fn), this.keys.context, this.regime);

@@ -642,6 +642,19 @@ describe('the lease of a creation', () => {
     expect((await readKey())['progress']).toMatchObject(progress);
   });
 
+  test('that is renewed when the time is up already lets nothing more be written', async () => {
+    const time = new AbortController();
+    const { db, context } = database.open({ signal: time.signal });
+    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
+    await getKey().set(attempt);
+    const { lease } = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
+    database.clock.advance(20 * SECOND);
+    atCommit(isKey, () => time.abort(new Error('the time is up')));
+    const write = jest.fn();
+    await expect(lease.run(write)).rejects.toThrow('the time is up');
+    expect(write).not.toHaveBeenCalled();
+  });
+
   test('is renewed twice if the first renewal took so long that it is due again', async () => {
     atCommit(isEntries, () => database.clock.advance(20 * SECOND));
     let passed = 20;

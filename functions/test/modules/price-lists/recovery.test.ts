@@ -12,6 +12,7 @@ import { findPendingEntries, getAllEntries } from '../../../src/price-lists/entr
 import { type OperatorDecision } from '../../../src/price-lists/key-state-machine';
 import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
 import { KeyStore } from '../../../src/price-lists/key-store';
+import { LeaseLostError } from '../../../src/price-lists/lease';
 import type { WrittenEntries } from '../../../src/price-lists/progress';
 import { RunningAttempt } from '../../../src/price-lists/running-attempt';
 import { compressToChunks, computeFingerprint, parseStoredPayload } from '../../../src/price-lists/payload';
@@ -370,6 +371,21 @@ describe('the search for entries that are not stored', () => {
     expect(renewIfDue).toHaveBeenCalledTimes(2);
   });
 
+  test('outlasts a short outage as it renews the lease, and ends without the lease', async () => {
+    const ids = Array.from({ length: 1_000 }, (_, i) => `product-${i}`);
+    await store(ids.map((id) => [id, 1.5]));
+    const attempt = createAttempt(TEST_CREATION);
+    await getKey('boq-1').set(attempt.record);
+    database.clock.advance(attempt.record.lease_expires_at - TEST_START);
+    database.firestore.faults.inject({ rpc: 'Commit', times: 3, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    const products = createProducts(ids);
+    expect((await findPendingEntries(products, attempt)).price_list).toHaveLength(0);
+    expect((await readKey('boq-1')).lease_expires_at).toBe(database.clock.now() + LEASE_DURATION_MS);
+    database.clock.advance(LEASE_DURATION_MS);
+    await getKey('boq-1').update({ owner: 'another' });
+    await expect(findPendingEntries(products, attempt)).rejects.toThrow(LeaseLostError);
+  });
+
   test('makes no call for an attempt without lists', async () => {
     const products = createProducts(['a', 'b']);
     expect(await findPendingEntries(products, createAttempt(null))).toEqual(getAllEntries(products));
@@ -686,7 +702,7 @@ describe('a sweep', () => {
 
   test('reads records that do not parse once, however many of them are due', async () => {
     const batch = database.client.batch();
-    for (let i = 0; i < 350; i += 1) batch.set(getKey(`key-${i}`), { sweep_due_at: TEST_START - 3_600_000 + i });
+    for (let i = 0; i < 350; i += 1) batch.set(getKey(`key-${i}`), { sweep_due_at: TEST_START - 3_600_000 + (i % 2) });
     await batch.commit();
     const calls = database.recordCalls();
     expect((await runSweep()).unreadable).toHaveLength(350);
@@ -856,6 +872,17 @@ describe('a key that comes to need an operator is reported', () => {
     database.firestore.faults.inject({ rpc: 'Commit', match: isDueTime, action: { kind: 'call', run } });
     expect(await sweepAfter(0)).toEqual([]);
     expect(await sweepAfter(60_000)).toEqual([]);
+  });
+
+  test('and stays due if another event was applied to it meanwhile', async () => {
+    const leaseEnd = TEST_START + LEASE_DURATION_MS;
+    const resumed = { status: 'processing', owner: 'another', lease_expires_at: leaseEnd, sweep_due_at: leaseEnd };
+    const run = async () => {
+      await getKey('a').update(resumed);
+    };
+    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 3, action: { kind: 'call', run } });
+    expect(await sweepAfter(0)).toEqual(LEFT);
+    expect(await readKey('a')).toMatchObject(resumed);
   });
 
   test('each time that it comes to need one', async () => {

@@ -96,6 +96,17 @@ test('the connection closes after 5 s, although bytes still come', async () => {
   expect(await isOpenAfter(200)).toBe(false);
 });
 
+test('a response that the client does not read is not answered', async () => {
+  const writer = await open();
+  socket.pause();
+  writer.write(Buffer.alloc(32 * 1024 * 1024));
+  const end = writer.end();
+  await settle();
+  expect(isAnswered(response)).toBe(false);
+  socket.destroy();
+  expect(await end).toBe(false);
+});
+
 test('a response that is final gets nothing from another writer of the same request', async () => {
   const writer = await open();
   const late = new ClientWriter(response, context);
