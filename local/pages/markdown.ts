@@ -18,7 +18,7 @@ rules['heading_open'] = (tokens, i, options, env, renderer) => {
 // Tables and code may be wider than the screen. They take the focus, so that the keyboard can scroll them.
 rules['table_open'] = () => '<div class="scroll" tabindex="0"><table>';
 rules['table_close'] = () => '</table></div>';
-rules.fence = (tokens, i) => {
+rules['fence'] = (tokens, i) => {
   const { info = '', content = '' } = tokens[i] ?? {};
   const className = info === 'mermaid' ? info : 'code';
   return `<pre tabindex="0" class="${className}">${escapeHtml(content)}</pre>`;
@@ -67,7 +67,7 @@ export function renderMarkdown(file: string, text: string): MarkdownPage {
 
 function findLinks(file: string, tokens: readonly Token[]): Link[] {
   return tokens.flatMap((token, i) => {
-    const [target = ''] = (token.attrGet('href') ?? '').split('#');
+    const [target = ''] = String(token.attrGet('href') ?? '').split('#');
     if (token.type !== 'link_open' || target === '' || /^[a-z]+:/.test(target)) return [];
     const path = posix.join(posix.dirname(file), decodeURIComponent(target));
     return [{ text: tokens[i + 1]?.content ?? '', file: path }];
