@@ -1,65 +1,45 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { parseArgs, parseEnv } from 'node:util';
+import { parseEnv } from 'node:util';
 import firebase from '../firebase.json';
 import indexes from '../firestore.indexes.json';
+import { readArguments, refuseArguments } from './arguments.mjs';
 import { runChecks, type Finding } from './deploy/checks';
 import type { Deployment } from './deploy/deployment';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
 
-const HELP = `Usage: npm run deploy:check -- --project <project> [--force] [--keep-rules] [--json]
+const USAGE = `Usage: npm run deploy:check -- --project <project> [--keep-rules]
 
 Lists what a deployment needs, what the project has and what it lacks, with the command that supplies it. Changes nothing.
 
---force       the deployment will be run with --force, so MIN_INSTANCES may rise
 --keep-rules  the project keeps its own Firestore rules, which a deployment of indexes and functions leaves alone
 
-Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.
-`;
+Exit code: 0 everything is there, 1 something is missing, 2 something could not be checked, 64 wrong usage.`;
 
 async function main(): Promise<number> {
-  const { project, force, keepRules, json, help } = readOptions();
-  if (help || project === undefined) {
-    process.stdout.write(HELP);
-    return 0;
-  }
+  const { project, keepRules } = readOptions();
   const token = await readAccessToken(process.env);
   const google = createGoogleClient(project, token, process.env['GOOGLE_API_ENDPOINT']);
-  const findings = await runChecks({ ...(await readDeployment(project)), force, keepRules }, google);
+  const findings = await runChecks({ ...(await readDeployment(project)), keepRules }, google);
   if (token === undefined)
     console.error('No Google credentials: only this folder is checked. Run: gcloud auth application-default login\n');
-  console.log(json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
+  console.log(formatFindings(findings));
   if (findings.some(({ kind }) => kind === 'missing')) return 1;
   return findings.some(({ kind }) => kind === 'unknown') ? 2 : 0;
 }
 
-class UsageError extends Error {}
-
 const PROJECT_ID = /^[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
 const PROJECT_ID_RULE = 'a project id has 6 to 30 lower-case letters, digits and hyphens, and begins with a letter.';
 
-interface Options {
-  project: string | undefined;
-  force: boolean;
-  keepRules: boolean;
-  json: boolean;
-  help: boolean;
+function readOptions(): { project: string; keepRules: boolean } {
+  const options = { project: { type: 'string' }, 'keep-rules': { type: 'boolean' } } as const;
+  const { project, 'keep-rules': keepRules = false } = readArguments(USAGE, { options }).values;
+  if (project === undefined) refuseArguments('--project is missing: the id of the project to deploy to.', USAGE);
+  if (!PROJECT_ID.test(project)) refuseArguments(`--project ${project}: ${PROJECT_ID_RULE}`, USAGE);
+  return { project, keepRules };
 }
 
-function readOptions(): Options {
-  const flag = { type: 'boolean', default: false } as const;
-  const options = { project: { type: 'string' }, force: flag, 'keep-rules': flag, json: flag, help: flag } as const;
-  try {
-    const { project, force, 'keep-rules': keepRules, json, help } = parseArgs({ options }).values;
-    if (project === undefined && !help) throw new Error('--project is missing: the id of the project to deploy to.');
-    if (project !== undefined && !PROJECT_ID.test(project)) throw new Error(`--project ${project}: ${PROJECT_ID_RULE}`);
-    return { project, force, keepRules, json, help };
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
-async function readDeployment(projectId: string): Promise<Omit<Deployment, 'force' | 'keepRules'>> {
+async function readDeployment(projectId: string): Promise<Omit<Deployment, 'keepRules'>> {
   const file = `functions/.env.${projectId}`;
   const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
   const manifest = await readDeployManifest('functions/dist');
@@ -69,7 +49,7 @@ async function readDeployment(projectId: string): Promise<Omit<Deployment, 'forc
   return { projectId, manifest, runtime, indexes, firestoreDatabase, rules, parameters };
 }
 
-/** Lists what is missing, warnings, what could not be checked, by its reason, and what is there. */
+/** Groups findings: what is missing, warnings, what could not be checked (by its reason), and what is there. */
 function formatFindings(findings: Finding[]): string {
   const ofKind = (kind: 'missing' | 'warning') =>
     findings.flatMap((finding) =>
@@ -96,6 +76,6 @@ function formatFindings(findings: Finding[]): string {
 main()
   .then((code) => (process.exitCode = code))
   .catch((error: unknown) => {
-    console.error(error instanceof UsageError ? `${error.message}\n\n${HELP}` : error);
-    process.exitCode = error instanceof UsageError ? 64 : 1;
+    console.error(error);
+    process.exitCode = 1;
   });

@@ -1,6 +1,6 @@
 import { REGION } from '../../functions/src/lib/region';
 import { checkKeyLengths, checkKeyLines } from './api-keys';
-import { createFind, listDeployedFunctions, listServingRevisions } from './deployed-functions';
+import { checkMinimum, checkNames, createFind, listServingRevisions } from './deployed-functions';
 import { getDatabaseId, getEmail, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
@@ -15,14 +15,14 @@ export type Finding =
   | { subject: string; kind: 'missing' | 'warning'; detail: string; fix: string }
   | { subject: string; kind: 'unknown'; detail: string };
 
-/** Services that firebase-tools, this check and the monitoring call, besides those of the manifest. */
+/** Services that firebase-tools, this check and scripts/create-monitoring.sh call, besides those of the manifest. */
 const SERVICES =
   'artifactregistry cloudbilling cloudbuild cloudfunctions cloudresourcemanager compute eventarc firebase firebaserules ' +
   'firestore iam logging monitoring pubsub run secretmanager serviceusage storage';
 
 /** Checks every requirement. Nothing is changed. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
-  const { projectId, manifest, parameters, force, keepRules, rules } = deployment;
+  const { projectId, manifest, parameters, keepRules, rules } = deployment;
   const functions = Object.entries(manifest.endpoints).map(([id, endpoint]) => ({
     id,
     email: getEmail(endpoint, projectId),
@@ -30,7 +30,6 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
   }));
   const reader = { projectId, region: REGION, functions, ask };
   const functionsContext = { ...reader, find: createFind(reader) };
-  const minimum = force ? 0 : Number(parameters?.['MIN_INSTANCES'] ?? 0);
   const requirements = [
     ...listParameters(deployment),
     ...listResources(deployment, ask),
@@ -39,10 +38,11 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listRoles(deployment, ask),
     ...listFirestoreSettings(deployment, ask),
     ...(keepRules ? [] : [listRules({ projectId, databaseId: getDatabaseId(deployment), rules }, ask)]),
-    ...listDeployedFunctions(functionsContext, minimum),
+    checkNames(functionsContext),
     ...listDeployerPermissions(deployment, ask),
   ];
   const warnings = [
+    checkMinimum(functionsContext, Number(parameters?.['MIN_INSTANCES'] ?? 0)),
     ...listServingRevisions(functionsContext),
     ...listBroadRoles(deployment, ask),
     checkKeyLengths(projectId, ask),
@@ -167,8 +167,7 @@ function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoog
       },
     ],
     [
-      // Without a policy firebase-tools deploys and then fails (setupArtifactCleanupPolicies in its
-      // deploy/functions/release).
+      // Without a policy firebase-tools fails after it has deployed (setupArtifactCleanupPolicies).
       'clean-up policy of the images',
       async () => {
         interface Repository {

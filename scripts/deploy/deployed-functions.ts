@@ -56,40 +56,35 @@ export function createFind({ projectId, region, ask }: Omit<FunctionsContext, 'f
   };
 }
 
-/** Lists what the deployed functions must be like before the next deployment. */
-export function listDeployedFunctions({ functions, find }: FunctionsContext, wantedMinimum: number): Requirement[] {
-  return [
-    [
-      'names of the functions',
-      async () => {
-        const foreign: string[] = [];
-        for (const each of functions) {
-          const account = (await find(each))?.serviceConfig?.serviceAccountEmail;
-          if (account !== undefined && account !== each.email) foreign.push(`${each.id} runs as ${account}`);
-        }
-        const fix = 'deploy to another project, or have the owner rename the function: a deployment overwrites it';
-        return foreign.length === 0 ? undefined : [foreign.join(', '), fix];
-      },
-    ],
-    [
-      // firebase-tools asks before the bill rises, and stops without a terminal
-      // (promptForMinInstances).
-      'minimum of instances',
-      async () => {
-        const operations = functions.filter(({ isOperation }) => isOperation);
-        const found = await Promise.all(wantedMinimum === 0 ? [] : operations.map(find));
-        const rises = found.some((each) => (each?.serviceConfig?.minInstanceCount ?? 0) < wantedMinimum);
-        const fix =
-          'deploy once with --force, after this check with --force; in the workflow tick "Raise MIN_INSTANCES"';
-        return rises ? [`rises to ${wantedMinimum}`, fix] : undefined;
-      },
-    ],
-  ];
-}
+/** Finds functions of our names that others own: a deployment would overwrite them. */
+export const checkNames = ({ functions, find }: FunctionsContext): Requirement => [
+  'names of the functions',
+  async () => {
+    const foreign: string[] = [];
+    for (const each of functions) {
+      const account = (await find(each))?.serviceConfig?.serviceAccountEmail;
+      if (account !== undefined && account !== each.email) foreign.push(`${each.id} runs as ${account}`);
+    }
+    const fix = 'deploy to another project, or have the owner rename the function: a deployment overwrites it';
+    return foreign.length === 0 ? undefined : [foreign.join(', '), fix];
+  },
+];
+
+/** Warns of a higher minimum: firebase-tools asks before the bill rises, and stops without a terminal (promptForMinInstances). */
+export const checkMinimum = ({ functions, find }: FunctionsContext, wantedMinimum: number): Requirement => [
+  'minimum of instances',
+  async () => {
+    const operations = functions.filter(({ isOperation }) => isOperation);
+    const found = await Promise.all(wantedMinimum === 0 ? [] : operations.map(find));
+    const rises = found.some((each) => (each?.serviceConfig?.minInstanceCount ?? 0) < wantedMinimum);
+    const fix = 'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"';
+    return rises ? [`rises to ${wantedMinimum}`, fix] : undefined;
+  },
+];
 
 /**
- * Warns of revisions that serve after a rollback. These are no requirements, because a deployment
- * may be what corrects the fault that was rolled back.
+ * Warns of revisions that serve after a rollback. A deployment may be what corrects the fault that was rolled back, so these
+ * are not requirements.
  */
 export function listServingRevisions(context: FunctionsContext): Requirement[] {
   const { projectId, region, ask } = context;

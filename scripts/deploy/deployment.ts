@@ -13,8 +13,6 @@ export interface Deployment {
   firestoreDatabase: string;
   /** Contents of firestore.rules. */
   rules: string;
-  /** Whether the deployment will be run with `--force`. */
-  force: boolean;
   /** Whether the owner has decided to keep the project's rules. */
   keepRules: boolean;
 }
@@ -42,7 +40,7 @@ export const getDatabaseId = ({ parameters }: Deployment): string => {
 export const getEmail = ({ serviceAccountEmail }: ManifestEndpoint, projectId: string): string =>
   serviceAccountEmail.replace('{{ params.PROJECT_ID }}', projectId);
 
-/** Addresses of the accounts that the functions run as. */
+/** Lists the addresses of the accounts that the functions run as. */
 export const listEmails = ({ manifest: { endpoints }, projectId }: Deployment): string[] => [
   ...new Set(Object.values(endpoints).map((each) => getEmail(each, projectId))),
 ];

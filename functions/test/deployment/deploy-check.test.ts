@@ -163,7 +163,6 @@ beforeAll(async () => {
     firestoreDatabase: '(default)',
     rules: RULES,
     parameters: PARAMETERS,
-    force: false,
     keepRules: false,
   };
 });
@@ -212,6 +211,15 @@ const deployedFunction = (id: string, serviceAccountEmail: string, secretVersion
   },
 });
 
+/** All operations as deployed, with a minimum of instances. */
+const allDeployedWith = (minInstanceCount: number): Answers => ({
+  [deployed]: {
+    functions: ['addPriceLists', 'getMarkets', 'getOrdersByTeam', 'getTeams', 'getWarehouses', 'supplyOrdersInvoices']
+      .map((id) => deployedFunction(id, id === 'addPriceLists' ? WRITER : READER))
+      .map(({ name, serviceConfig }) => ({ name, serviceConfig: { ...serviceConfig, minInstanceCount } })),
+  },
+});
+
 const REVISION = 'TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION';
 
 /** What is deployed of get teams: the version of the secret that it names, its traffic, and what a revision names. */
@@ -254,8 +262,8 @@ const ROWS: Row[] = [
     'parameter MIN_INSTANCES',
     '6 is above MAX_INSTANCES, 5',
     `edit ${PARAMETERS_FILE}`,
-    {},
-    { ...parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }), force: true },
+    allDeployedWith(6),
+    parameters({ MIN_INSTANCES: '6', MAX_INSTANCES: '5' }),
   ],
   [
     'parameter MAX_INSTANCES',
@@ -334,7 +342,7 @@ const ROWS: Row[] = [
   [
     'minimum of instances',
     'rises to 1',
-    'deploy once with --force, after this check with --force; in the workflow tick "Raise MIN_INSTANCES"',
+    'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"',
     {},
     parameters({ MIN_INSTANCES: '1' }),
   ],
@@ -564,25 +572,7 @@ test.each([
   ],
   ['that is not deployed from GitHub', { [providers]: undefined }],
   ['whose images shall be kept', { [repository]: { labels: { 'firebase-functions-cleanup-opted-out': 'true' } } }],
-  [
-    'whose minimum of instances is deployed',
-    {
-      [deployed]: {
-        functions: [
-          deployedFunction('addPriceLists', WRITER),
-          ...['getMarkets', 'getOrdersByTeam', 'getTeams', 'getWarehouses', 'supplyOrdersInvoices'].map((id) =>
-            deployedFunction(id, READER),
-          ),
-        ],
-      },
-    },
-    parameters({ MIN_INSTANCES: '1' }),
-  ],
-  [
-    'whose minimum of instances rises, deployed with --force',
-    {},
-    { ...parameters({ MIN_INSTANCES: '1' }), force: true },
-  ],
+  ['whose minimum of instances is deployed', allDeployedWith(1), parameters({ MIN_INSTANCES: '1' })],
 ] as [string, Answers, Partial<Deployment>?][])(
   'nothing is missing in a project %s',
   async (...[, answers, changes]) => {
@@ -607,6 +597,11 @@ test('an index that is being built is waited for', async () => {
   const problems = listProblems(await check({ [`${database}/collectionGroups/-/indexes`]: storedIndexes('CREATING') }));
   expect(problems).toHaveLength(indexDefinitions.indexes.length);
   for (const problem of problems) expect(problem).toMatch(/: being built \| wait, and run this command again$/);
+});
+
+test('a minimum of instances that rises is a warning', async () => {
+  const problems = (await check({}, parameters({ MIN_INSTANCES: '1' }))).filter(({ kind }) => kind !== 'ok');
+  expect(problems.map(({ subject, kind }) => [subject, kind])).toEqual([['minimum of instances', 'warning']]);
 });
 
 test('what the APIs do not tell is unknown, with the reason, and not missing', async () => {
@@ -675,8 +670,8 @@ describe('the command', () => {
 
   test('passes a project that has everything, with requests that change nothing', async () => {
     writeParameters();
-    const { code, stdout } = await runCommand(['--project', PROJECT_ID, '--json']);
-    expect(listProblems(JSON.parse(stdout) as Finding[])).toEqual([]);
+    const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
+    expect(stdout).toMatch(/^There \(\d+\)\n/);
     expect(code).toBe(0);
     const reads = /^GET |^POST [^?]+:(getIamPolicy|getEffectiveOrgPolicy|testIamPermissions)$/;
     for (const request of requests) expect(request).toMatch(reads);
@@ -740,7 +735,7 @@ describe('the command', () => {
     const { code, stdout, stderr } = await runCommand(args);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr.startsWith(problem)).toBe(true);
-    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--force] [--keep-rules] [--json]\n');
+    expect(stderr).toContain('Usage: npm run deploy:check -- --project <project> [--keep-rules]\n');
     expect(requests).toEqual([]);
   });
 });
