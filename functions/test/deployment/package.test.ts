@@ -16,7 +16,6 @@ import {
   startDeployedFunction,
   type DeployedFunction,
 } from './deployed';
-import { startFakeGoogleCloud } from './google';
 
 /** What `npm run build` makes, installed into an empty folder and run as production runs it. */
 
@@ -173,16 +172,6 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     await waitFor(() => served?.output.some((line) => line.includes('"event":"instance_started"')) === true);
     const started = served.output.find((line) => line.includes('"event":"instance_started"')) ?? '';
     expect(JSON.parse(started)).toMatchObject({ version, commit: config.build, node: process.version });
-  });
-
-  test('reaches Firestore over TLS with a token of its service account, as where no emulator is set', async () => {
-    const google = await startFakeGoogleCloud(firestore.port);
-    served = await startDeployedFunction(folder, 'getTeams', { ...SETTINGS, ...google.environment });
-    const { status, json } = await call('getTeams', served.port, 'new-key');
-    await google.close();
-    expect([status, json]).toMatchObject([200, { count: 1 }]);
-    expect(google.requests).toContain('CONNECT firestore.googleapis.com:443');
-    expect(google.requests.some((asked) => asked.includes('/service-accounts/default/token'))).toBe(true);
   });
 });
 

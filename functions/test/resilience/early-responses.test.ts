@@ -1,9 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as functions from '../../src';
 import type { OperationName } from '../support/operations';
 import { TEST_API_KEY, useTestService } from '../support/service';
-import { waitFor } from '../support/wait-for';
 
 /**
  * Responses that are sent before the body has arrived, to clients that send all of it before they
@@ -62,43 +61,23 @@ test.each<[string, OperationName, RawRequest, number]>([
   expect(response.head).toMatch(/\r\nconnection: close(\r\n|$)/i);
 });
 
-describe('a client with a wrong API key that declares 100 MB gets its response at once, and', () => {
-  let socket: Socket;
-  let closed: Promise<unknown>;
-  const respondAtOnce = async () => {
-    let received = '';
-    socket = await openRaw('addPriceLists', { headers: WRONG_KEY, bodyBytes: 100 * MB });
-    closed = new Promise((resolve) => socket.once('close', resolve));
-    socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
-    socket.on('error', () => undefined).resume();
-    await waitFor(() => received.includes('{"error":"Unauthorized"}'));
+test('a client with a wrong API key may send about 32 MiB before the connection closes', async () => {
+  const socket = await openRaw('addPriceLists', { headers: WRONG_KEY, bodyBytes: 100 * MB });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.on('error', () => undefined).resume();
+  let sentBytes = 0;
+  const piece = Buffer.alloc(64 * 1024);
+  const send = () => {
+    if (socket.destroyed || sentBytes >= 100 * MB) return;
+    socket.write(piece, (error) => {
+      if (error) return;
+      sentBytes += piece.length;
+      send();
+    });
   };
-
-  test('is logged while the connection is still open', async () => {
-    await respondAtOnce();
-    await waitFor(() => service.log.length > 0);
-    expect(service.log).toMatchObject([{ status: 401 }]);
-    expect(service.log[0]).not.toHaveProperty('client_gone');
-    expect(socket.destroyed).toBe(false);
-    socket.destroy();
-  });
-
-  test('may send about 32 MiB before the connection closes', async () => {
-    await respondAtOnce();
-    let sentBytes = 0;
-    const piece = Buffer.alloc(64 * 1024);
-    const send = () => {
-      if (socket.destroyed || sentBytes >= 100 * MB) return;
-      socket.write(piece, (error) => {
-        if (error) return;
-        sentBytes += piece.length;
-        send();
-      });
-    };
-    send();
-    await closed;
-    expect(sentBytes).toBeGreaterThan(31 * MIB);
-    // Beyond the bound only what the operating system buffers.
-    expect(sentBytes).toBeLessThan(48 * MIB);
-  });
+  send();
+  await closed;
+  expect(sentBytes).toBeGreaterThan(31 * MIB);
+  // Beyond the bound only what the operating system buffers.
+  expect(sentBytes).toBeLessThan(48 * MIB);
 });
