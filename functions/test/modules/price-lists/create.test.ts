@@ -503,9 +503,13 @@ describe('a creation that cannot go on', () => {
       [
         'transient',
         STOPPED.message,
-        // The lease was renewed now at the latest.
-        '65',
-        (stop: AbortController) => atCommit(isEntries, () => stop.abort(STOPPED)),
+        // The lease was renewed now at the latest, and the second minute begins before it ends.
+        '106',
+        (stop: AbortController) =>
+          atCommit(isEntries, () => {
+            database.clock.advance(19_000);
+            stop.abort(STOPPED);
+          }),
       ],
     ])(
       'for a cause that is %s promises what holds whether or not it is stored',

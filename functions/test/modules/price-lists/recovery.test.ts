@@ -903,6 +903,7 @@ describe('a sweep that has something under way', () => {
 
   test('asks again after the interval, resumes what is due by then, and ends with the last', async () => {
     await fail('a', STOPPED);
+    await fail('b', { ...STOPPED, updated_at: TEST_START + 1 });
     const { held, letGo } = holdEntries();
     const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>
       systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 20 : ms, ...rest);
@@ -912,7 +913,7 @@ describe('a sweep that has something under way', () => {
       { clock: { now: () => clock.now(), sleep: (...args) => clock.sleep(...args), createTimeout } },
     );
     await held;
-    await fail('b', STOPPED);
+    clock.advance(1);
     await waitFor(() => results.length === 1);
     expect(results.map(([key, result]) => [key, result])).toEqual([['b', 'resumed']]);
     letGo();

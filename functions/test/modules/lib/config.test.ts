@@ -1,0 +1,31 @@
+import { getDatabaseId, isCloudRunInstance } from '../../../src/lib/config';
+
+/** What the environment says, as the platform, Firebase's emulator and an owner set it. */
+
+const setEnvironment = (variables: NodeJS.ProcessEnv) =>
+  jest.replaceProperty(process, 'env', {
+    ...process.env,
+    K_SERVICE: undefined,
+    FUNCTIONS_EMULATOR: undefined,
+    ...variables,
+  });
+
+afterEach(() => jest.restoreAllMocks());
+
+test.each([
+  [{}, false],
+  [{ K_SERVICE: 'getteams' }, true],
+  [{ K_SERVICE: 'getteams', FUNCTIONS_EMULATOR: 'true' }, false],
+])('a process with %j is an instance of Cloud Run: %j', (variables, isInstance) => {
+  setEnvironment(variables);
+  expect(isCloudRunInstance()).toBe(isInstance);
+});
+
+test.each([
+  ['', '(default)'],
+  [' ', '(default)'],
+  [' restored\n', 'restored'],
+])('DATABASE_ID %j names the database %s', (value, name) => {
+  setEnvironment({ DATABASE_ID: value });
+  expect(getDatabaseId()).toBe(name);
+});
