@@ -10,8 +10,8 @@ import { PERFORMANCE_PAGE, renderPerformancePage } from './tables';
 const USAGE = `Usage: npm run bench [-- --quick] [--docs]
        npm run bench -- --soak [--seconds 240] [--outage 60]
 
-Measures the service beside the SDK baseline on the embedded Firestore, on Linux, where memory can be read. Fails when a target is missed
-that no other load of the machine moves: for calls, and for most of the memory. A time never fails it.
+Compares the service with the SDK baseline on the embedded Firestore. Memory is measured on Linux only. Fails when a target of calls or
+memory is missed that other load on the machine does not change. Never fails because of a time.
 
 --quick    shorter, for a first impression
 --docs     writes the summary of docs/performance.md

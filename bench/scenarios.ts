@@ -23,7 +23,7 @@ export interface BenchPlan {
   /** Rounds of the cold starts and of the small reads. */
   rounds: number;
   loadMs: number;
-  /** Processes in which a memory peak is measured: it depends on when garbage is collected. */
+  /** In how many processes a memory peak is measured, because it depends on when garbage is collected. */
   memoryRounds: number;
   /** Whether to send as many of the largest bodies as an instance takes. */
   hasLargestBodies: boolean;
@@ -161,7 +161,7 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
 }
 
 const BATCH = 500;
-/** With a smaller body the memory of the process varies more than the request takes. */
+/** With a smaller body, the memory of the process would vary by more than the request takes. */
 const LARGE_LIST = 100_000;
 
 async function priceLists(

@@ -50,7 +50,7 @@ const REPLACED = {
   'protobufjs/ext/descriptor': './scripts/bundle/no-descriptors.cjs',
 };
 
-/** Stands for the build id until the contents are known. */
+/** The placeholder of the build id until the contents are known. */
 const BUILD_ID = '<the build id>';
 
 const TARGET = { platform: 'node', target: `node${repositoryPackage.engines.node.slice('>='.length)}` };
@@ -112,7 +112,7 @@ async function createManifest() {
     license,
     main: INDEX,
     config: { build: BUILD_ID },
-    // In functions/package.json npm would warn of it on an older Node.
+    // functions/package.json has none, because npm would warn of it on an older Node.
     engines: { node: (await readFile('.nvmrc', 'utf8')).split('.')[0] },
     dependencies: pick(dependencies, RUNTIME),
     devDependencies: pick(dependencies, TOOLING),
@@ -166,7 +166,7 @@ function createIndex(functions) {
 /** Has npm prune the repository's lock file to the packages of the manifest, offline. */
 async function createLock(manifest) {
   const { packages, ...lock } = repositoryLock;
-  // Without the workspaces, which older versions of npm would leave in it.
+  // The workspaces are left out here, because older versions of npm would keep them.
   const installed = Object.entries(packages).filter(([path, { link }]) => path.startsWith('node_modules/') && !link);
   const folder = await mkdtemp(join(tmpdir(), 'deploy-package-'));
   try {
@@ -181,7 +181,7 @@ async function createLock(manifest) {
   }
 }
 
-/** Without the user's settings of npm: `save=false` alone would leave the lock file as it is. */
+/** Leaves out the user's npm settings: `save=false`, for instance, would keep the lock file unchanged. */
 function createNpmEnvironment(folder) {
   const inherited = Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name));
   const missing = { npm_config_userconfig: join(folder, 'user'), npm_config_globalconfig: join(folder, 'global') };

@@ -2,10 +2,8 @@ import { spawn } from 'node:child_process';
 import { readArguments } from './arguments.mjs';
 
 /**
- * `npm run check`: the build first, then types, lint, format, layers and generated files, beside
- * each other. Most keep what they found in node_modules/.cache and look again at what has changed.
- * ESLint looks at the files that changed, so a type that changes may only break a rule in another
- * file: CI, which has no cache, finds that.
+ * `npm run check`: builds, then runs all other checks at the same time. ESLint and Prettier look only at changed files, by their
+ * cache. If a changed type breaks a lint rule in another file, only CI finds that, because it has no cache.
  */
 const CACHE = 'node_modules/.cache';
 

@@ -13,5 +13,5 @@ cd "$(dirname "$0")/../docs"
 cp api.md integration-guide.md openapi.json "$folder"
 cp -R examples/add-price-list.* examples/price-list.json examples/dashboard "$folder/examples"
 cp examples/client/README.md "$folder/examples/client"
-# Whatever the user's npm is set to.
+# These options override the user's npm settings.
 npm pack ./examples/client --silent --ignore-scripts=false --dry-run=false --pack-destination "$folder"

@@ -18,7 +18,7 @@ for file in "$folder"/metrics/*.json; do
     gcloud logging metrics create "$metric" --config-from-file="$file" --project="$project"
 done
 
-# 409: it exists already.
+# 409 means that it exists already.
 post() {
   local status
   status=$(curl --silent --show-error --output "$folder/response" --write-out '%{http_code}' --data "@$2" \
@@ -41,7 +41,7 @@ for check in "$folder"/uptime/*.json; do
   grep --quiet --line-regexp --fixed-strings "$name" <<< "$existing" || post uptimeCheckConfigs "$check"
 done
 
-# The new policies before the old ones go, so that nothing is unwatched in between.
+# Creates the new policies before it deletes the old ones, so that nothing is unwatched in between.
 old_policies=$(gcloud monitoring policies list --filter='documentation.content~"What to do: docs/"' --format='value(name)' --project="$project")
 for policy in "$folder"/alerts/*.json; do
   gcloud monitoring policies create --policy-from-file="$policy" --notification-channels="$channel" --project="$project"

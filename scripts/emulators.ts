@@ -23,7 +23,7 @@ const FIREBASE_TOOLS = `firebase-tools@${dependencies['firebase-tools']}`;
 
 async function main(): Promise<void> {
   const { embedded = false } = readArguments(USAGE, { options: { embedded: { type: 'boolean' } } }).values;
-  // Another program's Firestore would get the sample data.
+  // Otherwise another program's Firestore would get the sample data.
   if (!embedded) await assertPortFree(emulators.firestore.port, 'emulators.firestore.port of firebase.json');
   await assertPortFree(emulators.functions.port, 'emulators.functions.port of firebase.json');
   // The emulator takes secrets from a file beside the code; it is not uploaded (firebase.json).
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const address = firestore?.address ?? `${emulators.firestore.host}:${emulators.firestore.port}`;
   const only = embedded ? ['--only', 'functions'] : [];
   const suite = spawn('npx', ['--yes', FIREBASE_TOOLS, 'emulators:start', '--project', PROJECT, ...only], {
-    // npx passes no signal on to the suite, and the suite none to Java: a signal to their group reaches all, once.
+    // Neither npx nor the suite passes signals on, so signals go to the process group, which also contains Java.
     stdio: ['ignore', 'inherit', 'inherit'],
     detached: process.platform !== 'win32',
     env: { ...process.env, ...(embedded && { FIRESTORE_EMULATOR_HOST: address }) },
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   console.log(`${await seed(address)} sample records added to Firestore at ${address}`);
 }
 
-/** @returns whether a process of the group was there */
+/** @returns whether the group still has a process */
 function signalGroup(leader: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   try {
     return leader.pid !== undefined && process.kill(process.platform === 'win32' ? leader.pid : -leader.pid, signal);
@@ -64,7 +64,7 @@ function signalGroup(leader: ChildProcess, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** Milliseconds for the suite to stop its emulators once npx has ended. */
+/** How long the suite may take to stop its emulators once npx has ended, in ms. */
 const STOP_MS = 10_000;
 
 /** Waits until no process of the group is left, so that all ports are free. */
@@ -76,7 +76,7 @@ async function endGroup(leader: ChildProcess): Promise<void> {
   }
 }
 
-/** Adds the sample data as soon as there is a database: the suite may have to be fetched. */
+/** Adds the sample data once the database responds, which may take as long as npx fetches firebase-tools. */
 async function seed(address: string): Promise<number> {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   for (;;) {

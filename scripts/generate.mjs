@@ -11,10 +11,10 @@ Writes all that is generated from the code, and prints what it has written.
 
 --check  writes nothing, and fails if something is out of date`;
 
-/** Each returns texts by their paths. */
+/** Each generator returns texts by their paths. */
 const GENERATORS = [generateDescription, generateLayers, generateMessages];
 
-/** The page conformance.md, which a test holds in place of --check: it replays 80,000 calls. */
+/** Writes conformance.md. A test checks that page in place of --check, because this replays 80,000 calls. */
 const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];
 
 const { check = false } = readArguments(USAGE, { options: { check: { type: 'boolean' } } }).values;

@@ -28,7 +28,7 @@ export async function generateLayers() {
   return { [PAGE]: (await readFile(PAGE, 'utf8')).replace(PICTURE, drawLayers(cruised[0].output.modules)) };
 }
 
-/** The imports between boxes; those of `lib` are left out, since every box has them. */
+/** Draws the imports between boxes, without those of `lib`, which every box has. */
 function drawLayers(modules) {
   const arrows = new Set();
   for (const { source, dependencies } of modules) {
@@ -40,7 +40,7 @@ function drawLayers(modules) {
   return `flowchart LR\n${[...arrows].sort().join('')}`;
 }
 
-/** A box is a folder of functions/src, of its lib, or of functions; the files of operations are one. */
+/** @returns the box of a file: a folder of functions/src, of its lib, or of functions; all operations share one */
 function getBox(file) {
   const [, box] = /^functions\/(?:src\/(?:lib\/)?)?([\w-]+)\//.exec(file) ?? [];
   if (box === 'src') return file.endsWith('/index.ts') ? undefined : 'operations';

@@ -19,10 +19,7 @@ const runPbts = promisify(pbts.main);
 
 const TARGET = join(FIRESTORE, 'generated');
 
-/**
- * Returns the code of messages.proto: encoders of what is sent, decoders of what is read, and their
- * types. The halves that nothing calls are left out, because a cold start loads them too.
- */
+/** Generates encoders of what is sent, decoders of what is read, and their types. Unused halves would slow down cold starts. */
 export async function generateMessages() {
   const { nested } = protobuf.parse(readFileSync(join(FIRESTORE, 'messages.proto'), 'utf8')).root.toJSON();
   const temporary = mkdtempSync(join(tmpdir(), 'messages-'));

@@ -22,7 +22,7 @@ The third check runs also if the second fails, and both are reported.
 const ACCEPTED_CHANGES = 'scripts/openapi/accepted-changes.json';
 
 async function main(): Promise<void> {
-  // npm takes an option for itself that stands before the dashes, and hands on its value.
+  // Without `--`, npm takes the option for itself and passes on only its value.
   if (process.env['npm_config_with'] !== undefined)
     refuseArguments('npm has taken --with for itself. Write `--` before the options.', USAGE);
   const options = { with: { type: 'string' } } as const;
@@ -55,7 +55,7 @@ async function assertRevision(revision: string): Promise<void> {
   }
 }
 
-/** The version of a release is in several files; the client has its own. @throws Error unless all agree */
+/** Compares the version in all files that have it. The client has its own. @throws Error unless they agree */
 function checkVersions(tag: string | undefined): void {
   const files = ['package.json', 'functions/package.json'];
   const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
@@ -122,7 +122,7 @@ function toOperation(path: string): string {
   return operationPath === undefined ? path : `${method?.toUpperCase()} ${operationPath.replaceAll('~1', '/')}`;
 }
 
-/** Has this code and that of a release take over each other's attempts. */
+/** Makes this code and that of a release take over each other's attempts. */
 async function rollOut(release: string, folder: string): Promise<void> {
   const today = { name: 'this code', folder: process.cwd() };
   const elder = { name: release, folder: join(folder, 'release') };

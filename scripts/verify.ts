@@ -19,7 +19,7 @@ Exit code: 0 everything is as described, 1 something is not, 64 wrong usage.`;
 const TIMEOUT_MS = 60_000;
 
 /** Headers that Google's front end adds. */
-const OF_THE_FRONT_END = /^(alt-svc|server|via|x-cloud-trace-context|traceparent|function-execution-id|x-powered-by)$/;
+const FRONT_END_HEADERS = /^(alt-svc|server|via|x-cloud-trace-context|traceparent|function-execution-id|x-powered-by)$/;
 
 interface Target {
   url: string;
@@ -32,7 +32,7 @@ interface Sent {
   body?: object;
 }
 
-/** @throws Error if the status is another, or docs/openapi.json does not describe the response */
+/** @throws Error if the response has another status, or docs/openapi.json does not describe it */
 async function call(target: Target, operation: OperationName, expected: number, sent: Sent = {}) {
   const { method = operations[operation].method, headers = { 'x-api-key': target.key }, body } = sent;
   const response = await fetch(`${target.url}/${operation}`, {
@@ -46,13 +46,13 @@ async function call(target: Target, operation: OperationName, expected: number, 
   const text = bytes.toString();
   if (response.status !== expected)
     throw new Error(`status ${response.status} instead of ${expected}: ${text.slice(0, 200)}`);
-  const received = Object.fromEntries([...response.headers].filter(([name]) => !OF_THE_FRONT_END.test(name)));
+  const received = Object.fromEntries([...response.headers].filter(([name]) => !FRONT_END_HEADERS.test(name)));
   const json: unknown = text === '' ? undefined : JSON.parse(text);
   assertConforms({ operation, method }, { status: response.status, headers: received, bytes, text, json });
   return { headers: response.headers, text };
 }
 
-/** Reads that select nothing; add price lists gets a body that is rejected. */
+/** Bodies of reads that select nothing. Add price lists gets a body that it rejects. */
 const READ_BODIES: Partial<Record<OperationName, object>> = {
   getOrdersByTeam: { team_id: 'verify', status: 'ALL', start_date: '2026-01-01', end_date: '2026-01-02' },
   supplyOrdersInvoices: { team_id: 'verify', status: null, start_date: '2026-01-01', end_date: '2026-01-02' },

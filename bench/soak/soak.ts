@@ -37,10 +37,9 @@ import {
 } from './traffic';
 
 /**
- * Sends mixed traffic to all functions, each in a process of its own as in production, and calls
- * the scheduled sweep. Firestore hangs for a while, add price lists is stopped by SIGTERM and
- * started again, then Firestore is dead for a while. The soak checks every response, and at the end
- * that the database lost nothing, has nothing twice and no unresolved key.
+ * Sends mixed traffic to all functions, each in its own process, and calls the sweep. Firestore hangs, add price lists is stopped
+ * by SIGTERM and started again, and Firestore is dead for a while. Checks every response, and at the end that the database lost
+ * nothing, has nothing twice and has no unresolved key.
  */
 
 const CONNECTIONS = 64;

@@ -108,10 +108,7 @@ interface SentRequest {
   to: number;
 }
 
-/**
- * @returns what is wrong with a response; a disturbance excuses a 500, and a stopped service also a
- * lost connection
- */
+/** @returns what is wrong with a response. A disturbance excuses a 500; a stopped service also excuses a lost connection. */
 export function findResponseFault(
   { request, response, earlierTries, from, to }: SentRequest,
   disturbances: readonly Disturbance[],

@@ -1,8 +1,6 @@
 /**
- * Lists, as CycloneDX JSON, the packages that production runs: those whose code is in the bundle,
- * by esbuild's metafile, and those that `npm ci --omit=dev` installs, by the lock file of the
- * deploy package. Has no time and no serial number, so that builds of one commit are the same to
- * the byte.
+ * Lists, as CycloneDX JSON, the packages that production runs: those in the bundle, by esbuild's metafile, and those that
+ * `npm ci --omit=dev` installs, by the deployed lock file. It has no time and no serial number, so builds of one commit are identical.
  *
  * @param manifest package.json of the deploy package
  * @param lock the repository's package-lock.json, which has the packages that are bundled
@@ -11,7 +9,7 @@
 export function createBillOfMaterials(manifest, metafile, lock, deployedLock) {
   const bundled = listBundled(metafile).map((path) => [path, lock.packages[path]]);
   const installed = Object.entries(deployedLock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
-  // A package that is bundled and installed, or that lies in several folders, is one.
+  // A package that is both bundled and installed, or installed in several folders, is listed once.
   const components = new Map([...bundled, ...installed].map((entry) => toComponent(...entry)).map((c) => [c.purl, c]));
   return {
     bomFormat: 'CycloneDX',
@@ -22,7 +20,7 @@ export function createBillOfMaterials(manifest, metafile, lock, deployedLock) {
   };
 }
 
-/** The folders of packages whose code is in an output, as a lock file names them. */
+/** Lists the folders of packages whose code is in an output, as a lock file names them. */
 function listBundled({ outputs }) {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
@@ -31,7 +29,7 @@ function listBundled({ outputs }) {
   ];
 }
 
-/** @param path of its folder, with `node_modules/` before the name of the package */
+/** @param path folder of the package, ending in `node_modules/` and its name */
 function toComponent(path, { version, integrity, license }) {
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;

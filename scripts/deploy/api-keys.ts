@@ -2,13 +2,13 @@ import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import type { AskGoogle } from './google-api';
 import type { Requirement } from './requirement';
 
-/** A key of fewer characters can be guessed. */
+/** A shorter key can be guessed. */
 const MIN_KEY_CHARACTERS = 20;
 
 const setKeys = (projectId: string) =>
   `firebase functions:secrets:set API_KEY --data-file keys.txt --project ${projectId}`;
 
-/** Reads the API keys that the next deployment makes valid. Nothing of them is ever printed. */
+/** Reads the API keys that the next deployment makes valid. They are never printed. */
 async function readApiKeys(projectId: string, ask: AskGoogle) {
   const path = `v1/projects/${projectId}/secrets/API_KEY/versions/latest:access`;
   const found = await ask<{ payload?: { data?: string } }>('secretmanager', path);

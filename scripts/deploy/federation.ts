@@ -25,9 +25,8 @@ interface Provider {
 }
 
 /**
- * Finds the first grant that lets a job of GitHub do more than its environment allows: a provider
- * that accepts other tokens, a role in the whole project, or an account that more than one
- * environment may act as. A project without the pool has no such grant.
+ * Finds the first grant that lets a job of GitHub do more than its environment allows: a provider that accepts other tokens, a role
+ * in the whole project, or an environment that may act as several accounts. A project without the pool has no such grant.
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;

@@ -60,9 +60,8 @@ interface Ruleset {
 }
 
 /**
- * Compares the security rules of a database with firestore.rules. A project has one set of rules
- * for all its applications, so replacing them is a decision: `--keep-rules` says that it was made.
- * Without rules Firestore refuses every client, as ours do.
+ * Compares the security rules of a database with firestore.rules. All applications of a project share them, so whether to replace
+ * them is the owner's decision; `--keep-rules` skips this check. Without rules Firestore refuses every client, as ours do.
  */
 export function listRules(
   { projectId, databaseId, rules }: { projectId: string; databaseId: string; rules: string },

@@ -16,11 +16,10 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
     ['run.services', 'get getIamPolicy setIamPolicy'],
   ],
   'roles/cloudscheduler.admin': [['cloudscheduler.jobs', 'create delete get update']],
-  // Since March 2026 the role has these in place of `datastore.indexes`, for which firebase-tools
-  // 15.34 still asks without effect.
+  // Since March 2026 the role has these in place of `datastore.indexes`, which firebase-tools 15.34 still tests without effect.
   'roles/datastore.indexAdmin': [['datastore.schemas', 'create delete list update']],
   'roles/firebase.viewer': [['firebase.projects', 'get']],
-  // Not the admin's role: the workflow cannot replace the rules of a shared project.
+  // The viewer's role suffices, and the workflow cannot replace the rules of a shared project with it.
   'roles/firebaserules.viewer': [
     ['firebaserules.releases', 'get'],
     ['firebaserules.rulesets', 'get test'],

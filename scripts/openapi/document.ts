@@ -70,7 +70,7 @@ export function createOpenApiDocument(): JsonObject {
   };
 }
 
-/** Not JSON, so a JSON response that the description lacks does not match it. */
+/** This content type is not JSON, so a JSON response that is not described does not match it. */
 const platformResponse: JsonObject = {
   description:
     'Any other status is not a response of the service but of the platform in front of it, such as 429, 502, 503 or 504. Send the request again after a pause.',
@@ -117,7 +117,7 @@ function toRequestBody(
   if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
   return {
     required: true,
-    // Content-Encoding is no parameter: fuzzers and reference pages would send it without a gzip body.
+    // Content-Encoding is not a parameter, because fuzzers and reference pages would send it without a gzip body.
     description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. For a gzip body, send the header \`Content-Encoding: gzip\`; the limit applies to the body both as sent and inflated.`,
     content: toContent(components.input(schema), examples),
   };
@@ -186,7 +186,7 @@ function toErrorSchema(codes: readonly ErrorCode[], components: Components): Jso
   const schema = components.output(shape);
   if (shape !== errorResponseSchema) return schema;
   const texts = [...new Set(codes.map((code) => ERROR_DEFINITIONS[code].message))];
-  // `required` is repeated, because generators would take the property for optional.
+  // `required` is repeated, because generators would otherwise make the property optional.
   const refinement = { type: 'object', properties: { error: { type: 'string', enum: texts } }, required: ['error'] };
   return { allOf: [schema, refinement] };
 }

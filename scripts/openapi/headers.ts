@@ -101,8 +101,8 @@ export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',
-    // Without a pattern: a request whose identifier is not well-formed is not rejected. Without an
-    // example: the reference page would send it with every call.
+    // It has no pattern, because a malformed identifier is not rejected, and no example, because the reference page would send it
+    // with every call.
     description:
       "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.",
     schema: { type: 'string' },

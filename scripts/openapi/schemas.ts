@@ -42,7 +42,7 @@ const isRedundant = (key: string, value: Json, { format }: JsonObject): boolean 
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
   (key === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}') ||
-  // Redundant to the format; the pattern spells out leap years.
+  // The pattern repeats the format and spells out leap years.
   (key === 'pattern' && format === 'date');
 
 /** Merges `anyOf` a type and null into one schema of two types, except for an enum, whose values would exclude null. */
