@@ -159,12 +159,6 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
   await firestore.close();
 });
 
-test.concurrent('a setting that is none ends the start with one line', async () => {
-  const { code, stdout, stderr } = await startExpectingFailure({ SAMPLE_DATA: 'no' });
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^SAMPLE_DATA .*"no".*\n$/);
-});
-
 test.concurrent('an origin that can never match: one line, no process left', async () => {
   const CORS_ALLOWED_ORIGINS = 'https://a.example,localhost:3000';
   const { code, stdout, stderr, pid } = await startExpectingFailure({ CORS_ALLOWED_ORIGINS });

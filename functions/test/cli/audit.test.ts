@@ -92,24 +92,3 @@ test('it reads ten documents for each key by counts, more for a sample, and writ
   expect(await getReads('--full')).toBe(getAuditReads(3, PRODUCTS));
   expect(calls.map(({ rpc }) => rpc)).not.toContain('Commit');
 });
-
-test('beside creations, failures and resumes it reports nothing', async () => {
-  const over = new AbortController();
-  const work = async (name: string) => {
-    // Some of them meet the faults of the others, and fail.
-    for (let i = 0; i < 8; i += 1) await service.call('addPriceLists', { json: createBody(`${name}-${i}`) });
-  };
-  const fail = async () => {
-    for (const key of ['failed-1', 'failed-2', 'failed-3']) {
-      await submitAndFail(service, createBody(key));
-      expect((await runCommand('resume', key, '--yes')).code).toBe(0);
-    }
-  };
-  const working = Promise.all([work('a'), work('b'), fail()]).finally(() => over.abort());
-  const found: AuditLine[] = [];
-  let audits = 0;
-  for (; !over.signal.aborted; audits += 1) found.push(...(await audit('--full')).lines);
-  await working;
-  expect(found.filter(({ event }) => event === 'audit_violation')).toEqual([]);
-  expect(found).toHaveLength(audits);
-});

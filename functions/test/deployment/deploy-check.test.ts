@@ -721,16 +721,9 @@ describe('the command', () => {
     expect(requests).toEqual([]);
   });
 
-  test('prints with --help what it does, with its exit codes', async () => {
-    const { code, stdout, stderr } = await runCommand(['--help']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('Exit code: 0');
-  });
-
   test.each([
     [[], '--project is missing'],
     [['--project', 'a/b'], '--project a/b: a project id has 6 to 30'],
-    [['--bogus'], "Unknown option '--bogus'"],
   ])('says what is wrong with %j, and shows the usage', async (args, problem) => {
     const { code, stdout, stderr } = await runCommand(args);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });

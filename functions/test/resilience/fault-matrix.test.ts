@@ -1,30 +1,19 @@
 import { addPriceLists } from '../../src/add-price-lists';
-import type { Call, Code, Fault, FaultAction } from '../../../packages/firestore-local/src';
+import type { Call, Code, FaultAction } from '../../../packages/firestore-local/src';
 import { systemClock } from '../../src/lib/clock';
-import { FAILURE_RESERVE_MS, LEASE_DURATION_MS, RESPONSE_RESERVE_MS } from '../../src/lib/time-limits';
-import { writeOptions } from '../../src/lib/runtime-options';
 import { speedUpTime } from '../support/clock';
 import { requireEmbedded } from '../support/firestore';
-import { AFTER_NEXT_SWEEP, writeMarket } from '../support/price-lists';
+import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { parseSubmission } from '../support/submissions';
-import {
-  CREATION_CALLS,
-  createLabelledBody,
-  getRpc,
-  identifyCall,
-  lasting,
-  useTestBatches,
-  type CallName,
-  type Match,
-} from './calls';
+import { CREATION_CALLS, createLabelledBody, getRpc, identifyCall, lasting, useTestBatches, type Match } from './calls';
 import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 
 /**
  * The fault matrix: every call of a creation meets every fault, before it takes effect and after.
- * The creation must come out as if nothing had happened, and so must its repetition. Beside them
- * faults that no retry passes.
+ * The creation must come out as if nothing had happened, and so must its repetition. What comes of
+ * an error that no retry passes is proved in ../modules/price-lists.
  *
  * A second of the service takes a tenth of one here, so that a silence that outlasts a lease takes
  * five.
@@ -115,65 +104,6 @@ describe.each(Object.entries(faults))('%s', (fault, { action, forMs }) => {
     for (let i = 0; i < cells.length; i += together) await Promise.all(cells.slice(i, i + together).map(tryCell));
     await check(cells.map(({ label }) => label));
   }, 300_000);
-});
-
-/** The time of an attempt here, beside what is kept to fail it and to respond. */
-const ATTEMPT_MS = 20_000;
-
-/** An outage from a call on, and an error of it that no retry can pass. */
-const hopeless: Record<string, (name: CallName, label: string) => Fault[]> = {
-  'UNAVAILABLE from then on': (name, label) => {
-    let begun = false;
-    const match: Match = (call) =>
-      (begun ||= identifyCall(label, call) === name) && identifyCall(label, call) !== undefined;
-    const action: FaultAction = { kind: 'error', code: 'UNAVAILABLE' };
-    return [
-      { rpc: 'BatchGetDocuments', match, times: Infinity, action },
-      { rpc: 'Commit', match, times: Infinity, action },
-    ];
-  },
-  'PERMISSION_DENIED once': (name, label) => {
-    const match: Match = (call) => identifyCall(label, call) === name;
-    return [{ rpc: getRpc(name), match, action: { kind: 'error', code: 'PERMISSION_DENIED' } }];
-  },
-};
-
-describe.each(Object.entries(hopeless))('%s', (fault, createFaults) => {
-  /** The completion reads the key itself where the read ahead of it failed. */
-  const isHopeless = (name: CallName) => !(fault === 'PERMISSION_DENIED once' && name === 'read the key');
-
-  beforeAll(() => {
-    const options: { timeoutSeconds: number } = writeOptions;
-    const timeoutMs = ATTEMPT_MS + FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS;
-    jest.replaceProperty(options, 'timeoutSeconds', timeoutMs / 1_000);
-  });
-
-  test('at any call returns an error, and leaves a key that can be resolved', async () => {
-    const tryCell = async (name: CallName) => {
-      const label = name.replace(/\W+/g, '-');
-      const send = () => service.call('addPriceLists', { json: createLabelledBody(label) });
-      const injected = createFaults(name, label).map((fault) => service.firestore.faults.inject(fault));
-      const startedAt = systemClock.now();
-      const first = await send();
-      for (const fault of injected) fault.remove();
-      // An outage lets no failure be stored either: the lease of the attempt has to lapse.
-      const isOutage = fault !== 'PERMISSION_DENIED once';
-      const lapsesAt = isOutage ? startedAt + ATTEMPT_MS + LEASE_DURATION_MS : 0;
-      const restMs = Math.max(0, lapsesAt - systemClock.now());
-      await systemClock.sleep(restMs, AbortSignal.timeout(60_000));
-      const again = await send();
-      expect([name, first.status]).toEqual([name, 500]);
-      expect([name, again.status]).toEqual([name, UNCLAIMED.includes(`${name} before`) ? 200 : 409]);
-      return { name, label, retryAfter: again.headers['retry-after'] };
-    };
-    const cells = await Promise.all(CREATION_CALLS.filter(isHopeless).map(tryCell));
-    const records = await check(cells.map(({ label }) => label));
-    for (const { name, label, retryAfter } of cells) {
-      const record = records.get(label);
-      const isSwept = record?.status === 'requires_review' && record.failure_cause !== 'error';
-      expect([name, retryAfter]).toEqual([name, isSwept ? AFTER_NEXT_SWEEP : undefined]);
-    }
-  });
 });
 
 test('an error of the read ahead of the completion changes nothing', async () => {
