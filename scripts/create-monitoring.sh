@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Creates what docs/monitoring describes in a project, or replaces what an earlier version created.
+# Creates what docs/monitoring describes. Replaces metrics, policies and the dashboard; objectives and uptime checks that exist stay.
 # Usage: scripts/create-monitoring.sh PROJECT NOTIFICATION_CHANNEL
 # Needs gcloud, curl and the role roles/monitoring.editor, with roles/logging.configWriter for the metrics.
 set -euo pipefail
@@ -18,10 +18,10 @@ for file in "$folder"/metrics/*.json; do
     gcloud logging metrics create "$metric" --config-from-file="$file" --project="$project"
 done
 
-# 409 means that it exists already.
+# 409 means that it exists already. `--disable` ignores ~/.curlrc.
 post() {
   local status
-  status=$(curl --silent --show-error --output "$folder/response" --write-out '%{http_code}' --data "@$2" \
+  status=$(curl --disable --silent --show-error --output "$folder/response" --write-out '%{http_code}' --data "@$2" \
     --header "Authorization: Bearer $(gcloud auth print-access-token)" --header 'Content-Type: application/json' \
     "https://monitoring.googleapis.com/v3/projects/$project/$1")
   case $status in
