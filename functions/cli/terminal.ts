@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { CommandError } from './errors';
 import { escapeControls, formatNumber } from './text';
@@ -59,8 +60,10 @@ export class Terminal {
     const terminal = createInterface({ input: stdin, output: stderr });
     // On a terminal in raw mode Ctrl-C is a key, not a signal.
     terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    // The question rejects at Ctrl-C and Ctrl-D.
-    const response = await terminal.question(`${question}\nGo on? [y/N] `, { signal }).catch(() => '');
+    // Ctrl-C rejects the question. Ctrl-D ends the input; the question then rejects only in Node 24.
+    const ended = once(terminal, 'close').then(() => '');
+    const answer = terminal.question(`${question}\nGo on? [y/N] `, { signal }).catch(() => '');
+    const response = await Promise.race([answer, ended]);
     terminal.close();
     if (!/^y(es)?$/i.test(response.trim())) throw new CommandError('Nothing was changed.');
   }

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { findPackageJSON } from 'node:module';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 /** What the deploy package tells Firebase's tools: its functions with their options, and its parameters. */
@@ -30,8 +29,9 @@ export interface ManifestParam {
 export async function readDeployManifest(deployPackage: string): Promise<DeployManifest> {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
   const file = join(folder, 'functions.yaml');
-  const sdk = findPackageJSON('firebase-functions', pathToFileURL(resolve(deployPackage, 'package.json'))) ?? '';
-  const program = join(dirname(sdk), 'lib/bin/firebase-functions.js');
+  // The main file of the SDK is in lib/v2.
+  const sdk = createRequire(resolve(deployPackage, 'package.json')).resolve('firebase-functions');
+  const program = join(dirname(sdk), '../bin/firebase-functions.js');
   try {
     await promisify(execFile)(process.execPath, [program], {
       cwd: deployPackage,

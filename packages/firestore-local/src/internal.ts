@@ -5,3 +5,5 @@ export { startFirestore, type InternalFirestore, type PlainDocument } from './em
 export { Indexes } from './engine/indexes';
 export { clearEmulator, startFirestoreFront, type FirestoreFront } from './front';
 export { RPCS } from './protocol/decode-request';
+/** An injected function throws it, as the response to its call. */
+export { RpcError } from './protocol/errors';

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { DocumentChange, StoredDoc } from './collections';
 
 /** Names the server of the folder, for the message of a second one. */
@@ -74,7 +74,9 @@ export class SqliteStorage {
       createFolder(resolve(folder));
       const file = join(folder, 'firestore.sqlite');
       makePrivate(file);
-      database = new DatabaseSync(file);
+      // Loaded only for data on disk, because Node 22 then prints a warning.
+      const sqlite = process.getBuiltinModule('node:sqlite');
+      database = new sqlite.DatabaseSync(file);
       prepareDatabase(database);
       return new SqliteStorage(database, folder);
     } catch (error) {
