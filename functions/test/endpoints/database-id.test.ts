@@ -37,7 +37,7 @@ test('add price lists writes there alone, and the command finds it by DATABASE_I
   expect(await collections(service.db)).toEqual(['teams']);
   expect(await collections(restored)).toContain('price_list_idempotency');
 
-  const show = ['show', body.info.boq_list_id];
+  const show = ['show', body.info.boq_list_id, '--json'];
   const byVariable = await runCommand(...show);
   expect(byVariable).toMatchObject({ code: 0, err: expect.stringContaining(', database restored, ') as string });
   expect((await runCommand(...show, '--database', 'restored')).out).toBe(byVariable.out);

@@ -80,6 +80,7 @@ test('a sweep that cannot read the keys says so, and does not throw', async () =
   service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   await deliver();
   expect(getEvents()).toEqual([['ERROR', 'sweep_failed']]);
+  expect(service.log[0]).toMatchObject({ resumed: 0, deferred: 0, left: 0, unreadable: 0 });
 });
 
 test('a sweep logs ten records that do not parse, and the number of all', async () => {

@@ -525,6 +525,16 @@ describe('a creation that cannot go on', () => {
         expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
       },
     );
+
+    test('waits for that no longer than a stop leaves', async () => {
+      const stop = new AbortController();
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      atCommit(isEntries, () => stop.abort(new StoppedError('the instance stops', 20)));
+      atCommit(isKey, () => promise);
+      const { result } = await create(BODY, { signal: stop.signal });
+      resolve(undefined);
+      expect(result).toHaveProperty('message', expect.stringContaining('within the 20 ms reserved'));
+    });
   });
 });
 
@@ -646,17 +656,23 @@ describe('the lease of a creation', () => {
     expect((await readKey())['progress']).toMatchObject(progress);
   });
 
-  test('that is renewed when the time is up already lets nothing more be written', async () => {
+  test.each([
+    ['reads the key', 'BatchGetDocuments', 0],
+    ['is renewed', 'Commit', 1],
+  ] as const)('lets nothing more be written if the time is up as it %s', async (_, rpc, commits) => {
     const time = new AbortController();
     const { db, context } = database.open({ signal: time.signal });
     const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
     await getKey().set(attempt);
     const { lease } = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
     database.clock.advance(20 * SECOND);
-    atCommit(isKey, () => time.abort(new Error('the time is up')));
+    const calls = database.recordCalls();
+    const run = () => time.abort(new Error('the time is up'));
+    database.firestore.faults.inject({ rpc, action: { kind: 'call', run } });
     const write = jest.fn();
     await expect(lease.run(write)).rejects.toThrow('the time is up');
     expect(write).not.toHaveBeenCalled();
+    expect(getCommits(calls)).toHaveLength(commits);
   });
 
   test('is renewed twice if the first renewal took so long that it is due again', async () => {
