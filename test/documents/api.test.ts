@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { bugs } from '../../functions/package.json';
 import { ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
 
 /** The tables of docs/api.md have every field, error and limit of docs/openapi.json. */
@@ -88,8 +87,4 @@ test('every error has its status, text and code', () => {
 
 test('the limits are those of the description', () => {
   expect(readRows(readSection('Limits\n'))).toEqual(readRows(info.description));
-});
-
-test.each(['README.md', 'docs/integration-guide.md'])('%s shows the support address of the service', (file) => {
-  expect(readFileSync(file, 'utf8')).toContain(`<${bugs.email}>`);
 });

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { openRequest, sendRequest } from '../support/http';
+import { sendRequest } from '../support/http';
 import { operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
 import { AFTER_NEXT_SWEEP, updateKey, writeMarket } from '../support/price-lists';
@@ -208,19 +208,6 @@ testInWorld('a sweep gives back what it has not resumed after 5 s, and ends', as
   const [key] = (await world.db.collection('price_list_idempotency').get()).docs;
   const given = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
   expect(key?.data()).toMatchObject(given);
-});
-
-testInWorld('a creation whose body is arriving gets an error response, and claims nothing', async (world) => {
-  const deployed = await start(world, 'addPriceLists');
-  const headers = { ...HEADERS, 'content-length': '1000' };
-  const { request, response } = openRequest(deployed.port, { method: 'POST', headers });
-  await new Promise((resolve) => request.write('{"info":', resolve));
-  await send(deployed, 'addPriceLists', {});
-  const exitCode = deployed.stop();
-  expect(await response).toMatchObject({ status: 500, json: { error: 'Internal error' } });
-  request.destroy();
-  expect(await exitCode).toBe(0);
-  expect((await world.db.collection('price_list_idempotency').get()).size).toBe(0);
 });
 
 testInWorld(
