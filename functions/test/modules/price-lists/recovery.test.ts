@@ -45,6 +45,8 @@ const isEntries = ({ request }: Call<'Commit'>) => request.writes.some(({ name }
 const isOfKey = ({ request }: Call<'Commit'>) =>
   request.writes.some(({ name }) => name.includes('/price_list_idempotency/'));
 
+const isOfPayload = ({ request }: Call<'RunQuery'>) => JSON.stringify(request, toPlain).includes('payload');
+
 /** Runs something before the completion of a resume. */
 const atCompletion = (run: () => Promise<void>) =>
   database.firestore.faults.inject({ rpc: 'Commit', match: isOfKey, nth: 2, action: { kind: 'call', run } });
@@ -749,9 +751,13 @@ describe('a sweep', () => {
 
   test('that cannot read a payload has tried the attempt: a transient error defers it, a permanent one leaves it', async () => {
     await fail('a', STOPPED);
-    const match = ({ request }: Call<'RunQuery'>) => JSON.stringify(request, toPlain).includes('payload');
     const failReading = (code: 'UNAVAILABLE' | 'PERMISSION_DENIED') =>
-      database.firestore.faults.inject({ rpc: 'RunQuery', match, times: 1_000, action: { kind: 'error', code } });
+      database.firestore.faults.inject({
+        rpc: 'RunQuery',
+        match: isOfPayload,
+        times: 1_000,
+        action: { kind: 'error', code },
+      });
     const fault = failReading('UNAVAILABLE');
     expect((await runSweep()).results).toMatchObject([
       ['a', 'deferred', expect.stringContaining('UNAVAILABLE'), expect.any(Number)],
@@ -931,7 +937,7 @@ describe('a recovery that meets the next trouble, which has broken a service lik
 
   test('takes longer in an outage, and completes the attempt (dbos-transact-py #716)', async () => {
     const action = { kind: 'error', code: 'UNAVAILABLE' } as const;
-    // Once more than the SDK tries a query by itself.
+    database.firestore.faults.inject({ rpc: 'RunQuery', match: isOfPayload, times: 6, action });
     for (const rpc of ['RunQuery', 'BatchGetDocuments', 'Commit'] as const)
       database.firestore.faults.inject({ rpc, times: 6, action });
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });

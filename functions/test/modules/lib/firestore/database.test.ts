@@ -40,6 +40,16 @@ const open = (firestore = client) => createDatabase(firestore, createRequestCont
 
 const readAll = (documents: AsyncIterable<unknown>) => Readable.from(documents).toArray();
 
+test('a stream that its reader leaves is closed', async () => {
+  const documents = Readable.from(['first', 'second']);
+  const query = client.collection('a');
+  jest.spyOn(query, 'stream').mockReturnValue(documents);
+  const reader = open().stream(query)[Symbol.asyncIterator]();
+  await reader.next();
+  await reader.return?.();
+  expect(documents.destroyed).toBe(true);
+});
+
 interface Tried {
   rpc: Rpc;
   timeout: keyof typeof CALL_TIMEOUTS_MS;
