@@ -171,8 +171,8 @@ test('show finds a key by each id of its response and its log lines', async () =
 test('several keys: one that cannot be resumed does not stop the others, and each has a line of its own', async () => {
   await failAfter(1);
   const { text } = await submit(createPriceListBody(3, { boq_list_id: 'other' }));
-  const { code, out, err } = await run('resume', 'unknown', KEY, 'other', '--yes');
-  expect([code, err]).toEqual([1, containing('\n"unknown": No request was ever accepted for "unknown". ')]);
+  const { code, out, err } = await run('resume', 'un/known', KEY, 'other', '--yes');
+  expect([code, err]).toEqual([1, containing('\n"un/known": No request was ever accepted for "un/known". ')]);
   expect(out.trim().split('\n')).toEqual([
     `"other": completed. The client gets: ${text}`,
     `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,
