@@ -3,6 +3,7 @@ import { systemClock } from '../../src/lib/clock';
 import * as commitSizes from '../../src/price-lists/commit-sizes';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
+import type { CommitSizes } from './bundle';
 
 /** The calls to Firestore that one clean creation with two batches a list makes, in the order in which they can come. */
 export const CREATION_CALLS = [
@@ -27,11 +28,14 @@ export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'Batch
  */
 export const TEST_BATCH = 5;
 
-/** Has a creation in this process write batches of {@link TEST_BATCH}. */
-export function useTestBatches(): void {
-  const sizes: { MAX_ENTRIES_PER_COMMIT: number } = commitSizes;
-  jest.replaceProperty(sizes, 'MAX_ENTRIES_PER_COMMIT', TEST_BATCH);
+/** Has the service in this process make commits of other sizes. */
+export function replaceSizes(sizes: CommitSizes): void {
+  for (const [name, size] of Object.entries(sizes))
+    jest.replaceProperty<Record<string, number>, string>(commitSizes, name, size);
 }
+
+/** Has a creation in this process write batches of {@link TEST_BATCH}. */
+export const useTestBatches = (): void => replaceSizes({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
 
 /** One product more than a batch holds. */
 const PRODUCTS = TEST_BATCH + 1;

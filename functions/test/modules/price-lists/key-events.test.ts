@@ -123,7 +123,7 @@ describe('an event', () => {
     expect(record?.failure_cause).not.toBe('lease_expired');
   });
 
-  test('finds an expired lease: the attempt has no owner, and waits for the sweep (express-idempotency #32)', () => {
+  test('finds an expired lease: the attempt has no owner, and waits for the sweep', () => {
     const { record } = apply(processing, { kind: 'look', caller: null }, processing.lease_expires_at);
     expect(record).toEqual({
       ...processing,
