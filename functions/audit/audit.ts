@@ -126,7 +126,7 @@ class Auditor {
     for (const boqListId of boqListIds) {
       const stored = await this.#readKeyFields(keyDocumentId(boqListId));
       const key = parseKey(stored);
-      // A record that does not parse counts as a reference: it is reported for itself.
+      // A record that does not parse counts as a reference, because it is reported separately.
       const isReferred = key === undefined ? stored !== undefined : getReferredIds(key.record).includes(id);
       if (isReferred) return true;
     }

@@ -26,9 +26,9 @@ export interface ParsedCommand {
 export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
 
 /**
- * Parses the arguments of `npx price-lists`. Prints help that is asked for, and a usage error.
+ * Parses the arguments of `npx price-lists`. Prints the requested help, or a usage error.
  *
- * @param environment in which `npm run price-lists` leaves the options that npm has taken for itself
+ * @param environment holds the options that npm took for itself under `npm run price-lists`
  */
 export function parseArguments(
   args: readonly string[],
@@ -48,21 +48,21 @@ export function parseArguments(
     if (!(error instanceof CommanderError)) throw error;
     return { kind: 'ended', exitCode: error.exitCode === 0 ? 0 : 2 };
   }
-  // The parser ends without a command only by an error.
+  // Without an error, the parser always returns a command.
   if (run === undefined) return { kind: 'ended', exitCode: 2 };
   const { project, database } = program.opts<{ project?: string; database?: string }>();
   return { kind: 'command', run, targetOptions: { project, database } };
 }
 
-/** The commands that write, and the options that change nothing of what they write. */
+/** The commands that write, and the options that do not affect what they write. */
 const WRITING_COMMANDS: readonly string[] = ['resume', 'release', 'sweep'];
 const HARMLESS_OPTIONS: readonly string[] = ['--json', '--yes'];
 
 /**
- * `npm run` takes options before `--` for itself and passes them as `npm_config_…`, where they cannot be told from settings of
- * npm. Without them a command might write more than asked.
+ * `npm run` takes options before `--` for itself and passes them as `npm_config_…`, where they look like settings of npm.
+ * Without these options, a command might write more than the operator asked for.
  *
- * @returns those that decide what the command writes
+ * @returns the options that affect what the command writes
  */
 function findOptionsTakenByNpm(program: Command, args: readonly string[], environment: NodeJS.ProcessEnv): string[] {
   if (environment['npm_lifecycle_event'] !== 'price-lists') return [];
@@ -193,7 +193,7 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
       exitCodes('the sweep is over, whatever became of each key', 'it was stopped, or the keys could not be read'),
     )
     .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
-  // Options of earlier versions: a reader of an old note is told what takes their place.
+  // For each option of an earlier version, the error names its replacement.
   for (const [name, instead] of Object.entries(FORMER_SWEEP_OPTIONS)) {
     const refuse = () => sweep.error(`error: ${name} is gone: ${instead}`);
     sweep.addOption(new Option(`${name} [value]`).hideHelp()).on(`option:${name.slice(2)}`, refuse);
@@ -220,7 +220,7 @@ const reasonOption = () => new Option('--reason <text>', 'kept with the key').ar
 const exitCodes = (success: string, failure: string): string =>
   `\nExit codes:\n  0  ${success}\n  1  ${failure}\n  2  the command is not used as described here\n`;
 
-/** Parses what an operator says of a decision, which the key record keeps. */
+/** Parses an operator's reason or name, which the key record stores with the decision. */
 const parseRemark =
   (maxLength: number) =>
   (text: string): string => {

@@ -19,7 +19,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const CREDENTIALS_TIMEOUT_MS = 6_000;
 const READ_TIMEOUT_MS = 8_000;
 
-/** @throws CommandError what to check, within 15 s; within 2 s if nothing listens locally */
+/** @throws CommandError that says what to check, within 15 s; within 2 s if nothing listens locally */
 export async function assertReachable(target: Target, db: Database, context: RequestContext): Promise<void> {
   if (target.address === undefined) await assertCredentials();
   else await assertListening(target.address, target.isAddressGiven);

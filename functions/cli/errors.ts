@@ -3,7 +3,7 @@ import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/re
 
 /** Describes errors for the operator: what failed, and what to do. */
 
-/** The error of a command. Its message is printed as it is. */
+/** The error of a command. Its message is printed unchanged. */
 export class CommandError extends Error {}
 
 export function describeError(error: unknown): string {
@@ -14,7 +14,7 @@ export function describeError(error: unknown): string {
   return code === undefined ? `Failed: ${error.message}` : describeFirestoreError(code, error.message);
 }
 
-/** Tells an operator why a key was not resolved, and what to do about it. */
+/** Describes why a key was not resolved, and what an operator can do. */
 function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
   const texts: Record<ResolutionErrorCode, string> = {
     key_in_progress: 'Another attempt on the key is in progress. Wait for it.',

@@ -6,12 +6,12 @@ import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
 import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
 import type { PriceListSubmission } from '../src/price-lists/submission-parser';
 
-/** Collects what an operator sees of a key, as programs get it. format.ts turns it into text. */
+/** Collects the facts about a key that `--json` prints. format.ts turns them into text. */
 
-/** What `list` shows of a key. Times are Unix milliseconds. */
+/** The facts that `list` shows about a key. Times are Unix milliseconds. */
 export type KeySummary = Awaited<ReturnType<typeof readKeySummary>>;
 
-/** What `show` shows of a key. */
+/** The facts that `show` shows about a key. */
 export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
 /** @param statuses the statuses of the key's lists by id, and possibly those of other lists */

@@ -16,9 +16,9 @@ import {
   quoteId,
 } from './text';
 
-/** Formats what an operator sees of a key. */
+/** Formats the facts about a key as text for an operator. */
 
-/** @param isDefault whether no status was asked for, so that these are the unresolved keys without an attempt in progress */
+/** @param isDefault true if no status was given: the keys are then the unresolved ones without an attempt in progress */
 export function formatKeys(keys: readonly KeySummary[], isDefault: boolean, now: number): string {
   const title = isDefault ? formatUnresolved(keys) : `${count(keys.length, 'key')} of this status`;
   if (keys.length === 0) return `${title}.\n`;
@@ -130,11 +130,11 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** A command for a key, as it is typed. @param options those that name its target */
+/** Returns a command for a key, ready to type. @param options the options that name its target */
 export const formatCommand = (verb: string, boqListId: string, options: TargetOptions): string =>
   `${formatVerb(verb, options)} ${formatId(boqListId)}`;
 
-/** The same for a document whose key is not known. */
+/** Returns a command for a document whose key is not known. */
 export const formatDocumentCommand = (verb: string, id: string, idType: IdType, options: TargetOptions): string =>
   `${formatVerb(verb, options)} ${formatIdArguments(id, idType)}`;
 
@@ -146,8 +146,8 @@ function formatVerb(verb: string, { project, database }: TargetOptions): string 
 }
 
 /**
- * The arguments that name a key, as they are typed at a shell: by the hash, if its own id cannot be
- * typed. They name the meaning, so that they never lead to another key.
+ * Returns the arguments that name a key at a shell: its hash if its id cannot be typed. They state
+ * the type of the id, so they never lead to another key.
  */
 export const formatId = (boqListId: string): string =>
   isTypeable(boqListId)

@@ -13,7 +13,7 @@ import { Terminal, type Streams } from './terminal';
  * Runs one command of an operator.
  *
  * @param getSignal called once the command is about to begin; the signal aborts it
- * @param environment in which npm leaves the options that it took for itself
+ * @param environment holds the options that npm took for itself
  * @returns exit code: 0 success, 1 failure, 2 usage error
  */
 export async function runPriceLists(
@@ -49,7 +49,7 @@ async function runInProject(
     await assertReachable(target, db, requestContext);
     return await run({ terminal, db, requestContext, targetOptions });
   } finally {
-    // The client stays open until abandoned calls time out, so it is not waited for longer.
+    // The client stays open until abandoned calls time out, so the command stops waiting for it.
     await Promise.race([firestore.terminate(), delay(1_000)]);
   }
 }

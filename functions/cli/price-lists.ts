@@ -1,7 +1,7 @@
 import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
-/** `npx price-lists`, with which an operator inspects and resolves keys: see docs/runbook.md. */
+/** Operators inspect and resolve keys with `npx price-lists`: see docs/runbook.md. */
 
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
@@ -15,15 +15,15 @@ for (const output of [process.stdout, process.stderr]) {
 }
 
 /**
- * Aborts the command at the first signal that ends a process, including the loss of the terminal, so
- * that an attempt that it took over is given back at once. The second signal ends the process.
+ * Aborts the command at the first signal that ends a process, including the loss of the terminal.
+ * The command then gives back its attempt at once. The second signal ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));
   return stop.signal;
 }
 
-// The exit code if the event loop runs empty before the command has ended.
+// This exit code applies if the event loop runs empty before the command has ended.
 process.exitCode = 1;
 
 void runPriceLists(process.argv.slice(2), process, abortOnSignals, process.env).then((code) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { DEFAULT_DATABASE_ID } from '../src/lib/config';
 import { CommandError } from './errors';
 
-/** Which database a command works with. */
+/** Selects the database of a command. */
 export interface Target {
   project: string;
   database: string;
@@ -12,7 +12,7 @@ export interface Target {
   isAddressGiven: boolean;
 }
 
-/** The options of a command that name its target. The commands that it prints name it likewise. */
+/** The options of a command that name its target. The commands that it prints repeat them. */
 export interface TargetOptions {
   project: string | undefined;
   database: string | undefined;

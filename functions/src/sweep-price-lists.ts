@@ -20,13 +20,13 @@ const OPTIONS: SweepOptions = {
   stopping: shutdown.refuseWrites.signal,
 };
 
-/** The platform's time, minus what is reserved for failing the running attempts and for the response. */
+/** The platform's limit, minus the time reserved for failing the running attempts and for the response. */
 const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
-/** Lines of one sweep about key records that do not parse; `sweep_ended` has the number of all. */
+/** Maximum log lines of one sweep about records that do not parse; `sweep_ended` has the total. */
 const MAX_UNREADABLE_LINES = 10;
 
-/** Logs what a sweep does, and counts it. */
+/** Logs and counts the results of a sweep. */
 function createReporter(counts: SweepCounts): SweepReporter {
   return {
     onResult: ({ result, ...attempt }, sinceClaimMs) => {
@@ -42,9 +42,9 @@ function createReporter(counts: SweepCounts): SweepReporter {
 }
 
 /**
- * Resumes the attempts that crashed or failed for a transient cause, every minute, until none is due.
- * It is no HTTPS operation: only Cloud Scheduler may call it. A call may arrive twice, or overlap with
- * another: see {@link sweep}.
+ * Resumes attempts that crashed or failed for a transient cause. Runs every minute, until none is due.
+ * Only Cloud Scheduler may call it, so it is not an HTTPS operation. Calls may be repeated or overlap:
+ * see {@link sweep}.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
   runOutsideDomain(runSweep),
@@ -62,7 +62,7 @@ async function runSweep(): Promise<void> {
     const db = getDatabase(context);
     await sweep(db, context, OPTIONS, createReporter(counts));
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
-    // Without the number, the line still says what the sweep did.
+    // Even without the number, the line shows the results of the sweep.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'standalone').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = context.clock.now() - startedAt;

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import MarkdownIt, { type Token } from 'markdown-it';
 
-/** Markdown as HTML, with the anchors that GitHub gives to headings. */
+/** Converts Markdown to HTML, with the anchors that GitHub gives to headings. */
 
 const markdown = new MarkdownIt({ html: true, linkify: true });
 const { escapeHtml } = markdown.utils;

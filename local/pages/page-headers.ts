@@ -53,7 +53,7 @@ export function refuseForeignHost(
   return true;
 }
 
-/** The host name of a request. In a complete address it counts more than the header: RFC 9112, section 3.2.2. */
+/** Returns the host name of a request. A complete address takes precedence over the header: RFC 9112, section 3.2.2. */
 function parseHost({ url = '', headers }: IncomingMessage): string {
   const address = url.startsWith('/') || !URL.canParse(url) ? `http://${headers.host ?? ''}` : url;
   return URL.canParse(address) ? new URL(address).hostname : '';

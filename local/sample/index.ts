@@ -5,7 +5,7 @@ import { createSampleRecords } from './records';
 
 export { createSampleRecords };
 
-/** The seed of everything that is called a sample: another one makes another company, just as plausible. */
+/** The seed of all sample data. Another seed creates another, equally plausible company. */
 export const SAMPLE_SEED = 20_261_101;
 
 /** The price list to post. */
@@ -32,8 +32,8 @@ export function readSampleBodies(): Record<string, string | undefined> {
 }
 
 /**
- * Writes the sample records into a database that holds nothing at all, in one commit: all of them or none.
- * @returns how many were written: 0 where there was anything
+ * Writes the sample records into an empty database, in one commit: all of them or none.
+ * @returns the number of written records: 0 if the database was not empty
  */
 export async function seedIfEmpty(firestore: Firestore): Promise<number> {
   if ((await firestore.listCollections()).length > 0) return 0;

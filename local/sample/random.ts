@@ -1,8 +1,8 @@
-/** Numbers that look random and are the same for the same seed, on every machine: Lehmer's generator, exact in doubles. */
+/** Pseudorandom numbers. Equal seeds give equal numbers on every machine: Lehmer's generator is exact in doubles. */
 export interface Random {
-  /** From 0 inclusive to 1 exclusive. */
+  /** Returns a number from 0 inclusive to 1 exclusive. */
   next(): number;
-  /** A whole number from `min` to `max`, both inclusive. */
+  /** Returns a whole number from `min` to `max`, both inclusive. */
   int(min: number, max: number): number;
   pick<T>(choices: readonly [T, ...T[]]): T;
 }

@@ -16,7 +16,7 @@ export interface SampleRecord {
   data: Record<string, unknown>;
 }
 
-/** The first moment of the two years that the sample orders lie in, and the first after them. */
+/** The start (inclusive) and the end (exclusive) of the two years of sample orders. */
 export const SAMPLE_START = Date.UTC(2024, 10, 1);
 export const SAMPLE_END = Date.UTC(2026, 10, 1);
 
@@ -25,9 +25,9 @@ const SUPPLY_ORDERS = 56;
 const DAY_MS = 86_400_000;
 
 /**
- * Creates the records of a supplier of building materials in Africa: its organisation, and two years of orders and supply
- * orders. Some are malformed, in each way that a stored record can be: a field that is missing, empty, blank, of the wrong type,
- * or a code in lower case. Equal seeds give equal records, few enough for one commit.
+ * Creates the records of a supplier of building materials in Africa: its organisation, and two years of orders and supply orders.
+ * Some are malformed in each possible way: a field is missing, empty, blank or of the wrong type, or a code is in lower case.
+ * Equal seeds give equal records, few enough for one commit.
  */
 export function createSampleRecords(seed: number): SampleRecord[] {
   const random = createRandom(seed);
@@ -129,18 +129,18 @@ function createCustomer(random: Random): { customer_id: string; customer_name: s
   };
 }
 
-/** The moments of `count` records over the two years, oldest first, in working hours of East Africa. */
+/** Returns the times of `count` records over the two years, oldest first, in the working hours of East Africa. */
 function createTimes(count: number, random: Random): number[] {
   const days = (SAMPLE_END - SAMPLE_START) / DAY_MS;
   const moment = () => SAMPLE_START + random.int(0, days - 1) * DAY_MS + random.int(5 * 3600, 15 * 3600) * 1000;
   return Array.from({ length: count }, moment).sort((a, b) => a - b);
 }
 
-/** `ord-2025-00042`: the year, and a number that counts through all years. */
+/** Returns an id such as `ord-2025-00042`: the year, and a number that continues through all years. */
 const formatId = (prefix: string, created_at: number, index: number, digits: number) =>
   `${prefix}-${new Date(created_at).getUTCFullYear()}-${String(index + 1).padStart(digits, '0')}`;
 
-/** Most orders of the last eight weeks are under way; of the older ones, a few are stuck there. */
+/** Most orders of the last eight weeks are in progress, and so are a few older ones that are stuck. */
 function pickOrderStatus(created_at: number, random: Random): string {
   const isRecent = created_at >= SAMPLE_END - 56 * DAY_MS;
   const isOpen = random.next() < (isRecent ? 0.9 : 0.1);
@@ -166,10 +166,10 @@ function createOrders(random: Random): Record<string, Record<string, unknown>> {
   return Object.fromEntries(createTimes(ORDERS, random).map(order));
 }
 
-/** All malformed orders and supply orders belong to this team, so that the calls of any other show sound ones. */
+/** All malformed orders and supply orders belong to this team, so calls for any other team return only valid ones. */
 const malformedTeam: keyof typeof malformedTeams = 'team-legacy-7';
 
-/** All of one day, so that a single call shows them. */
+/** All malformed orders are of one day, so that a single call shows them. */
 const malformedOrder = { team_id: malformedTeam, status: 'DELIVERED', created_at: Date.UTC(2026, 6, 1, 9) };
 
 const malformedOrders = {

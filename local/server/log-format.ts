@@ -11,7 +11,7 @@ interface LogEntry extends Record<string, unknown> {
 }
 
 export interface LogFormat {
-  /** Of the terminal at which a person reads; undefined: a program reads. */
+  /** Width of the terminal; undefined if a program reads the output. */
   getColumns: () => number | undefined;
   getTime: () => Date;
 }
@@ -27,8 +27,8 @@ const STYLES: Record<string, Parameters<typeof styleText>[0]> = {
 const CONSOLE_METHODS = ['debug', 'info', 'warn', 'error'] as const;
 
 /**
- * Formats the structured lines that are written to this thread's console from now on; other text is unchanged. Call it before
- * the functions are loaded, because their logger keeps the console methods that it finds.
+ * Formats structured lines on this thread's console from now on; other text is unchanged. Call it before the functions are
+ * loaded, because their logger keeps the console methods that exist at that time.
  */
 export function installLogFormat(format: LogFormat): void {
   for (const method of CONSOLE_METHODS) {
@@ -41,7 +41,7 @@ export function installLogFormat(format: LogFormat): void {
   }
 }
 
-/** Every minute: a person at a terminal would look for other lines among these. */
+/** A sweep without results runs every minute. Its lines would hide others from a person at a terminal. */
 const isIdleSweep = ({ event, resumed, deferred }: LogEntry): boolean =>
   event === 'sweep_ended' && resumed === 0 && deferred === 0;
 
@@ -72,10 +72,10 @@ export function formatLogEntry(entry: LogEntry, { getColumns, getTime }: LogForm
   return typeof stack === 'string' ? `${line}\n${escapeControlCharacters(stack)}` : line;
 }
 
-/** Whether nobody has to look for a cause: then a line that fits the terminal is worth more than all of its fields. */
+/** Whether a line is routine. A routine line is cut to the width of the terminal instead of showing all its fields. */
 const isRoutine = ({ severity }: LogEntry): boolean => severity === 'INFO' || severity === 'DEBUG';
 
-/** What a person looks for in a routine line, which says its event in its message. */
+/** The fields that a routine line shows, most useful first. The message already names the event. */
 const ROUTINE_FIELDS = [
   'duration_ms',
   'count',
@@ -86,7 +86,7 @@ const ROUTINE_FIELDS = [
   'request_id',
 ];
 
-/** The first of {@link ROUTINE_FIELDS}, as many as fit. */
+/** Returns as many of {@link ROUTINE_FIELDS} as fit, from the first on. */
 function selectDetails(fields: Readonly<Record<string, unknown>>, width: number): string {
   const entries = ROUTINE_FIELDS.map((name) => [name, fields[name]] as const).filter(([, value]) => value !== false);
   const fitting = entries.map((_, i) => formatDetails(entries.slice(0, i + 1))).filter((text) => text.length < width);
@@ -110,7 +110,7 @@ function formatClock(time: Date): string {
   return `${clock}.${pad(time.getMilliseconds(), 3)}`;
 }
 
-/** A string without spaces stands as it is, everything else as JSON. */
+/** Returns a string without spaces unchanged, and any other value as JSON. */
 const formatField = (value: unknown): string =>
   escapeControlCharacters(typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value));
 

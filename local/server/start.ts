@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. ${hint}Ctrl-C stops it.`);
 }
 
-/** Where the data is after the end. */
+/** Says where the data is after the server has stopped. */
 function describeData({ firestore }: LocalConfig): string {
   if (typeof firestore === 'string') return `The data is in the Firestore at ${firestore}.`;
   if (firestore.dataDir === ':memory:') return 'The data was in memory only and is gone.';

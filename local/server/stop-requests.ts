@@ -1,9 +1,9 @@
-/** A second signal within this time is the same Ctrl-C: a terminal also sends it to npm, which passes it on. */
+/** A second signal within this time counts as the same Ctrl-C: the terminal also sends it to npm, and npm passes it on. */
 const SAME_REQUEST_MS = 500;
 
 /**
- * Calls `fn` at each request to stop: Ctrl-C, SIGTERM, a closed terminal; under npm also at npm's end, since the shell between
- * them passes no SIGTERM on. (`exec` in the script would do that, but not on Windows.)
+ * Calls `fn` for each request to stop: Ctrl-C, SIGTERM or a closed terminal. Under npm, it also calls `fn` when npm ends, because
+ * the shell between them does not pass SIGTERM on. (`exec` in the script would, but not on Windows.)
  */
 export function onStopRequest(fn: () => void): void {
   let calledAt = -Infinity;

@@ -11,7 +11,7 @@ import type { TargetOptions } from '../target';
 import type { Terminal } from '../terminal';
 import { count, escapeJsonControls, quoteId } from '../text';
 
-/** What every command works with. */
+/** The dependencies and options that all commands share. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly db: Database;
@@ -22,7 +22,7 @@ export interface CommandContext {
 }
 
 export interface IdOptions {
-  /** What the ids are; undefined: anything that an id can be. */
+  /** The type of the ids; undefined if they may be of any type. */
   idType?: IdType;
 }
 

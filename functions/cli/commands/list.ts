@@ -59,7 +59,7 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
   return 0;
 }
 
-/** Reads the keys with one of these statuses. @returns also the paths of records that do not parse, whatever status they have */
+/** Reads the keys with one of these statuses. @returns also the paths of records that do not parse, of any status */
 async function readKeys(
   statuses: readonly KeyRecord['status'][],
   context: CommandContext,
@@ -87,7 +87,7 @@ async function findKeysWithoutStatus({ db, requestContext }: CommandContext): Pr
   return found;
 }
 
-/** For how many keys one call reads the list documents. */
+/** Number of keys whose list documents one call reads. */
 const KEYS_PER_CALL = 100;
 
 /** A count takes about ten milliseconds, mostly waiting. */

@@ -66,7 +66,7 @@ export const RETRY_MS = {
   query: OUTAGE_MS,
   /** The reads and decisions of operators, sweeps and audits. A try takes at most {@link EVENT_MS}, or as long as a query. */
   standalone: OUTAGE_MS,
-  /** The claim of a key, until the claim of the first try would expire. `reserve` then covers reading whether the last one landed. */
+  /** The claim of a key, until the first try's claim would expire. `reserve` covers the read that shows whether a claim landed. */
   claim: LEASE_DURATION_MS,
   /** The writes of an attempt under its lease, so that an outage costs time, not the attempt. Ends if another event takes the key. */
   attempt: Infinity,

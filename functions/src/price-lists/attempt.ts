@@ -25,33 +25,33 @@ export interface AttemptWork {
   pending: PendingEntries;
 }
 
-/** What has become of an attempt. */
+/** The outcome of an attempt, as far as the process that carried it out knows. */
 export type AttemptOutcome =
   | KeyOutcome
   /**
-   * The attempt failed, for this reason, and whether its record tells that is not known.
-   * `retryAfterMs`: when the sweep has resumed it at the latest; null if it may not.
+   * The attempt failed for this reason, but its record may not say so.
+   * `retryAfterMs`: time until the sweep has resumed it at the latest; null if the sweep may not.
    */
   | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
 
 /** How an attempt ended. */
 export interface AttemptEnd {
   outcome: AttemptOutcome;
-  /** The error for which the attempt was not completed. */
+  /** The error that ended the attempt. */
   cause?: unknown;
 }
 
 /**
- * Carries out an attempt that owns its key, in steps from which it can be resumed:
+ * Carries out an attempt that owns its key. It can be resumed after each step:
  *
  *     prepared     what the claim did not store of the payload
  *     written      every entry of both lists, in batches
  *     completed    both lists ready, the key completed, the response stored: one commit
  *
- * or, from any of them, failed: both lists failed, the key requires review: one commit. An error of
- * a call does not say whether it took effect, so every step may be repeated.
+ * An error in any step fails the attempt: one commit marks both lists as failed and the key as
+ * requiring review. A call that fails may still have taken effect, so every step can be repeated.
  *
- * @param prepare stores what has to be stored before the entries, and finds what is to be written
+ * @param prepare stores the rest of the payload and returns the entries to write
  */
 export async function runAttempt(
   attempt: RunningAttempt,
@@ -74,7 +74,7 @@ export async function runAttempt(
 const readAhead = ({ lease, keys }: RunningAttempt): Promise<KeySnapshot | undefined> =>
   lease.run(() => keys.read()).catch(() => undefined);
 
-/** @param key as it was read ahead */
+/** @param key the key that {@link readAhead} read */
 function complete(
   attempt: RunningAttempt,
   { info }: PriceListSubmission,
@@ -89,7 +89,7 @@ function complete(
   };
   let known = key;
   return attempt.call(() => {
-    // For the first try, unless a renewal has changed the record since.
+    // The first try uses the key that was read ahead, unless a renewal has changed the record since.
     const current = known?.record?.lease_expires_at === lease.expiresAt ? known : undefined;
     known = undefined;
     if (current === undefined) return keys.apply(event, addLists);
@@ -98,8 +98,8 @@ function complete(
 }
 
 /**
- * Fails an attempt that cannot go on, in the time reserved for it. Its completion may have taken
- * effect, although the response to it was lost: the outcome then is that.
+ * Fails an attempt that cannot go on, in the time reserved for this. The completion may have taken
+ * effect although its response was lost; in that case the outcome is the completion.
  */
 async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<AttemptOutcome> {
   const { clock, signal } = keys.context;
@@ -108,8 +108,8 @@ async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<A
   try {
     return await applyWithinReserve({ kind: 'fail', attempt: record, reason, cause }, keys);
   } catch (failure) {
-    // The failure may be stored nevertheless. If it is not, the next event after the lease stores
-    // one.
+    // The commit may still have stored the failure. If not, the first event after the lease
+    // expires stores one.
     const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
     const retryAfterMs = isTransientCause(cause) ? getUnknownRetryAfterMs(clock.now()) : null;
     return { kind: 'unknown', reason: text, retryAfterMs };

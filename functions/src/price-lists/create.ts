@@ -26,7 +26,7 @@ import { RunningAttempt } from './running-attempt';
 import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
 
-/** What a creation stores and logs of its request. */
+/** The properties of a request that its creation stores and logs. */
 interface CreationRequest {
   requestId: string;
   /** Identifies the API key of the sender. */
@@ -38,8 +38,7 @@ interface CreationRequest {
  * Creates both lists of a submission, exactly once for its key: claims the key, then carries out
  * the attempt.
  *
- * @param context its signal aborts early enough for the attempt to be failed in the time reserved
- * for that
+ * @param context its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed
  */
 export async function createPriceLists(
@@ -71,13 +70,13 @@ function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, now: number, lo
   else log.superseded(attempt, outcome.kind);
 }
 
-/** An attempt without what its market and its compressed payload decide. */
+/** An attempt without the fields that depend on its market or its compressed payload. */
 type Claimant = Omit<AttemptDraft, 'creation' | 'payload_chunks'>;
 
-/** Claims the key of a payload if it is available. @returns `owned` with the attempt, or what the key is */
+/** Claims the key of a payload if it is available. @returns `owned` with the attempt, or the state of the key */
 async function claim(payload: Payload, request: CreationRequest, keys: KeyStore): Promise<KeyOutcome> {
   const { info, products } = payload.submission;
-  // Made once, so that a repeated try recognizes its own claim.
+  // Created once, so a repeated try recognizes its own claim.
   const claimant: Claimant = {
     owner: keys.context.newToken(),
     fingerprint: payload.fingerprint,
@@ -91,8 +90,8 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   try {
     return await retry(() => tryClaim(payload, claimant, request, keys), keys.context, 'claim');
   } catch (cause) {
-    // The claim may have taken effect. Its attempt would then block the key, so the record is read
-    // first.
+    // The claim may have taken effect, and its attempt would then block the key. So the record is
+    // read first.
     const outcome = await applyWithinReserve({ kind: 'look', caller: claimant }, keys);
     if (outcome.kind === 'available') throw cause;
     return outcome;
@@ -133,7 +132,7 @@ const createClaimedLists = (market: Market, info: PriceListInfo, { db }: KeyStor
   currency: nullIfTooLong(market.currency_iso) ?? info.currency_iso,
 });
 
-/** A market's text as the list documents hold it: one longer than a text field may be counts as missing. */
+/** Returns a market's text for the list documents. A text that is too long for a text field counts as missing. */
 const nullIfTooLong = (text: string | null): string | null =>
   text === null || Buffer.byteLength(text) > MAX_TEXT_BYTES ? null : text;
 

@@ -1,16 +1,16 @@
 import { ApiError } from '../lib/errors';
 import type { AttemptOutcome } from './attempt';
 
-/** The stored response, of this request's attempt or of an earlier one for an identical request. */
+/** The stored response of this request's attempt, or of an earlier one for an identical request. */
 export interface CreationResult {
   response: string;
   replayed: boolean;
 }
 
 /**
- * Converts what became of a key to the result of the request for it.
+ * Converts the outcome for a key to the result of its request.
  *
- * @param cause the error for which the request's own attempt was not completed
+ * @param cause the error that ended the request's own attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed
  */
 export function toCreationResult(outcome: AttemptOutcome, cause?: unknown): CreationResult {

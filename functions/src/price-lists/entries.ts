@@ -17,7 +17,7 @@ export const toEntries = (products: ProductColumns): Record<ListKind, EntryColum
   price_list: { ids: products.ids, prices: products.priceListPrices },
 });
 
-/** Which entries of each list are to be written: places in the columns, in the order of writing. */
+/** The entries of each list that are still to be written: indexes into the columns, in the order of writing. */
 export type PendingEntries = Record<ListKind, Uint32Array>;
 
 /** Returns all entries, in an order that spreads each batch over the collection. */
@@ -26,12 +26,12 @@ export function getAllEntries({ ids }: ProductColumns): PendingEntries {
   return { expected_forward_cost: order, price_list: order };
 }
 
-/** Entries that are read before the lease is renewed again, if that is due. */
+/** Number of entries to read between two checks whether the lease is due for renewal. */
 const ENTRIES_PER_LEASE_CHECK = 1_000;
 
 /**
- * Finds the entries that are not stored, or differ. Reads one list after the other, and keeps nothing
- * of a stored entry but a flag, since several resumes share the memory of an instance.
+ * Finds the entries that are missing or differ. Several resumes share the memory of an instance, so
+ * this reads one list at a time and keeps only a flag for each stored entry.
  */
 export async function findPendingEntries(products: ProductColumns, attempt: RunningAttempt): Promise<PendingEntries> {
   const all = getAllEntries(products);
@@ -46,7 +46,7 @@ export async function findPendingEntries(products: ProductColumns, attempt: Runn
   return pending;
 }
 
-/** @returns for each place 1 if its entry is stored, else 0 */
+/** @returns for each entry: 1 if it is stored, otherwise 0 */
 async function findStoredEntries(
   { ids, prices }: EntryColumns,
   kind: ListKind,
@@ -65,7 +65,7 @@ async function findStoredEntries(
   return isStored;
 }
 
-/** Finds ids among sorted ones. Looks first after the last one that was found, where the next of a sorted stream is. */
+/** Finds ids in a sorted array. Checks the id after the last match first, because a stream usually has the same order. */
 class SortedFinder {
   #next = 0;
 
@@ -91,9 +91,9 @@ class SortedFinder {
 }
 
 /**
- * Writes entries of both lists side by side, each list batch by batch; nothing for an attempt
- * without lists. When one list fails, the other stops after its current batch, so that no call is
- * under way when the attempt is failed.
+ * Writes the entries of both lists concurrently, each list batch by batch. An attempt without lists
+ * writes nothing. When one list fails, the other stops after its current batch, so no call is
+ * running when the attempt is failed.
  */
 export async function writeEntries(
   products: ProductColumns,

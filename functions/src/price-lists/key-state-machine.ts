@@ -14,8 +14,8 @@ import { createSuccessResponse } from './stored-documents';
 import { getRetryAfterMs, getSweepObstacle } from './sweep-schedule';
 
 /**
- * The states of an idempotency key, as pure transitions: what an event makes of a key record, and
- * what the record then means for the sender of the event. key-store.ts reads and writes the record.
+ * The states of an idempotency key, as pure transitions. A transition returns the key record after
+ * an event, and its outcome for the sender. key-store.ts reads and writes the record.
  *
  *                               ┌───────────────── resume ────────────────┐
  *                               ▼                                         │
@@ -25,32 +25,34 @@ import { getRetryAfterMs, getSweepObstacle } from './sweep-schedule';
  *                            │                                          processing ◀──── claim ───┘
  *                            └── complete ──▶ completed
  *
- * A claim without a market whose commit stores the whole payload is also the completion.
+ * A claim without a market also completes the key, if its commit stores the whole payload.
  *
- * For any order of events: `completed` is final; only the owner renews, completes or fails an
- * attempt, so a stale attempt changes nothing; an event without effect returns the identical
- * record; `updated_at` of an attempt never decreases.
+ * For any order of events:
+ * - `completed` is final.
+ * - Only the owner renews, completes or fails an attempt, so a stale attempt changes nothing.
+ * - An event without effect returns the identical record.
+ * - `updated_at` of an attempt never decreases.
  */
 
 export type KeyEvent =
   /** A submission takes an available key. `isStored`: the commit of the claim stores the whole payload. */
   | { kind: 'claim'; attempt: AttemptDraft; info: PriceListInfo; isStored: boolean }
-  /** The owner is still at work, and has come so far. */
+  /** The owner is still working and reports its progress. */
   | { kind: 'renew'; attempt: Attempt; progress: MeasuredProgress }
   /** All entries are written. */
   | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
   /** The owner stops. */
   | { kind: 'fail'; attempt: Attempt; reason: string; cause: FailureCause }
-  /** Anyone asks what became of the key. `caller`: null for a sweep. */
+  /** A request, operator or sweep asks for the state of the key. `caller`: null for a sweep. */
   | { kind: 'look'; caller: CallerIdentity | null }
   /** An operator, or the sweep, takes over the attempt with this `document_id`. */
   | ({ kind: 'resume'; document_id: string; attempt: Pick<Attempt, 'owner'> } & ResumeDecision)
-  /** The sweep found that no attempt can go on from this record. */
+  /** The sweep found a record from which no attempt can be resumed. */
   | { kind: 'condemn'; document_id: string; reason: string }
   /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'release'; document_id: string } & OperatorDecision);
 
-/** How far an attempt has come, before the time of the event is added. */
+/** The progress that an owner reports. The event adds the time of the measurement. */
 export type MeasuredProgress = Omit<Progress, 'measured_at'>;
 
 /** Who resolves a key, and why. */
@@ -64,7 +66,7 @@ export interface ResumeDecision extends OperatorDecision {
   isAutomatic: boolean;
 }
 
-/** An attempt without the times, which its claim decides. */
+/** An attempt without the times, which the claim sets. */
 export type AttemptDraft = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
 /** Identifies the attempt that sends an event, as far as the sender knows it. */
@@ -74,30 +76,30 @@ export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'fi
 export type KeyOutcome =
   /** The sender owns the attempt in progress: go on. */
   | { kind: 'owned'; record: KeyRecord }
-  /** Completed; `isOwn` by the sender's own attempt. */
+  /** The key is completed. `isOwn`: the sender's own attempt completed it. */
   | { kind: 'completed'; response: string; isOwn: boolean }
-  /** The sender's own attempt failed, for this reason. `retryAfterMs`: when the sweep may have resumed it, or null. */
+  /** The sender's own attempt failed. `retryAfterMs`: time until the sweep may have resumed it; null if it will not. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
   /** An operator gave up the sender's own attempt. */
   | { kind: 'released' }
   | { kind: 'payload_mismatch' }
   /** Another attempt is in progress; `retryAfterMs`: estimated time until it completes. */
   | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
-  /** The key requires review. `retryAfterMs`: when the sweep may have resumed its attempt; null if an operator is needed. */
+  /** The key requires review. `retryAfterMs`: time until the sweep may have resumed it; null if an operator is needed. */
   | { kind: 'blocked'; by: 'review'; retryAfterMs: number | null }
   /** The next submission may claim the key. */
   | { kind: 'available' };
 
 export const LEASE_EXPIRED = 'lease expired before the attempt completed';
 
-/** As whom the sweep signs what it does. */
+/** The name under which the sweep records its actions. */
 export const SWEEP = 'sweep';
 
 /** The owner after a lease expired. No owner token is empty. */
 const NO_OWNER = '';
 
 /**
- * Applies an event at a time. Total: every event has an outcome in every state.
+ * Applies an event at the time `now`. Every event has an outcome in every state.
  *
  * @returns the record after the event, the identical object if the event has no effect
  */
@@ -158,12 +160,12 @@ function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: numb
 }
 
 /**
- * A stored time that lies more than a day ahead is an error. The limit is far above what an instance
- * stores, since the time of an event is older than the read by as long as that took.
+ * A stored time more than a day in the future is an error. Correct times can be slightly ahead: the
+ * time of an event is taken before the read, and another instance may write in between.
  */
 export const MAX_AHEAD_MS = 24 * 60 * 60_000;
 
-/** Changes the status of a record. The time of the change never lies before that of the last one, unless that is an error. */
+/** Changes the status of a record. `updated_at` never decreases, unless the stored time is an error. */
 const update = (record: KeyRecord, changed: Partial<KeyRecord>, now: number): KeyRecord => ({
   ...record,
   ...changed,
@@ -177,7 +179,7 @@ const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null)
   record?.status === 'processing' && record.owner === caller?.owner;
 
 /**
- * Returns the record as it is for the caller. Ownership is checked before expiry: an expired lease
+ * Expires the lease of another attempt if it has run out. Ownership is checked before expiry: an expired lease
  * takes effect only when someone else meets it. This is safe because a write requires that the
  * record is unchanged since its read.
  */
@@ -187,13 +189,13 @@ const settleLease = (
   now: number,
 ): KeyRecord | undefined => (record === undefined || isOwnedBy(record, caller) ? record : expireLease(record, now));
 
-/** Completes an attempt, with the response that its clients get. */
+/** Completes an attempt and stores the response for its clients. */
 const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecord => {
   const completed = update(record, { status: 'completed' }, now);
   return { ...completed, response: createSuccessResponse(record, info, completed.updated_at) };
 };
 
-/** Marks the failure as permanent: no sweep resumes the attempt, and no client is asked to wait for one. */
+/** Marks the failure as permanent: the sweep does not resume the attempt, and clients are not asked to wait. */
 const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRecord =>
   record.failure_cause === 'error' ? record : update(record, { failure, failure_cause: 'error' }, now);
 
@@ -208,7 +210,7 @@ export function expireLease(record: KeyRecord, now: number): KeyRecord {
   return update(record, { status: 'requires_review', owner: NO_OWNER, ...failure }, now);
 }
 
-/** Whether an attempt may claim a key: one that was on it before may not, such as a claim that is repeated after a release. */
+/** Whether an attempt may claim a key. A released attempt may not, even if its claim is repeated. */
 function isAvailable(record: KeyRecord | undefined, attempt: CallerIdentity): boolean {
   return record === undefined || (record.status === 'released' && !isReleased(record, attempt));
 }
@@ -219,7 +221,7 @@ function isReleased({ status, document_id, history }: KeyRecord, caller: CallerI
   return [...released, ...history.map((attempt) => attempt.document_id)].some((id) => id === caller?.document_id);
 }
 
-/** @param released the record so far, of a released attempt; undefined: there is none */
+/** @param released the record of a released attempt; undefined if the key has no record */
 function createClaim(
   released: KeyRecord | undefined,
   { attempt, info, isStored }: Extract<KeyEvent, { kind: 'claim' }>,
@@ -273,7 +275,7 @@ const recordAction = (
 function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null, now: number): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') return isReleased(record, caller) ? { kind: 'released' } : { kind: 'available' };
-  // A later version, which may run beside this one, knows whether the payloads differ.
+  // Only a later version, which may run at the same time, can compare this fingerprint.
   if (record.fingerprint_version > (caller?.fingerprint_version ?? record.fingerprint_version))
     return { kind: 'blocked', by: 'review', retryAfterMs: null };
   if (caller?.fingerprint !== record.fingerprint) {

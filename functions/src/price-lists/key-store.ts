@@ -12,16 +12,15 @@ import type { KeyRecord } from '../lib/schemas/key-record';
 import { transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
 import { getSweepDueAt } from './sweep-schedule';
 
-/** Adds writes to the commit of an event. @param record that the event makes of the key */
+/** Adds writes to the commit of an event. @param record the key record after the event */
 type AddWrites = (writes: CommitWrites, record: KeyRecord) => void;
 
 /**
- * The record of one key, to which events are applied: each reads the record, and commits what
- * follows from the event on the precondition that the record is unchanged since the read
- * (docs/decisions/0008-conditional-commits.md).
+ * Applies events to the record of one key. Each event reads the record and commits its changes on
+ * the precondition that the record is unchanged (docs/decisions/0008-conditional-commits.md).
  *
- * Each call is one try and may be repeated: the ids and the owner token of an attempt are made
- * outside, and a repeated try recognizes by the token what an earlier one wrote.
+ * Each call is one try and may be repeated. The caller creates the ids and the owner token of an
+ * attempt, so a repeated try recognizes the writes of an earlier one by the token.
  */
 export class KeyStore {
   constructor(
@@ -34,24 +33,24 @@ export class KeyStore {
     return readKey(this.db, this.reference);
   }
 
-  /** @param addWrites to the commit of an event by which the sender claims, completes or takes over the attempt */
+  /** @param addWrites called if the event claims, completes or takes over the attempt for its sender */
   async apply(event: KeyEvent, addWrites?: AddWrites): Promise<KeyOutcome> {
     // Taken before the read, so a lease that expires during the read still counts as held.
     const now = this.context.clock.now();
     return this.applyTo(await this.read(), event, now, addWrites);
   }
 
-  /** Applies an event to the key as it was read at a time. Fails with a conflict if the record has changed since. */
+  /** Applies an event to a key that was read earlier. Fails with a conflict if the record has changed since. */
   async applyTo(key: KeySnapshot, event: KeyEvent, now: number, addWrites?: AddWrites): Promise<KeyOutcome> {
     const { record, outcome } = transition(key.record, event, now);
     if (record === undefined || record === key.record) return outcome;
-    // The workflow no longer waits for a try whose signal aborted, and may have acted on a later
+    // The workflow no longer waits for a try whose signal aborted. It may have acted on a later
     // read.
     this.context.signal.throwIfAborted();
     const isOwn = outcome.kind === 'owned' || (outcome.kind === 'completed' && outcome.isOwn);
     await this.db.commit((writes) => {
       setKey(writes, key, record, getSweepDueAt(record));
-      // A record that is stored under the id of another key may be a copy, with the lists of that key.
+      // A record under the id of another key may be a copy that names the lists of that key.
       if (hasFailed(key.record, record) && isKeyOf(this.reference, record.boq_list_id))
         failLists(this.db, writes, record);
       if (isOwn) addWrites?.(writes, record);
@@ -60,7 +59,7 @@ export class KeyStore {
   }
 }
 
-/** Whether an attempt that was in progress ended without success, also if another one took it over at once. */
+/** Whether an attempt in progress ended without success, even if another one took it over at once. */
 function hasFailed(before: KeyRecord | undefined, after: KeyRecord): boolean {
   if (before?.status !== 'processing' || after.status === 'completed') return false;
   const isRenewal = after.status === 'processing' && after.owner === before.owner;

@@ -11,17 +11,16 @@ export class LeaseLostError extends Error {
 }
 
 /**
- * The lease of an attempt, through which all its writes go.
+ * The lease of an attempt. All writes of the attempt go through it.
  *
- * Renewals follow the clock and the work, not a timer: every try of the work first waits for the
- * renewal once it is due. So no try starts under a lease that was not renewed, an instance without
- * CPU holds no key, and an attempt that is over before the first renewal makes no call for it.
+ * No timer renews the lease: each try first renews it if that is due. So no try starts under an
+ * overdue lease, an instance without CPU holds no key, and a short attempt makes no call to renew.
  */
 export class Lease {
   #expiresAt: number;
   #renewal: Promise<void> | undefined;
 
-  /** @param getProgress what each renewal stores */
+  /** @param getProgress returns the progress that a renewal stores */
   constructor(
     private readonly attempt: KeyRecord,
     private readonly keys: KeyStore,
@@ -30,12 +29,12 @@ export class Lease {
     this.#expiresAt = attempt.lease_expires_at;
   }
 
-  /** As the last renewal has stored it. */
+  /** The end of the lease that the last renewal stored, in Unix milliseconds. */
   get expiresAt(): number {
     return this.#expiresAt;
   }
 
-  /** Calls `write` once the lease is renewed, if that is due: one try of both. */
+  /** Renews the lease if that is due, then calls `write`: one try of both. */
   async run<T>(write: () => Promise<T>): Promise<T> {
     await this.renewIfDue();
     return write();
@@ -44,14 +43,13 @@ export class Lease {
   /** @throws LeaseLostError, or the error of the renewal */
   async renewIfDue(): Promise<void> {
     const { clock, signal } = this.keys.context;
-    // A renewal that took long may leave a lease that is due again.
+    // After a slow renewal, the lease may be due again.
     while (clock.now() >= this.#expiresAt - LEASE_DURATION_MS + RENEWAL_INTERVAL_MS) {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
       });
       await this.#renewal;
-      // The workflow no longer waits for a try whose signal aborted: it neither renews again nor
-      // writes.
+      // The workflow no longer waits for a try whose signal aborted, so the try must not write.
       signal.throwIfAborted();
     }
   }

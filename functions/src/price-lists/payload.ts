@@ -11,7 +11,7 @@ import type { Attempt } from '../lib/schemas/key-record';
 import { MAX_CHUNK_BYTES } from './commit-sizes';
 import { createPriceListParser, type PriceListSubmission } from './submission-parser';
 
-/** A submission as it is told apart from others, and as it is stored. */
+/** A submission with its fingerprint and its stored form. */
 export class Payload {
   readonly fingerprint: string;
   #chunks: Promise<Buffer[]> | undefined;
@@ -27,13 +27,13 @@ export class Payload {
   }
 }
 
-/** Characters that are compressed at a time. */
+/** Number of characters to compress at a time. */
 const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 
 /**
- * Yields the canonical JSON of a submission, the one text of all equal submissions, in chunks. Keys
- * are in code-unit order, numbers as JSON writes them, and nothing else is in it. So neither the
- * order of keys, nor `1` or `1.0`, nor `usd` or `USD` makes a difference, while `a` and `A` do.
+ * Yields the canonical JSON of a submission in chunks. Equal submissions have the same text: keys are
+ * in code-unit order, and numbers are written as in JSON. The order of keys makes no difference, nor
+ * do `1` and `1.0`, nor `usd` and `USD`; ids such as `a` and `A` differ.
  */
 export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let chunk = `{"info":${toCanonicalInfo(info)},"products":{`;
@@ -51,7 +51,7 @@ export function* streamCanonicalJson({ info, products }: PriceListSubmission): G
   yield `${chunk}}}`;
 }
 
-/** Every field of `info`, by the compiler's word: one that is left out would be neither stored nor told apart. */
+/** Every field of `info`, checked by the compiler: a missing field would be neither stored nor compared. */
 const INFO_FIELDS = {
   boq_list_id: true,
   currency_iso: true,
@@ -62,23 +62,21 @@ const INFO_FIELDS = {
 
 const INFO_KEYS = Object.keys(INFO_FIELDS).sort();
 
-/** An optional field that is absent leaves the text as it was before the field existed. */
+/** Leaves out an absent optional field, so the text is the same as before the field existed. */
 const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, INFO_KEYS);
 
 const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
- * Which definition a fingerprint follows; records without it have 1. A later one is stored beside
- * the fingerprints that it defines, and an earlier one is computed again to compare a submission
- * with its records.
+ * The version of the fingerprint's definition. It is stored with each fingerprint; records without
+ * it have 1. To compare a submission with an older record, its earlier version is computed again.
  */
 export const FINGERPRINT_VERSION = 1;
 
 /**
- * Computes what tells payloads apart, version 1: lowercase hex SHA-256 of the canonical info, then
- * of the products in batches, the ids as JSON before the prices, of each product first the cost.
- * Prices are hashed as 64 bits each, which is a fifth of the work of hashing digits: two numbers
- * have the same bits exactly if their JSON is the same.
+ * Computes fingerprint version 1: the SHA-256 of the canonical info and the products, in lowercase
+ * hex. Products are hashed in batches: ids as JSON, then prices, with the cost of each product first.
+ * Prices are hashed as 64 bits, a fifth of the work of digits: bits are equal exactly if the JSON is.
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(toCanonicalInfo(info));
@@ -95,7 +93,7 @@ export function computeFingerprint({ info, products }: PriceListSubmission): str
   return hash.digest('hex');
 }
 
-/** The payload as it is stored: canonical JSON, gzip, in chunks of at most {@link MAX_CHUNK_BYTES}. */
+/** Returns the stored form of a payload: canonical JSON, gzip, in chunks of at most {@link MAX_CHUNK_BYTES}. */
 export async function compressToChunks(submission: PriceListSubmission): Promise<Buffer[]> {
   const text = Readable.from(streamCanonicalJson(submission), { objectMode: false });
   const gzip = text.compose(createGzip()) as Readable;
@@ -111,10 +109,10 @@ export async function* streamStoredText(chunks: readonly Buffer[]): AsyncGenerat
   for await (const piece of bytes as AsyncIterable<Buffer>) yield decoder.decode(piece, { stream: true });
 }
 
-/** A stored payload as it was accepted, or why it cannot be used. */
+/** The submission in a stored payload, or the reason why it cannot be used. */
 export type StoredPayload =
   | { kind: 'valid'; submission: PriceListSubmission }
-  /** With how many chunks are stored. */
+  /** `chunks`: the number of stored chunks. */
   | { kind: 'invalid'; reason: string; chunks: number };
 
 /** Reads the payload of an attempt, in one try, and checks it against its fingerprint. */
@@ -122,8 +120,8 @@ export const readStoredPayload = async (db: Database, attempt: Attempt): Promise
   parseStoredPayload(await readPayloadChunks(db, attempt), attempt);
 
 /**
- * Checks the stored chunks of an attempt against its fingerprint. The text, which is as large as
- * the submission, is parsed as it is inflated: a sweep resumes several at once.
+ * Checks the stored chunks of an attempt against its fingerprint. The text is parsed while it is
+ * inflated, because a sweep holds several payloads in memory at once.
  *
  * @throws any error that does not come from the stored payload itself
  */
@@ -143,13 +141,13 @@ export async function parseStoredPayload(
     if (computeFingerprint(submission) === attempt.fingerprint) return { kind: 'valid', submission };
   } catch (error) {
     if (isZlibError(error) || error instanceof JsonSyntaxError) return invalid(`it is damaged: ${error.message}`);
-    // The rules of requests have changed since: what this version rejects was accepted then.
+    // The rules for requests have changed: an earlier version accepted a payload that this one rejects.
     if (error instanceof ApiError) return invalid('it was accepted by a version with other rules');
     throw error;
   }
   return invalid('it is not the accepted one: its fingerprint differs');
 }
 
-/** Codes of zlib's errors begin alike: https://nodejs.org/api/zlib.html#constants. */
+/** All error codes of zlib have the same prefix: https://nodejs.org/api/zlib.html#constants. */
 const isZlibError = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(Z_|ERR_BUFFER)/.test(String(error.code));

@@ -1,25 +1,25 @@
 import type { Clock } from '../lib/clock';
 import type { KeyRecord, Progress } from '../lib/schemas/key-record';
 
-/** Entries of both lists that fit one round of commits, and the time that a round takes on a slow day. */
+/** Number of entries of both lists in one round of commits, and the time of a slow round. */
 const ENTRIES_PER_ROUND = 1_000;
 const SLOW_ROUND_MS = 800;
 const SLOW_START_MS = 1_000;
 
-/** A process may be killed while clients wait, so no estimate sends them away for longer. */
+/** Limits the wait of clients, because the process may be killed while they wait. */
 const MAX_ESTIMATE_MS = 300_000;
 
-/** Before any progress was measured: the attempt may be much faster than a slow day. */
+/** Limits estimates before progress was measured, because the attempt may be much faster than a slow one. */
 const MAX_FIRST_ESTIMATE_MS = 10_000;
 
 const MIN_ESTIMATE_MS = 1_000;
 
 /**
- * Estimates how long the attempt in progress still needs. Once its owner has renewed the lease, the
- * pace so far decides; before, the number of products. An attempt that is overdue may take as long
- * again, or be over with its lease.
+ * Estimates how long the attempt in progress still needs. The estimate uses the number of products
+ * until the owner has renewed the lease, then the pace so far. An overdue attempt may need as long
+ * again, but not beyond the end of its lease.
  *
- * @returns ms, from one second to five minutes; before any progress to ten seconds
+ * @returns ms, from one second to five minutes; at most ten seconds before any progress was measured
  */
 export function estimateRemainingMs(record: KeyRecord, now: number): number {
   const { since, expectedAt, maxMs } = predict(record);
@@ -45,7 +45,7 @@ function predict({ progress, products_count, claimed_at }: KeyRecord): Predictio
   return { since: measured_at, expectedAt, maxMs: MAX_ESTIMATE_MS };
 }
 
-/** How many entries of both lists are written. */
+/** Number of written entries of both lists, and their total. */
 export type WrittenEntries = Pick<Progress, 'entries_written' | 'entries_total'>;
 
 /** Counts the entries that an attempt writes, for its key record and for an operator who waits. */
@@ -62,7 +62,6 @@ export class ProgressMeter {
     this.#startedAt = clock.now();
   }
 
-  /** How far the attempt has come. */
   get current(): WrittenEntries & { started_at: number } {
     return { entries_written: this.#written, entries_total: this.#total, started_at: this.#startedAt };
   }

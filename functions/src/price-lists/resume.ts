@@ -13,7 +13,7 @@ import { applyWithinReserve } from './reserve';
 import { RunningAttempt } from './running-attempt';
 import type { PriceListSubmission } from './submission-parser';
 
-/** Why a key was not resumed or released. The command tells an operator what to do about each. */
+/** The reason why a key was not resumed or released. The command says what an operator can do about each. */
 const MESSAGES = {
   key_in_progress: 'another attempt on the key is in progress',
   key_released: 'the key was released meanwhile',
@@ -38,9 +38,9 @@ export class ResolutionError extends Error {
 }
 
 /**
- * Resumes an attempt that requires review, for an operator: both lists are ready then, and the
- * response is stored. May be stopped anywhere and repeated; of two at the same time one is
- * rejected.
+ * Resumes an attempt that requires review, for an operator. Afterwards both lists are ready and the
+ * response is stored. A resume may be stopped at any point and repeated. If two run at the same
+ * time, one is rejected.
  *
  * @param onProgress called as entries are written
  * @returns the stored response, of this resume or of an earlier one
@@ -63,17 +63,17 @@ export async function resume(
 }
 
 interface TakeOverOptions {
-  /** The payload of the attempt, if it was read before. */
+  /** The payload of the attempt, if it has been read already. */
   submission?: PriceListSubmission;
   onProgress?: ((progress: WrittenEntries) => void) | undefined;
 }
 
 /**
  * Takes over an attempt that requires review, and carries it out: reads its payload, writes the
- * entries that are missing or differ, and completes it. What fails after the take-over, also the
- * reading, fails the attempt.
+ * entries that are missing or differ, and completes it. An error after the take-over, even while the
+ * payload is read, fails the attempt.
  *
- * @returns how the attempt ended, or what its key is in place of one to take over
+ * @returns how the attempt ended, or the state of the key if it could not be taken over
  */
 export async function takeOver(
   { document_id }: KeyRecord,
@@ -98,8 +98,8 @@ async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: K
   try {
     return await retry(() => keys.apply(event), keys.context, 'standalone');
   } catch (cause) {
-    // The take-over may have taken effect. Its attempt would then block the key, so the record is
-    // read first.
+    // The take-over may have taken effect, and its attempt would then block the key. So the record
+    // is read first.
     const outcome = await applyWithinReserve({ kind: 'look', caller: event.attempt }, keys);
     if (outcome.kind !== 'owned') throw cause;
     return outcome;
@@ -131,7 +131,7 @@ export async function release(
   if (outcome.kind !== 'released') throw toResolutionError(outcome);
 }
 
-/** Converts what a key became in place of what was decided about it. */
+/** Converts an outcome other than the one that the operator asked for. */
 export function toResolutionError(outcome: AttemptOutcome): ResolutionError {
   switch (outcome.kind) {
     case 'released':

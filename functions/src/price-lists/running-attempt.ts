@@ -8,12 +8,12 @@ import { ProgressMeter, type WrittenEntries } from './progress';
 /** How the calls of an attempt are repeated: `attempt` while a client waits for a creation, else `resume`. */
 export type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'resume'>;
 
-/** An attempt under way: what its steps share. */
+/** The state that the steps of a running attempt share. */
 export class RunningAttempt {
   readonly lease: Lease;
   readonly progress: ProgressMeter;
 
-  /** @param record of the key since its claim or its take-over */
+  /** @param record the key record that the claim or the take-over stored */
   constructor(
     readonly record: KeyRecord,
     readonly keys: KeyStore,
@@ -29,7 +29,7 @@ export class RunningAttempt {
     return this.call(() => Promise.resolve());
   }
 
-  /** Makes a call under the lease, and again after a transient error. */
+  /** Makes a call under the lease, and repeats it after a transient error. */
   call<T>(fn: () => Promise<T>): Promise<T> {
     return retry(() => this.lease.run(fn), this.keys.context, this.regime);
   }

@@ -2,11 +2,11 @@ import type { PriceListInfo } from '../lib/schemas/add-price-lists';
 import type { Attempt, ClaimedLists } from '../lib/schemas/key-record';
 import type { ListStatus, PriceListsResponse } from '../lib/schemas/responses';
 
-/** What an attempt stores for consumers and clients: its list documents, and the response of a success. */
+/** The documents that an attempt stores for consumers and clients: its list documents and its success response. */
 
 /**
- * Creates both list documents of an attempt (docs/data-model.md#written-by-add-price-lists), with
- * the status that they have since `updated_at`.
+ * Creates both list documents of an attempt (docs/data-model.md#written-by-add-price-lists).
+ * `updated_at` is the time of their last change of status.
  */
 export function createListDocuments(
   { market_id, claimed_at }: Pick<Attempt, 'market_id' | 'claimed_at'>,
@@ -20,10 +20,10 @@ export function createListDocuments(
   return { expected_forward_cost: shared, price_list: { ...shared, date } };
 }
 
-/** What the response tells of an attempt. */
+/** The fields of an attempt that the response contains. */
 type ReportedAttempt = Pick<Attempt, 'creation' | 'market_id' | 'products_count' | 'document_id' | 'claimed_at'>;
 
-/** Creates the success response of an attempt. Every identical request gets these bytes. */
+/** Creates the success response of an attempt. Every identical request receives the same bytes. */
 export function createSuccessResponse(attempt: ReportedAttempt, info: PriceListInfo, completedAt: number): string {
   const { creation, market_id, products_count, document_id } = attempt;
   const stored = { success: true as const, message: 'Payload is valid and stored', products_count, document_id };

@@ -13,9 +13,8 @@ import {
 import { describeReceived, expectedError, toFieldErrors } from '../lib/schemas/fields';
 
 /**
- * Parses a price list while its body streams in, product by product, so rejecting 100,000 invalid
- * products costs no more than accepting valid ones, and the products take less memory than the body
- * has bytes.
+ * Parses a price list product by product while its body arrives. So rejecting 100,000 invalid
+ * products costs no more than accepting valid ones, and the products need less memory than the body.
  */
 
 /** Maximum number of field errors in a response; validation stops there. */
@@ -27,7 +26,7 @@ export interface PriceListSubmission {
   products: ProductColumns;
 }
 
-/** Products in code-unit order of their ids, each id once. The prices are in the order of the ids. */
+/** Products in code-unit order of their ids, without duplicates. The prices are in the same order. */
 export interface ProductColumns {
   readonly ids: readonly string[];
   readonly expectedForwardCostPrices: Float64Array;
@@ -92,8 +91,8 @@ class ProductsValidator implements MemberHandler {
   }
 
   /**
-   * Returns the products in code-unit order of their ids, the last one of each id, and drops its
-   * own copy: this object lives as long as the request.
+   * Returns the products in code-unit order of their ids. The last product with an id counts. Drops
+   * its own copy, because this object lives as long as the request.
    */
   takeProducts(): ProductColumns {
     const ids = this.#ids;
@@ -111,7 +110,7 @@ class ProductsValidator implements MemberHandler {
   }
 }
 
-/** Numbers without a known end: the memory is doubled when it is full. */
+/** An array of numbers that grows: its memory is doubled when it is full. */
 class GrowingColumn {
   #values = new Float64Array(1);
   #length = 0;
@@ -123,7 +122,7 @@ class GrowingColumn {
     this.#length += 1;
   }
 
-  /** Returns the values at these places, in their order, and drops its own copy. */
+  /** Returns the values at the given indexes, in their order, and drops its own copy. */
   take(places: Uint32Array): Float64Array {
     const values = this.#values;
     this.#values = new Float64Array(1);

@@ -1,27 +1,27 @@
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
-/** When the sweep looks at a key record, and what that means for a client: pure functions of the record. */
+/** Pure functions of a key record: when the sweep looks at it, and how long a client should wait. */
 
-/** Whether an attempt that failed for this cause may succeed when it is resumed without a person. */
+/** Whether an attempt that failed for this cause may succeed when the sweep resumes it. */
 export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
 
-/** Why a key that requires review is left to an operator; null if the sweep may resume it. */
+/** Returns the reason why a key that requires review needs an operator; null if the sweep may resume it. */
 export function getSweepObstacle(record: KeyRecord): string | null {
   if (!isTransientCause(record.failure_cause)) return `the failure is not transient: ${record.failure ?? 'unknown'}`;
   if (record.automatic_resumes < MAX_AUTOMATIC_RESUMES) return null;
   return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
 }
 
-/** From a failure to the resume by the sweep, by how many there were before. */
+/** Delay from a failure to the resume by the sweep, by the number of earlier resumes. */
 const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
 
-/** How often the sweep resumes one attempt before it leaves it to an operator. */
+/** Maximum resumes of one attempt by the sweep; after that, the key needs an operator. */
 export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
 
 /**
- * When the sweep goes on with an attempt, in Unix milliseconds; null: never. An attempt in progress
- * is due when its lease expires, even if the sweep may not resume it any more: it then fails it.
+ * Returns when an attempt is due for the sweep, in Unix milliseconds; null for never. An attempt in
+ * progress is due when its lease expires. The sweep then fails it if it may not resume it.
  */
 export function getSweepResumeAt(record: KeyRecord): number | null {
   switch (record.status) {
@@ -37,8 +37,8 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 }
 
 /**
- * What an event stores as `sweep_due_at`: when the sweep has to look at the record, for a resume or,
- * once, to report that the key needs an operator. The sweep deletes the field after that report.
+ * Returns the value that an event stores as `sweep_due_at`. At that time the sweep resumes the attempt,
+ * or reports once that the key needs an operator. It deletes the field after that report.
  */
 export function getSweepDueAt(record: KeyRecord): number | null {
   return record.status === 'requires_review'
@@ -46,18 +46,18 @@ export function getSweepDueAt(record: KeyRecord): number | null {
     : getSweepResumeAt(record);
 }
 
-/** A person may resolve an attempt meanwhile, so no client is sent away for longer. */
+/** Limits the wait of clients, because an operator may resolve the attempt earlier. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
-/** Time until the sweep that takes an attempt that failed has begun; null if an operator is needed. */
+/** Returns the time until the sweep has begun to resume a failed attempt; null if an operator is needed. */
 export function getRetryAfterMs(record: KeyRecord, now: number): number | null {
   const resumeAt = getSweepResumeAt(record);
   return resumeAt === null ? null : getMsUntilSweep(resumeAt, now);
 }
 
 /**
- * Time until the sweep has begun that takes an attempt whose record is not known, because its
- * failure may not be stored: its lease was renewed at the latest now.
+ * Returns the time until the sweep has begun to resume an attempt whose failure may not be stored.
+ * Its lease was renewed at `now` at the latest.
  */
 export const getUnknownRetryAfterMs = (now: number): number => getMsUntilSweep(now + LEASE_DURATION_MS, now);
 

@@ -21,52 +21,51 @@ import { KeyStore } from './key-store';
 import { takeOver, toResolutionError } from './resume';
 
 export interface SweepOptions {
-  /** Maximum resumes at the same time; each holds a payload in memory. */
+  /** Maximum number of concurrent resumes; each holds a payload in memory. */
   concurrency: number;
-  /** Reports what a sweep would do, and writes nothing. */
+  /** Reports what a sweep would do, but writes nothing. */
   dryRun: boolean;
-  /** Looks at every unresolved key, also those of a release without `sweep_due_at`, and gives them that. */
+  /** Reads every unresolved key, and stores `sweep_due_at` in records of a version without that field. */
   all: boolean;
-  /** Once it aborts, no more resumes begin; those under way go on until the signal of the context. */
+  /** After it aborts, no more resumes begin. Running resumes continue until the signal of the context aborts. */
   stopping?: AbortSignal;
 }
 
-/** What the sweep did about one key. */
+/** The result of a sweep for one key. */
 export interface SweepResult {
   boq_list_id: string;
   document_id: string;
   /** Trace of the request that claimed the key; null without one. */
   trace_id: string | null;
-  /** `left`: needs an operator from now on. `deferred`: another process resolves it, or the resume failed. */
+  /** `left`: the key now needs an operator. `deferred`: another process resolves it, or the resume failed. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
 }
 
-/** How many keys had each result. */
+/** Number of keys with each result. */
 export type SweepSummary = Record<SweepResult['result'], number>;
 
-/** Where a sweep tells what it did, and what it could not read. */
+/** Receives the results of a sweep, and the records that it could not read. */
 export interface SweepReporter {
   /** `sinceClaimMs`: the age of the attempt. */
   onResult: (result: SweepResult, sinceClaimMs: number) => void;
-  /** The record at this path does not parse: it is left as it is. */
+  /** The record at this path does not parse. The sweep does not change it. */
   onUnreadable: (path: string) => void;
 }
 
-/** For how long a key may have been due before a query finds it: clocks differ, and commits take time. */
+/** A key may be due for this long before a query finds it, because clocks differ and commits take time. */
 const FOUND_DUE_WITHIN_MS = 60_000;
 
-/** How long a sweep has to report a key that needs an operator, before another one does. */
+/** Time that a sweep has to report a key that needs an operator, before another sweep may. */
 const REPORT_TURN_MS = 60_000;
 
 /**
- * Resumes, without an operator, the attempts that are due (`getSweepDueAt`), each once, until none
- * is. Every change is an event of the state machine, so sweeps may overlap with each other, with
- * operators and with owners.
+ * Resumes each attempt that is due (`getSweepDueAt`) once, until none is left. Every change is an
+ * event of the state machine, so a sweep may overlap with other sweeps, operators and owners.
  *
- * When the signal aborts, the attempts under way are failed, and the next sweep resumes them.
+ * When the signal aborts, the running attempts are failed. The next sweep resumes them.
  *
- * @throws the error of reading what is due
+ * @throws the error of a query for due keys
  */
 export async function sweep(
   db: Database,
@@ -76,7 +75,7 @@ export async function sweep(
 ): Promise<SweepSummary> {
   const sweeper = new KeySweeper(db, context, options, reporter);
   const { signal } = context;
-  /** Paths of the records that this sweep has begun with. */
+  /** Paths of the records that this sweep has begun to process. */
   const tried = new Set<string>();
   const running = new Set<Promise<void>>();
   let waiting: FoundKey[] = [];
@@ -95,7 +94,7 @@ export async function sweep(
       await waitForWork(running, context);
     }
   } catch (error) {
-    // What fails once the signal has aborted fails because of that.
+    // An error after the signal has aborted is a consequence of the abort.
     if (!signal.aborted) throw error;
   } finally {
     await Promise.all(running);
@@ -103,7 +102,7 @@ export async function sweep(
   return sweeper.summary;
 }
 
-/** Waits until the work on a key ends, or it is time to ask again: no other sweep may begin before the end of this one. */
+/** Waits until work on a key ends, or until the next query is due: no other sweep may begin before this one ends. */
 async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: RequestContext): Promise<void> {
   const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
   await abortable(timeToAsk.signal, () => Promise.race(running))
@@ -111,12 +110,12 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
     .finally(timeToAsk.cancel);
 }
 
-/** What a sweep does about single keys. */
+/** Finds and processes the keys of one sweep. */
 class KeySweeper {
   readonly summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
   /** The last key that was read; undefined before the first, and when no more were due. */
   #last: FoundKey | undefined;
-  /** Keys that became due before were read; undefined until all were. */
+  /** All keys that became due before this time have been read; undefined until then. */
   #since: number | undefined;
 
   constructor(
@@ -127,10 +126,10 @@ class KeySweeper {
   ) {}
 
   /**
-   * Reads on in what is due, the longest first. So a sweep reads each record about once, also one that
-   * stays due because it does not parse.
+   * Reads the next due keys, longest due first. So a sweep reads each record about once, even one
+   * that stays due because it does not parse.
    *
-   * @returns keys that are not among the tried; none if there is no other
+   * @returns keys that have not been tried; empty if there are no others
    */
   async readNew(tried: ReadonlySet<string>): Promise<FoundKey[]> {
     for (;;) {
@@ -138,7 +137,7 @@ class KeySweeper {
       const page = await retry(() => this.#readPage(askedAt), this.context, 'standalone');
       const isEnd = page.length < KEYS_PER_PAGE;
       this.#last = isEnd && !this.options.all ? undefined : (page.at(-1) ?? this.#last);
-      // What becomes due from now on is all that is left to find.
+      // Only keys that become due from now on are left to find.
       if (isEnd) this.#since = askedAt - FOUND_DUE_WITHIN_MS;
       const found = page.filter(({ reference }) => !tried.has(reference.path));
       if (found.length > 0 || isEnd) return found;
@@ -163,7 +162,7 @@ class KeySweeper {
     }
   }
 
-  /** Decides by the record, not by the time under which it was found: another release may have written that. */
+  /** Decides by the record, not by its `sweep_due_at`, because another version may have written that field. */
   async #sweepRecord(key: FoundKey, stored: KeyRecord): Promise<void> {
     const now = this.context.clock.now();
     const record = expireLease(stored, now);
@@ -191,13 +190,13 @@ class KeySweeper {
     else this.#report(record, 'deferred', toResolutionError(outcome).message);
   }
 
-  /** Gives a record that is not due, as one of another release may be, the time at which it is. */
+  /** Corrects `sweep_due_at` of a record that is not due. Another version may have stored a different time. */
   async #correct(key: FoundKey, dueAt: number | null): Promise<void> {
     if (this.options.dryRun || key.sweepDueAt === dueAt) return;
     await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
   }
 
-  /** Leaves a key to an operator, unless that is done. @param event after which it requires one */
+  /** Reports a key to an operator, unless that was done before. @param event the event that makes the key need one */
   async #leave(key: FoundKey, keys: KeyStore, event: KeyEvent): Promise<void> {
     const { context, options } = this;
     const { record } = transition(key.record, event, context.clock.now());
@@ -212,9 +211,9 @@ class KeySweeper {
   }
 
   /**
-   * Reports a key that needs an operator, once: the record is due until that is done. The sweep first
-   * takes its turn by a commit, so one of several sweeps reports. A sweep that dies in its turn is
-   * followed by another one.
+   * Reports once that a key needs an operator; the record stays due until then. A commit first
+   * reserves a time for this sweep, so only one of several sweeps reports. If the sweep dies,
+   * another one reports after that time.
    */
   async #reportToOperator(keys: KeyStore): Promise<void> {
     const { clock } = this.context;
@@ -233,7 +232,7 @@ class KeySweeper {
     return retry(() => keys.read(), this.context, 'standalone');
   }
 
-  /** @returns false if the record has changed since it was read, perhaps by an earlier try */
+  /** @returns false if the record has changed since it was read, possibly by an earlier try */
   #setDueAt(key: KeySnapshot, dueAt: number | null): Promise<boolean> {
     const commit = async () => {
       try {

@@ -43,7 +43,7 @@ export class JsonScanner {
    * @returns index after the token; undefined without a complete one, or at an error
    */
   next(text: string, from: number, isLast: boolean): number | undefined {
-    // Most tokens have none before them, and a comparison is faster than a pattern.
+    // Most tokens have no whitespace before them, and a comparison is faster than a pattern.
     const start = text.charCodeAt(from) > SPACE ? from : match(SPACES, text, from);
     this.tokenStart = start;
     const first = text.charAt(start);

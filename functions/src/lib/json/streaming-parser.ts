@@ -27,7 +27,7 @@ export interface StreamingJsonOptions {
 }
 
 /**
- * Parses the JSON of an object with one member, itself an object, that may be too large for memory.
+ * Parses a JSON object in which one member is an object that may be too large for memory.
  * Accepts the texts that `JSON.parse` accepts, and locates the first error. {@link parseJson} parses
  * values and names alike as values, so V8 cannot confuse two names.
  */
@@ -44,7 +44,7 @@ export class StreamingJsonParser {
   /** The text outside the streamed member. */
   #envelope = '';
   #envelopeBytes = 0;
-  /** The last name in the outermost object or in the streamed member. In the latter undefined after its value. */
+  /** The last name in the outermost object or in the streamed member. Undefined after a value in the streamed member. */
   #name: string | undefined;
   /** Undefined outside the streamed member. */
   #handler: MemberHandler | undefined;

@@ -23,7 +23,7 @@ export function createPriceListLogger(request_id: string) {
     /** The line of its request reports the error. @param needsOperator the sweep does not resume the attempt */
     failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean) =>
       log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
-    /** @param key_outcome what the attempt found in place of its own claim */
+    /** @param key_outcome the kind of outcome that the attempt met instead of its own claim */
     superseded: (attempt: LoggedAttempt, key_outcome: string) =>
       log('WARNING', 'price_list_superseded', attempt, { key_outcome }),
   };

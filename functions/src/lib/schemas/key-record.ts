@@ -9,7 +9,7 @@ import * as z from 'zod';
  * misread raises `schema_version`.
  */
 
-/** A nested object is written back as a whole, so it keeps the fields that only a later version knows. */
+/** A nested object is written back as a whole, so its schema keeps fields that only a later version knows. */
 const withUnknownFields = <T extends z.ZodObject>(schema: T): T => schema.loose() as unknown as T;
 
 const text = z.string();
@@ -28,14 +28,14 @@ const claimedListsSchema = withUnknownFields(
   }),
 );
 
-/** One attempt, as its claim fixed it. */
+/** One attempt, with the values that its claim set. */
 const attemptSchema = z.object({
   /** Random token of the process that carries out the attempt. A resume replaces it. */
   owner: text,
-  /** The owner may be working until then. Its renewals extend the lease. */
+  /** The owner may be working until this time. Its renewals extend the lease. */
   lease_expires_at: time,
   fingerprint: text,
-  /** Which definition the fingerprint follows (docs/data-model.md#fingerprint); absent means 1. */
+  /** Version of the fingerprint's definition (docs/data-model.md#fingerprint); absent means 1. */
   fingerprint_version: z.int().default(1),
   products_count: z.int(),
   /** Number of chunks of the complete stored payload. */
@@ -46,9 +46,9 @@ const attemptSchema = z.object({
   /** Null when no market matched. */
   creation: claimedListsSchema.nullable(),
   claimed_at: time,
-  /** Trace of the request that claimed it; null without one, and in records of versions before 1.1. */
+  /** Trace of the request that claimed the key; null without one, and in records of versions before 1.1. */
   trace_id: text.nullable().default(null),
-  /** Identifies the API key of that request, as the log does; null in records of versions before 1.1. */
+  /** Identifies the API key of that request in the same way as the log; null in records of versions before 1.1. */
   key_id: text.nullable().default(null),
 });
 
@@ -83,7 +83,7 @@ export const keyRecordSchema = attemptSchema.extend({
   updated_at: time,
   /** The success response, byte for byte, once completed. */
   response: text.nullable(),
-  /** Why the attempt requires or required review, as an internal text. */
+  /** Internal text that says why the attempt requires or required review. */
   failure: text.nullable(),
   /** The cause as a value for programs. Null before the first failure, and in records of versions before 1.1. */
   failure_cause: failureCauseSchema.nullable().default(null),

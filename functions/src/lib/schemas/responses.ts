@@ -53,7 +53,7 @@ export const supplyOrderSchema = z
       .describe('Empty for a supply order without invoices. A stored entry without a name or an address is left out.'),
   })
   .meta({ id: 'SupplyOrder' });
-/** Lacks the id, which is the document's. */
+/** Has no id field: the id is the document's id. */
 export type SupplyOrder = Omit<z.output<typeof supplyOrderSchema>, 'id'>;
 
 const createRecordMap = (id: string, name: string, record: z.ZodType) =>
