@@ -14,7 +14,7 @@ export type KeySummary = Awaited<ReturnType<typeof readKeySummary>>;
 /** The facts that `show` shows about a key. */
 export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
-/** @param statuses the statuses of the key's lists by id, and possibly those of other lists */
+/** @param statuses by list id; may hold lists of other keys too */
 export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
