@@ -13,7 +13,7 @@ import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-opti
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
 import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
-import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS } from './errors';
+import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS, sharedResponses } from './errors';
 import {
   COMMON_BODY_HEADERS,
   COMMON_HEADERS,
@@ -31,6 +31,7 @@ import { Components, type Json, type JsonObject } from './schemas';
 /** @returns the document; a pure function of the service's code */
 export function createOpenApiDocument(): JsonObject {
   const components = new Components();
+  components.responses['Platform'] = platformResponse;
   const paths = Object.fromEntries(
     getOperations().map((operation) => [`/${operation.name}`, toPathItem(operation, components)]),
   );
@@ -64,7 +65,7 @@ export function createOpenApiDocument(): JsonObject {
       },
       parameters,
       headers,
-      responses: { Platform: platformResponse },
+      responses: components.responses,
       schemas,
     },
   };
@@ -151,7 +152,7 @@ function toErrorResponses(
 ): JsonObject {
   const statuses = [...new Set(codes.map((code) => ERROR_DEFINITIONS[code].status))].sort();
   return Object.fromEntries(
-    statuses.map((status) => {
+    statuses.map((status): [number, JsonObject] => {
       const errors = codes.filter((code) => ERROR_DEFINITIONS[code].status === status);
       const examples = errors.map((code): [string, Example] => [
         code,
@@ -163,7 +164,10 @@ function toErrorResponses(
         headers: toReferences('headers', [...COMMON_BODY_HEADERS, ...corsHeaders, ...ownHeaders]),
         content: toContent(toErrorSchema(errors, components), Object.fromEntries(examples)),
       };
-      return [status, response];
+      const shared = corsHeaders.length > 0 ? undefined : sharedResponses[errors.join()];
+      if (shared === undefined) return [status, response];
+      components.responses[shared] = response;
+      return [status, { $ref: `#/components/responses/${shared}` }];
     }),
   );
 }

@@ -31,6 +31,15 @@ export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   creation_failed: ['Retry-After'],
 };
 
+/** Names of the responses that several operations have, by the errors of the response. */
+export const sharedResponses: Record<string, string> = {
+  invalid_api_key: 'Unauthorized',
+  method_not_allowed: 'MethodNotAllowed',
+  request_timeout: 'RequestTimeout',
+  payload_too_large: 'PayloadTooLarge',
+  'api_key_not_configured,internal_error': 'ServerError',
+};
+
 const COMMON_ERRORS: ErrorCode[] = [
   'invalid_api_key',
   'method_not_allowed',

@@ -11,9 +11,10 @@ export interface ZodSchema {
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = Record<string, Json>;
 
-/** The component schemas that have been referenced so far. */
+/** The schemas and responses that have been referenced so far. */
 export class Components {
   readonly schemas: JsonObject = {};
+  readonly responses: JsonObject = {};
 
   /** @returns the schema of a request */
   input = (schema: ZodSchema): JsonObject => this.#register(schema, 'input');

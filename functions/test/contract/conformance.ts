@@ -23,9 +23,17 @@ interface Described {
   content?: Record<string, unknown>;
 }
 
+interface Reference {
+  /** `#/components/responses/` and a name. */
+  $ref: string;
+}
+
 interface Document {
-  paths: Record<string, Record<string, { responses: Record<string, Described> }>>;
-  components: { headers: Record<string, { required?: boolean; schema: { type?: string } }> };
+  paths: Record<string, Record<string, { responses: Record<string, Described | Reference> }>>;
+  components: {
+    responses: Record<string, Described>;
+    headers: Record<string, { required?: boolean; schema: { type?: string } }>;
+  };
 }
 
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Document;
@@ -49,11 +57,16 @@ function responseOf(operation: string, method: string, status: number): { where:
   const methods = document.paths[`/${operation}`] ?? {};
   const name = method.toLowerCase();
   const key = name in methods ? name : status === 405 ? Object.keys(methods)[0] : undefined;
-  const described = key === undefined ? undefined : methods[key]?.responses[status];
-  if (key === undefined || described === undefined) {
+  const response = key === undefined ? undefined : methods[key]?.responses[status];
+  if (key === undefined || response === undefined) {
     throw new Error(`docs/openapi.json describes no ${status} for ${method} ${operation}`);
   }
-  return { where: `openapi#/paths/~1${operation}/${key}/responses/${status}`, described };
+  if (!('$ref' in response)) {
+    return { where: `openapi#/paths/~1${operation}/${key}/responses/${status}`, described: response };
+  }
+  const described = document.components.responses[response.$ref.replace('#/components/responses/', '')];
+  if (described === undefined) throw new Error(`docs/openapi.json has nothing at ${response.$ref}`);
+  return { where: `openapi${response.$ref}`, described };
 }
 
 function* headerFailures({ headers }: Described, response: ReceivedResponse): Generator<string> {

@@ -419,6 +419,99 @@ export interface components {
                 "text/plain": string;
             };
         };
+        /** @description The API key is missing or invalid. */
+        Unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                Vary: components["headers"]["Vary"];
+                "Content-Encoding": components["headers"]["Content-Encoding"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"] & {
+                    /** @enum {string} */
+                    error: "Unauthorized";
+                };
+            };
+        };
+        /** @description Any method other than the one in `Allow`, including `HEAD`. */
+        MethodNotAllowed: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                Vary: components["headers"]["Vary"];
+                "Content-Encoding": components["headers"]["Content-Encoding"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"] & {
+                    /** @enum {string} */
+                    error: "Method not allowed";
+                };
+            };
+        };
+        /** @description The body did not arrive in time. Send it again. */
+        RequestTimeout: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                Vary: components["headers"]["Vary"];
+                "Content-Encoding": components["headers"]["Content-Encoding"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"] & {
+                    /** @enum {string} */
+                    error: "Request timeout";
+                };
+            };
+        };
+        /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
+        PayloadTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                Vary: components["headers"]["Vary"];
+                "Content-Encoding": components["headers"]["Content-Encoding"];
+                "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
+                "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"] & {
+                    /** @enum {string} */
+                    error: "Payload too large";
+                };
+            };
+        };
+        /**
+         * @description The service has no API key to compare with. Contact support.
+         *
+         *     The service failed. Send the request again, which is safe for every operation.
+         */
+        ServerError: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                Vary: components["headers"]["Vary"];
+                "Content-Encoding": components["headers"]["Content-Encoding"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"] & {
+                    /** @enum {string} */
+                    error: "API key is not configured" | "Internal error";
+                };
+            };
+        };
     };
     parameters: {
         /** @description The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other. */
@@ -526,59 +619,9 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationErrorResponse"];
                 };
             };
-            /** @description The API key is missing or invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Unauthorized";
-                    };
-                };
-            };
-            /** @description Any method other than the one in `Allow`, including `HEAD`. */
-            405: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    Allow: components["headers"]["Allow"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Method not allowed";
-                    };
-                };
-            };
-            /** @description The body did not arrive in time. Send it again. */
-            408: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Request timeout";
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /**
              * @description The `boq_list_id` belongs to another payload. Do not retry: use a new identifier.
              *
@@ -603,25 +646,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
-                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Payload too large";
-                    };
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /**
              * @description The service has no API key to compare with. Contact support.
              *
@@ -694,99 +719,11 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationErrorResponse"];
                 };
             };
-            /** @description The API key is missing or invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Unauthorized";
-                    };
-                };
-            };
-            /** @description Any method other than the one in `Allow`, including `HEAD`. */
-            405: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    Allow: components["headers"]["Allow"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Method not allowed";
-                    };
-                };
-            };
-            /** @description The body did not arrive in time. Send it again. */
-            408: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Request timeout";
-                    };
-                };
-            };
-            /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
-                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Payload too large";
-                    };
-                };
-            };
-            /**
-             * @description The service has no API key to compare with. Contact support.
-             *
-             *     The service failed. Send the request again, which is safe for every operation.
-             */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "API key is not configured" | "Internal error";
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["ServerError"];
             default: components["responses"]["Platform"];
         };
     };
@@ -980,63 +917,9 @@ export interface operations {
                     "application/json": components["schemas"]["MarketsResponse"];
                 };
             };
-            /** @description The API key is missing or invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Unauthorized";
-                    };
-                };
-            };
-            /** @description Any method other than the one in `Allow`, including `HEAD`. */
-            405: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    Allow: components["headers"]["Allow"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Method not allowed";
-                    };
-                };
-            };
-            /**
-             * @description The service has no API key to compare with. Contact support.
-             *
-             *     The service failed. Send the request again, which is safe for every operation.
-             */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "API key is not configured" | "Internal error";
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["ServerError"];
             default: components["responses"]["Platform"];
         };
     };
@@ -1066,63 +949,9 @@ export interface operations {
                     "application/json": components["schemas"]["TeamsResponse"];
                 };
             };
-            /** @description The API key is missing or invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Unauthorized";
-                    };
-                };
-            };
-            /** @description Any method other than the one in `Allow`, including `HEAD`. */
-            405: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    Allow: components["headers"]["Allow"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Method not allowed";
-                    };
-                };
-            };
-            /**
-             * @description The service has no API key to compare with. Contact support.
-             *
-             *     The service failed. Send the request again, which is safe for every operation.
-             */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "API key is not configured" | "Internal error";
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["ServerError"];
             default: components["responses"]["Platform"];
         };
     };
@@ -1171,99 +1000,11 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationErrorResponse"];
                 };
             };
-            /** @description The API key is missing or invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Unauthorized";
-                    };
-                };
-            };
-            /** @description Any method other than the one in `Allow`, including `HEAD`. */
-            405: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    Allow: components["headers"]["Allow"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Method not allowed";
-                    };
-                };
-            };
-            /** @description The body did not arrive in time. Send it again. */
-            408: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Request timeout";
-                    };
-                };
-            };
-            /** @description The body, or a part of it, is too large as sent or inflated. The headers name the limit. */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    "X-Payload-Limit-Bytes": components["headers"]["X-Payload-Limit-Bytes"];
-                    "X-Payload-Limit-Scope": components["headers"]["X-Payload-Limit-Scope"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "Payload too large";
-                    };
-                };
-            };
-            /**
-             * @description The service has no API key to compare with. Contact support.
-             *
-             *     The service failed. Send the request again, which is safe for every operation.
-             */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-                    Vary: components["headers"]["Vary"];
-                    "Content-Encoding": components["headers"]["Content-Encoding"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"] & {
-                        /** @enum {string} */
-                        error: "API key is not configured" | "Internal error";
-                    };
-                };
-            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["ServerError"];
             default: components["responses"]["Platform"];
         };
     };
