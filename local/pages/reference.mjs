@@ -1,10 +1,11 @@
-/** Shows /openapi.json in Swagger UI, with this very host as its server and the host's own key filled in. */
+/** Shows /openapi.json in Swagger UI, with this host as its server, the host's own key, and a link to its guide. */
 
 const { SwaggerUIBundle, document, location, matchMedia } = globalThis;
 
 const spec = await (await fetch('/openapi.json')).json();
 const [local] = spec.servers;
 spec.servers = [{ ...local, url: location.origin + new URL(local.url).pathname }];
+spec.externalDocs.url = `/docs/${spec.externalDocs.url}`;
 
 const content = document.getElementById('content');
 const { apiKey } = content.dataset;

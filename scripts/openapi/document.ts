@@ -2,17 +2,8 @@ import { bugs, version } from '../../functions/package.json';
 import { ERROR_DEFINITIONS, toApiError, type ErrorCode } from '../../functions/src/lib/errors';
 import { toErrorResponse } from '../../functions/src/lib/http/error-response';
 import { parseText } from '../../functions/src/lib/json/body-parser';
-import {
-  OUTSIDE_PRODUCTS_LIMIT,
-  PRICE_LISTS_BODY_LIMITS,
-  PRODUCT_LIMIT,
-  READ_BODY_LIMITS,
-} from '../../functions/src/lib/payload-limits';
 import { REGION } from '../../functions/src/lib/region';
-import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
-import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { errorResponseSchema, getErrorResponseSchema } from '../../functions/src/lib/schemas/responses';
-import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
 import { errorDescriptions, errorHeaders, getErrorCodes, PREFLIGHT_ERRORS, sharedResponses } from './errors';
 import {
   COMMON_BODY_HEADERS,
@@ -28,6 +19,12 @@ import { Components, type Json, type JsonObject } from './schemas';
 
 /** Builds the OpenAPI 3.1 document from the service's functions, schemas, errors and limits. */
 
+const INTRODUCTION = [
+  'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
+  'A request is checked in this order: preflight, method, API key, body. The first failed check determines the response. The service reads no byte of a body before it accepts the API key.',
+  'Members of an object have no guaranteed order. Unknown fields of a request are ignored.',
+].join('\n\n');
+
 /** @returns the document; a pure function of the service's code */
 export function createOpenApiDocument(): JsonObject {
   const components = new Components();
@@ -41,10 +38,11 @@ export function createOpenApiDocument(): JsonObject {
     info: {
       title: 'Organisation data and price lists',
       version,
-      description: createIntroduction(),
+      description: INTRODUCTION,
       contact: { name: 'Support', email: bugs.email },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
+    externalDocs: { description: 'Limits, errors and behaviour', url: 'api.md' },
     servers: [
       { url: `http://127.0.0.1:5001/demo-price-lists/${REGION}`, description: 'npm start' },
       {
@@ -201,34 +199,3 @@ const toContent = (schema: JsonObject, examples: Record<string, Example>): JsonO
 
 const toReferences = (kind: string, names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/${kind}/${name}` }]));
-
-function createIntroduction(): string {
-  return [
-    'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
-    'A request is checked in this order, and the first failed check determines the response: preflight, method, API key, body. No byte of a body is read before the API key is accepted.',
-    'The members of an object have no guaranteed order. Unknown fields of a request are ignored.',
-    '## Limits',
-    ['| Limit | Value |', '|---|---|', ...getLimits().map((row) => `| ${row.join(' | ')} |`)].join('\n'),
-  ].join('\n\n');
-}
-
-const MIB = 1024 ** 2;
-
-/** Every limit of the interface and its value. */
-const getLimits = (): [limit: string, value: string][] => [
-  [
-    'Request body, as sent and inflated',
-    `${READ_BODY_LIMITS.maxBytes / MIB} MiB; add price lists ${PRICE_LISTS_BODY_LIMITS.maxBytes / MIB} MiB`,
-  ],
-  ['Body of add price lists, outside `products`', `${OUTSIDE_PRODUCTS_LIMIT.bytes / MIB} MiB`],
-  ['One product, its identifier or its value', `${PRODUCT_LIMIT.bytes / 1024} KiB`],
-  [
-    'Time to send the body',
-    `${READ_BODY_LIMITS.timeoutMs / 1000} s; add price lists ${PRICE_LISTS_BODY_LIMITS.timeoutMs / 1000} s`,
-  ],
-  ['Time until the response', `${rangeOptions.timeoutSeconds} s; add price lists ${writeOptions.timeoutSeconds} s`],
-  ['Response of a read, before compression', '32 MB, some 170,000 orders; choose a shorter range of dates'],
-  ['Text field', `${MAX_TEXT_BYTES} bytes of UTF-8`],
-  ['Products of a price list', 'at least 1, and as many as fit into the body'],
-  ['Field errors in a 400 of add price lists', `${MAX_FIELD_ERRORS}; the message then says that there may be more`],
-];

@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { ERROR_DEFINITIONS } from '../../functions/src/lib/errors';
+import {
+  OUTSIDE_PRODUCTS_LIMIT,
+  PRICE_LISTS_BODY_LIMITS,
+  PRODUCT_LIMIT,
+  READ_BODY_LIMITS,
+} from '../../functions/src/lib/payload-limits';
+import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
+import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
+import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
 
-/** The tables of docs/api.md have every field, error and limit of docs/openapi.json. */
+/** The tables of docs/api.md have every field of docs/openapi.json, and every error and limit of the code. */
 
 interface Schema {
   $ref?: string;
@@ -24,8 +33,7 @@ interface Method {
   responses: { 200: Body };
 }
 
-const { info, paths, components } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
-  info: { description: string };
+const { paths, components } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
   paths: Record<string, Record<string, Method>>;
   components: { schemas: Record<string, Schema> };
 };
@@ -85,6 +93,17 @@ test('every error has its status, text and code', () => {
   );
 });
 
-test('the limits are those of the description', () => {
-  expect(readRows(readSection('Limits\n'))).toEqual(readRows(info.description));
+test('the limits are those of the code', () => {
+  const mib = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
+  const seconds = (ms: number) => `${ms / 1000} s`;
+  const { maxBytes, timeoutMs } = PRICE_LISTS_BODY_LIMITS;
+  expect(Object.fromEntries(readRows(readSection('Limits\n')))).toMatchObject({
+    'Request body, as sent and inflated': `${mib(READ_BODY_LIMITS.maxBytes)}; add price lists ${mib(maxBytes)}`,
+    'Body of add price lists, outside `products`': mib(OUTSIDE_PRODUCTS_LIMIT.bytes),
+    'One product, its identifier or its value': `${PRODUCT_LIMIT.bytes / 1024} KiB`,
+    'Time to send the body': `${seconds(READ_BODY_LIMITS.timeoutMs)}; add price lists ${seconds(timeoutMs)}`,
+    'Time until the response': `${rangeOptions.timeoutSeconds} s; add price lists ${writeOptions.timeoutSeconds} s`,
+    'Text field': `${MAX_TEXT_BYTES} bytes of UTF-8`,
+    'Field errors in a 400 of add price lists': expect.stringMatching(`^${MAX_FIELD_ERRORS};`) as string,
+  });
 });
