@@ -1,9 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { readArguments } from './arguments.mjs';
-import { generateLayers } from './layers.mjs';
-import { generateMessages } from './messages.mjs';
-import { generateDescription } from './openapi/generate';
 
 const USAGE = `Usage: npm run generate [-- --check]
 
@@ -11,8 +8,12 @@ Writes all that is generated from the code, and prints what it has written.
 
 --check  writes nothing, and fails if something is out of date`;
 
-/** Each generator returns texts by their paths. */
-const GENERATORS = [generateDescription, generateLayers, generateMessages];
+/** Each generator returns texts by their paths. It is loaded when it runs, so that --help takes no seconds. */
+const GENERATORS = [
+  async () => (await import('./openapi/generate')).generateDescription(),
+  async () => (await import('./layers.mjs')).generateLayers(),
+  async () => (await import('./messages.mjs')).generateMessages(),
+];
 
 /** Writes conformance.md. A test checks that page in place of --check, because this replays 80,000 calls. */
 const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkHandover } from '../functions/test/deployment/rollout';
 import { runProgram } from '../test/support/programs';
 import { readArguments, refuseArguments } from './arguments.mjs';
 
@@ -124,6 +123,7 @@ function toOperation(path: string): string {
 
 /** Makes this code and that of a release take over each other's attempts. */
 async function rollOut(release: string, folder: string): Promise<void> {
+  const { checkHandover } = await import('../functions/test/deployment/rollout');
   const today = { name: 'this code', folder: process.cwd() };
   const elder = { name: release, folder: join(folder, 'release') };
   console.log(`Checking out and building ${release}`);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { assertConforms } from '../functions/test/contract/conformance';
 import { readArguments, refuseArguments } from './arguments.mjs';
+import { readKeyFile } from './key-file';
 import { operationNames, operations, type OperationName } from '../functions/test/support/operations';
 
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>]
@@ -105,29 +105,13 @@ async function checkCreation(target: Target, market_id: string): Promise<void> {
   await check('addPriceLists: another payload is 409', () => call(target, 'addPriceLists', 409, { body: other }));
 }
 
-/**
- * @returns the first API key of a file, as `fetch` sends it: each byte of UTF-8 as a character
- * @throws Error if the first line that is neither blank nor a comment is no key
- */
-function readKey(file: string): string {
-  const bytes = readFileSync(file);
-  // PowerShell's `>` writes UTF-16.
-  const mark = bytes.subarray(0, 2).toString('hex');
-  const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
-  const lines = new TextDecoder(encoding).decode(bytes).split('\n');
-  const key = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#')) ?? '';
-  if (!/^[^\s\p{Cc}\ufffd]+$/u.test(key))
-    throw new Error(`${file} has no API key in its first line. Save the key as UTF-8, without spaces.`);
-  return Buffer.from(key).toString('latin1');
-}
-
 async function main(): Promise<number> {
   const options = { url: { type: 'string' }, 'key-file': { type: 'string' }, market: { type: 'string' } } as const;
   const { values } = readArguments(USAGE, { options });
   const { url, 'key-file': file, market } = values;
   if (url === undefined || file === undefined) throw new Error('--url and --key-file are needed.');
   if (!/^https?:\/\/[^/]/.test(url)) throw new Error('--url must begin with http:// or https://.');
-  const target = { url: url.replace(/\/+$/, ''), key: readKey(file) };
+  const target = { url: url.replace(/\/+$/, ''), key: readKeyFile(file) };
   for (const name of operationNames) await checkOperation(target, name);
   if (market !== undefined) await checkCreation(target, market);
   const { passed, failed } = counts;

@@ -7,10 +7,7 @@ import { operationNames } from '../../functions/test/support/operations';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { launchChromium } from './chromium';
 
-/**
- * What only a browser shows: that it lets the page of an allowed origin read warehouses, and no
- * other page; that the pages of `npm start` work under their content security policy; their looks.
- */
+/** What only a browser shows: which pages may read warehouses, and how the pages of `npm start` look and work under their policies. */
 
 const KEY = 'browser-test-key';
 
@@ -19,7 +16,7 @@ let browser: Browser;
 let allowed: Server;
 let other: Server;
 let page: Page;
-/** What the page has asked for, and what went wrong in it. */
+/** The addresses that the page has requested, and the errors in it. */
 const requested: string[] = [];
 const problems: string[] = [];
 
@@ -93,38 +90,14 @@ describe('the reference page', () => {
   });
 });
 
-test('the data pages lead from the reference to a document and to what it links to', async () => {
-  await follow('header a[href="/data"]');
-  await follow('a[href="/data/orders"]');
+test('the form of a data page finds an id', async () => {
+  await page.goto(getUrl('/data/orders'));
   await page.type('input[name="from"]', 'ord-2026-00337');
-  await follow('button');
+  await Promise.all([page.waitForNavigation(), page.click('button')]);
   expect((await readTexts('.id'))[0]).toBe('ord-2026-00337');
-  await follow('.id a');
-  await follow('a[href="/data/teams/team-east-africa"]');
-  expect(await readTexts('td')).toContain('East Africa');
   expect(problems).toEqual([]);
   expect(requested.filter(isElsewhere)).toEqual([]);
 });
-
-test('a table that is cut has a shadow at the edge that hides columns, and at no other', async () => {
-  await page.setViewport({ width: 700, height: 900 });
-  await page.goto(getUrl('/data/orders'));
-  expect(await readEdges()).toEqual(['plain', 'shaded']);
-  await page.evaluate("document.querySelector('.scroll').scrollLeft = 10_000");
-  expect(await readEdges()).toEqual(['shaded', 'plain']);
-});
-
-/** Compares what is above the text of a row at both edges of the table with its middle. */
-async function readEdges(): Promise<string[]> {
-  const box = "document.querySelector('.scroll').getBoundingClientRect()";
-  const row = "document.querySelector('tbody tr').getBoundingClientRect()";
-  const position = await page.evaluate(`[${box}.left, ${box}.right, ${row}.top]`);
-  const [left, right, top] = position as [number, number, number];
-  const capture = (x: number) => page.screenshot({ clip: { x, y: top + 2, width: 6, height: 3 }, encoding: 'base64' });
-  const middle = await capture((left + right) / 2);
-  const edges = [await capture(left + 2), await capture(right - 8)];
-  return edges.map((edge) => (edge === middle ? 'plain' : 'shaded'));
-}
 
 const PAGES = [
   '/docs/README.md',
@@ -142,40 +115,38 @@ const PAGES = [
 ];
 
 test('a guide beside the list of guides is accessible', async () => {
-  await page.setViewport({ width: 1280, height: 1000 });
-  await openPage('/docs/api.md', 'light');
-  expect(await readTexts('.guides a[aria-current]')).toEqual(['API']);
+  await openPage('/docs/decisions/README.md');
+  expect(await readTexts('.guides a[aria-current]')).toEqual(['Decisions']);
   expect(await findViolations()).toEqual([]);
 });
 
 /** Opens a page and waits for what its scripts draw. */
-async function openPage(path: string, scheme: 'light' | 'dark'): Promise<void> {
-  await setColorScheme(scheme);
+async function openPage(path: string): Promise<void> {
   await page.goto(getUrl(path));
   if (path === '/') await page.waitForSelector('.opblock');
   await page.waitForFunction("document.querySelector('pre.mermaid:not([data-processed])') === null");
 }
 
-async function findViolations(): Promise<unknown> {
-  await page.evaluate(readFileSync('node_modules/axe-core/axe.min.js', 'utf8'));
-  return page.evaluate(FIND_VIOLATIONS);
-}
+const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
-/** What axe-core finds serious or critical on a page: https://dequeuniversity.com/rules/axe. Swagger UI is not ours. */
-const FIND_VIOLATIONS = `axe.run({ exclude: ['.swagger-ui'] }).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .map(({ id, nodes }) => [id, ...nodes.map(({ target }) => target.join(' '))]))`;
+/** Returns the serious and critical findings of axe-core: https://dequeuniversity.com/rules/axe. Swagger UI is not ours. */
+const findViolations = (): Promise<unknown> =>
+  page.evaluate(`${AXE}
+    axe.run({ exclude: ['.swagger-ui'] }).then(({ violations }) => violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => [id, ...nodes.map(({ target }) => target.join(' '))]))`);
 
 describe('on a phone', () => {
   beforeAll(() => page.setViewport({ width: 360, height: 800 }));
 
   test.each(['/', ...PAGES])('%s is as wide as the screen, as bright as the system, and accessible', async (path) => {
-    for (const scheme of ['light', 'dark'] as const) {
-      await openPage(path, scheme);
-      expect(await readBrightness('body')).toBe(scheme);
-      expect(await readBrightness('header')).toBe(scheme);
-      expect(await findViolations()).toEqual([]);
-    }
+    await setColorScheme('light');
+    await openPage(path);
+    await expectAccessible('light');
+    await setColorScheme('dark');
+    // Diagrams have the colours that the system has when the page is loaded.
+    if ((await page.$('pre.mermaid')) !== null) await openPage(path);
+    await expectAccessible('dark');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
   });
 
@@ -194,19 +165,18 @@ const isElsewhere = (url: string) => !url.startsWith(getUrl('/')) && !url.starts
 const setColorScheme = (value: 'light' | 'dark') =>
   page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
 
+async function expectAccessible(scheme: 'light' | 'dark'): Promise<void> {
+  expect(await readBrightness('body')).toBe(scheme);
+  expect(await readBrightness('header')).toBe(scheme);
+  expect(await findViolations()).toEqual([]);
+}
+
 /** Whether an element's background is light or dark. */
 async function readBrightness(selector: string): Promise<'light' | 'dark'> {
   const style = `getComputedStyle(document.querySelector('${selector}'))`;
   const color = await page.evaluate(`${style}.backgroundColor`);
   const [red = 0, green = 0, blue = 0] = (String(color).match(/\d+/g) ?? []).map(Number);
   return red + green + blue > 384 ? 'light' : 'dark';
-}
-
-/** Clicks, and waits for the next page: a change of the address alone is none. */
-async function follow(selector: string): Promise<void> {
-  await page.evaluate('globalThis.isLeft = true');
-  await page.locator(selector).click();
-  await page.waitForFunction("!('isLeft' in globalThis) && document.readyState === 'complete'");
 }
 
 /** The texts of all elements that a selector finds. */

@@ -40,13 +40,17 @@ describe('npm run dev', () => {
     local = await startLocalServer({}, NPM_RUN_DEV, folder);
   });
 
-  /** Saves a file, and again if nothing starts: tsx watches a file only some time after the server that loaded it is ready. */
+  /** Saves a file until tsx notices, because tsx begins to watch a file only some time after the server is ready. */
   const reload = async (path: string, before: string, after: string) => {
     const starts = readyTimes(local);
+    const { length } = local.output.stdout;
     const file = join(folder, path);
     editFile(file, before, after);
-    const saveAgain = setInterval(() => utimesSync(file, new Date(), new Date()), 10_000);
-    await waitFor(() => readyTimes(local) > starts).finally(() => clearInterval(saveAgain));
+    while (!/Restarting|Rerunning/.test(local.output.stdout.slice(length))) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      utimesSync(file, new Date(), new Date());
+    }
+    await waitFor(() => readyTimes(local) > starts);
   };
 
   test('a saved file is live, and the data stays, in memory too', async () => {

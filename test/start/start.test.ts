@@ -9,7 +9,6 @@ import {
   PROJECT,
   createFirestoreClient,
   isGroupRunning,
-  post,
   startLocalServer,
   startExpectingFailure,
   temporaryFolder,
@@ -63,12 +62,6 @@ describe('with free ports and otherwise defaults', () => {
     else if (count(body) === 0) throw new Error(`local/sample/records.ts has no records that ${operation} returns`);
   });
 
-  test('the service, not the framework, rejects malformed JSON', async () => {
-    const malformed = await post(local.address('addPriceLists'), '{"info":');
-    expect(malformed.status).toBe(400);
-    expect(JSON.parse(malformed.text)).toMatchObject({ success: false, errors: [{ path: 'body' }] });
-  });
-
   test.each([
     ['FUNCTIONS_PORT', () => new URL(local.address('getTeams')).port],
     ['FIRESTORE_PORT', () => local.firestoreAddress.split(':')[1] ?? ''],
@@ -104,13 +97,11 @@ test('a data folder that was deleted meanwhile is not said to stay', async () =>
   expect((await local.stop()).stdout).toMatch(/\nStopped\. \S+ was deleted meanwhile, and the data is gone\.\n$/);
 });
 
-test('the server ends with npm, although the shell between them passes nothing on', async () => {
-  const dataDir = temporaryFolder();
-  const local = await startLocalServer({ DATA_DIR: dataDir }, ['npm', 'start']);
+test('the server ends with npm, although the shell between them passes no signal on', async () => {
+  const local = await startLocalServer({}, ['npm', 'start']);
   process.kill(local.pid, 'SIGTERM');
+  // The server holds the output of npm open, so this waits for both.
   expect((await local.ended).stdout).toContain('Stopped.');
-  const again = await startLocalServer({ DATA_DIR: dataDir });
-  expect(await again.stop()).toMatchObject({ code: 0 });
 });
 
 describe('with no sample data, no key and no origins', () => {
@@ -165,12 +156,6 @@ test.concurrent('an origin that can never match: one line, no process left', asy
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^CORS_ALLOWED_ORIGINS: "localhost:3000" .*write http:.*3000\.\n$/);
   while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
-});
-
-test.concurrent('a data folder that cannot be made: one line with what to do', async () => {
-  const { code, stdout, stderr } = await startExpectingFailure({ DATA_DIR: '/dev/null/below' });
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^Firestore cannot start \(.*DATA_DIR.*\): [^\n]+\.\n$/);
 });
 
 test.concurrent('no Firestore at the address: one line that says so', async () => {

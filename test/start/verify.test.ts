@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { readKeyFile } from '../../scripts/key-file';
 import { runProgramSync, startProgram } from '../support/programs';
 import {
   cleanUp,
@@ -17,11 +18,16 @@ import { text } from 'node:stream/consumers';
 
 jest.setTimeout(180_000);
 
-const keyFile = join(temporaryFolder(), 'key');
+function writeKeyFile(content: string | Buffer): string {
+  const file = join(temporaryFolder(), 'key');
+  writeFileSync(file, content);
+  return file;
+}
+
+const keyFile = writeKeyFile('local-dev-key\n');
 let local: LocalServer;
 let url: string;
 beforeAll(async () => {
-  writeFileSync(keyFile, 'local-dev-key\n');
   local = await startLocalServer({});
   url = local.address('getTeams').replace(/\/getTeams$/, '');
 });
@@ -32,44 +38,13 @@ const PROGRAM = ['--import', 'tsx', 'scripts/verify.ts'];
 const verify = (...args: string[]) => runProgramSync(process.execPath, [...PROGRAM, ...args]);
 
 test('every operation is as described, and nothing is written', async () => {
-  const { status, stdout } = verify('--url', url, '--key-file', keyFile);
+  const { status, stdout } = verify('--url', `${url}//`, '--key-file', keyFile);
   expect(stdout).not.toContain('FAILED');
   expect(stdout).toMatch(/ok {6}getWarehouses: preflight of another origin 403\n/);
   expect(status).toBe(0);
   const db = createFirestoreClient(local.firestoreAddress);
   expect((await db.collection('price_list_idempotency').get()).size).toBe(0);
   await db.terminate();
-});
-
-test.each<[string, Buffer]>([
-  ['by PowerShell, in UTF-16', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le')],
-  ['in UTF-16 with the high byte first', Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le').swap16()],
-  ['with a byte order mark, a blank line and a comment', Buffer.from('\ufeff\n# of the dashboard\nlocal-dev-key\n')],
-])('reads a key file that was written %s, and ignores slashes at the end of the address', (_, bytes) => {
-  const file = join(temporaryFolder(), 'key');
-  writeFileSync(file, bytes);
-  const { status, stdout } = verify('--url', `${url}//`, '--key-file', file);
-  expect(stdout).not.toContain('FAILED');
-  expect(status).toBe(0);
-});
-
-test('sends an API key beyond ASCII', () => {
-  const file = join(temporaryFolder(), 'key');
-  writeFileSync(file, 'Schlüssel-ключ\n');
-  const { stdout } = verify('--url', url, '--key-file', file);
-  expect(stdout).toContain('FAILED  getTeams: 200\n        status 401 instead of 200');
-});
-
-test.each<[string, Buffer]>([
-  ['in UTF-16 without a byte order mark', Buffer.from('local-dev-key\n', 'utf16le')],
-  ['with a space in the key', Buffer.from('local dev-key\n')],
-  ['without a key', Buffer.from('# none yet\n')],
-])('rejects a key file %s', (_, bytes) => {
-  const file = join(temporaryFolder(), 'key');
-  writeFileSync(file, bytes);
-  const { status, stdout, stderr } = verify('--url', url, '--key-file', file);
-  expect([status, stdout]).toEqual([64, '']);
-  expect(stderr).toContain(`${file} has no API key in its first line`);
 });
 
 test('with a market it creates a price list, repeats it, and repeats it with another payload', () => {
@@ -94,4 +69,29 @@ test('wrong usage says what is wrong', () => {
   expect([status, stderr]).toEqual([64, expect.stringContaining('--url and --key-file are needed.')]);
   const notHttp = verify('--url', '127.0.0.1:5001', '--key-file', keyFile);
   expect([notHttp.status, notHttp.stderr]).toEqual([64, expect.stringContaining('--url must begin with http')]);
+});
+
+describe('the key file', () => {
+  const utf16 = Buffer.from('\ufefflocal-dev-key\r\n', 'utf16le');
+
+  test.each<[string, Buffer]>([
+    ['that PowerShell wrote in UTF-16', utf16],
+    ['in UTF-16 with the high byte first', Buffer.from(utf16).swap16()],
+    ['with a byte order mark, a blank line and a comment', Buffer.from('\ufeff\n# a comment\nlocal-dev-key\n')],
+  ])('%s has its key', (_, bytes) => {
+    expect(readKeyFile(writeKeyFile(bytes))).toBe('local-dev-key');
+  });
+
+  test('with a key beyond ASCII has the bytes of its UTF-8', () => {
+    const key = 'Schlüssel-ключ';
+    expect(readKeyFile(writeKeyFile(key))).toBe(Buffer.from(key).toString('latin1'));
+  });
+
+  test.each<[string, Buffer]>([
+    ['in UTF-16 without a byte order mark', Buffer.from('local-dev-key\n', 'utf16le')],
+    ['with a space in the key', Buffer.from('local dev-key\n')],
+    ['without a key', Buffer.from('# none yet\n')],
+  ])('%s is rejected', (_, bytes) => {
+    expect(() => readKeyFile(writeKeyFile(bytes))).toThrow('has no API key in its first line');
+  });
 });

@@ -149,11 +149,3 @@ export async function call(address: string, init: RequestInit = {}): Promise<Loc
   const response = await fetch(address, init);
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
-
-/** Sends JSON text with the API key by POST. */
-export const post = (address: string, body: string): Promise<LocalResponse> =>
-  call(address, {
-    method: 'POST',
-    headers: { 'x-api-key': 'local-dev-key', 'content-type': 'application/json' },
-    body,
-  });
