@@ -15,7 +15,11 @@ export const project = (displayName, folder) => ({
   sandboxInjectedGlobals: ['Math'],
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
   // As in the deployed bundle; and firebase-admin/auth needs a package that is an ES module only, which Jest cannot load.
-  moduleNameMapper: { '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs' },
+  moduleNameMapper: {
+    '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs',
+    // The typed client, an ES module, imports its files by the names that they have once compiled.
+    '^(\\./(?:api|operations|price-lists|retry))\\.js$': '$1',
+  },
   transform: { '^.+\\.ts$': 'ts-jest' },
 });
 

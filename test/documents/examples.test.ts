@@ -176,7 +176,6 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     const stub = await startStub([...transient.map(([response]) => response), respond(200, CREATED)]);
     const command = withoutDelays[name as keyof typeof programs];
     const { code, stdout, stderr } = await run(stub.url, [PAYLOAD], {}, command);
-    stub.close();
     expect([code, stdout.trim()]).toEqual([0, CREATED]);
     // Jest compares large buffers byte by byte, which takes seconds.
     expect(stub.bodies.map((body) => body.equals(payload))).toEqual(Array(transient.length + 1).fill(true));
@@ -198,7 +197,6 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
       respond(200, CREATED),
     ]);
     const { code, stderr } = await run(stub.url);
-    stub.close();
     expect(code).toBe(0);
     expect(stderr).toMatch(/^try 1: 503; next try in 0 s\ntry 2: 503; next try in [34] s\n$/);
   });
@@ -207,7 +205,6 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     const busy = respond(503, '');
     const stub = await startStub([busy, busy, busy]);
     const { code, stderr } = await run(stub.url, [PAYLOAD], { RETRY_SECONDS: '6' });
-    stub.close();
     expect(code).toBe(2);
     expect(stderr.split('\n').slice(0, 3)).toEqual([
       'try 1: 503; next try in 1 s',
@@ -219,7 +216,6 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
   testedInParallel(`sends again what is not responded to in time${because}`, async () => {
     const stub = await startStub([() => undefined, respond(200, CREATED)]);
     const { code, stderr } = await run(stub.url, [PAYLOAD], { REQUEST_SECONDS: '1' });
-    stub.close();
     expect(code).toBe(0);
     expect(stderr).toMatch(/^try 1: no response: /);
   });
@@ -263,7 +259,6 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
       stops.map(async ([status, error, exitCode]) => {
         const stub = await startStub([respond(status, JSON.stringify({ error }))]);
         const { code, stderr } = await run(`${stub.url}/`);
-        stub.close();
         expect(stub.bodies).toHaveLength(1);
         expect([error, code]).toEqual([error, exitCode]);
         expect(stderr).toContain(error);
@@ -276,8 +271,6 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     const other = await startStub([respond(200, CREATED)]);
     const stub = await startStub([respond(307, '', { Location: `${other.url}/addPriceLists` })]);
     const { code } = await run(stub.url);
-    stub.close();
-    other.close();
     expect([code, other.bodies]).toEqual([1, []]);
   });
 });

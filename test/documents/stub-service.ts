@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
@@ -10,10 +10,12 @@ export interface Stub {
   requests: IncomingMessage[];
   /** The bodies that it received, one for each request. */
   bodies: Buffer[];
-  close: () => void;
 }
 
-/** Starts a server that sends these responses, one for each request, and 418 to any further one. */
+const servers: Server[] = [];
+afterAll(() => servers.forEach((server) => server.close().closeAllConnections()));
+
+/** Starts a server that sends these responses, one for each request, and 418 to any further one. It ends with the test file. */
 export async function startStub(responses: RequestListener[]): Promise<Stub> {
   const requests: IncomingMessage[] = [];
   const bodies: Buffer[] = [];
@@ -24,13 +26,10 @@ export async function startStub(responses: RequestListener[]): Promise<Stub> {
       (responses.shift() ?? respond(418, 'a request too many'))(request, response);
     });
   });
+  servers.push(server);
   server.keepAliveTimeout = 60_000;
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const close = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, bodies, close };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, bodies };
 }
 
 export function respond(status: number, body: string, headers: Record<string, string> = {}): RequestListener {
