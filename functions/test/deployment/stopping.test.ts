@@ -57,20 +57,6 @@ const logged = ({ output }: DeployedFunction, event: string) =>
 const readStatuses = async ({ db }: World, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
 
-testInWorld('a read is finished, and the process exits with 0', async (world) => {
-  const deployed = await start(world, 'getTeams');
-  await world.db.doc('teams/team-1').set({ name: 'Team', country_iso: 'KEN' });
-  const held = world.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'delay', ms: 1_000 } });
-  const response = send(deployed, 'getTeams');
-  await held.fired;
-  const exitCode = deployed.stop();
-  expect(await response).toMatchObject({ status: 200, json: { count: 1 }, headers: { connection: 'close' } });
-  expect(await exitCode).toBe(0);
-  expect(logged(deployed, 'instance_stopping')).toMatchObject([{ severity: 'INFO', requests: 1 }]);
-  expect(logged(deployed, 'instance_stopped')).toMatchObject([{ severity: 'INFO', unanswered: 0 }]);
-  await expect(send(deployed, 'getTeams')).rejects.toThrow('ECONNREFUSED');
-});
-
 const isEntryCommit = ({ request }: { request: { writes: readonly { name: string }[] } }) =>
   request.writes.some(({ name }) => name.includes('/products/'));
 
@@ -137,27 +123,6 @@ testInWorld(
     expect(await readStatuses(world, 'price_lists')).toEqual(['failed']);
     expect(await readStatuses(world, 'expected_forward_costs')).toEqual(['failed']);
     expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
-  },
-);
-
-testInWorld(
-  'a creation whose failure cannot be stored gets its response within 8 s, and the log says why',
-  async (world) => {
-    const deployed = await start(world, 'addPriceLists');
-    await writeMarket(world.db);
-    const action = { kind: 'hang' } as const;
-    const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
-    const response = send(deployed, 'addPriceLists', createPriceListBody(2));
-    await entries.fired;
-    world.firestore.faults.inject({ rpc: 'BatchGetDocuments', times: Infinity, action });
-    const startedAt = performance.now();
-    const exitCode = deployed.stop();
-    expect(await response).toMatchObject({ status: 500, headers: { 'retry-after': expect.any(String) as string } });
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
-    expect(await exitCode).toBe(0);
-    expect(logged(deployed, 'price_list_failed')).toMatchObject([
-      { reason: expect.stringContaining('the failure could not be stored') as string },
-    ]);
   },
 );
 
