@@ -1,24 +1,24 @@
-import type { Call, Code } from '../../../../packages/firestore-local/src';
+import type { Call } from '../../../../packages/firestore-local/src';
 import { ApiError, StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import * as commitSizes from '../../../src/price-lists/commit-sizes';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import * as payloads from '../../../src/price-lists/payload';
 import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
-import { PayloadNotStoredError, runAttempt } from '../../../src/price-lists/attempt';
+import { runAttempt } from '../../../src/price-lists/attempt';
 import { RunningAttempt } from '../../../src/price-lists/running-attempt';
-import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
+import { replaceSizes, TEST_BATCH, useTestBatches } from '../../resilience/calls';
 import { checkInvariants } from '../../resilience/invariants';
 import { createKeyRecord } from '../../support/key-records';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { AFTER_NEXT_SWEEP, NO_LOG, readAllRecords, readStoredPayload, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
+import { atCommit, failCommits, getCommits, getNames, isChunk, isClaim, isEntries, isKeyEvent } from './commits';
 
-/** A creation over a database, without HTTP: what it stores, tells the log and throws. */
+/** A creation over a database, without HTTP: what it stores, logs and throws. */
 
 const database = useTestDatabase();
 beforeEach(async () => {
@@ -28,11 +28,11 @@ beforeEach(async () => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-/** Two batches a list. */
+/** A body of two batches per list. */
 const BODY = createPriceListBody(TEST_BATCH + 1);
 
-/** What a process leaves of a creation that was killed, once its lease has lapsed. */
-const LAPSED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
+/** The fields of a key whose process was killed, after its lease expired. */
+const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
 
 /** Runs a creation to its end. */
 async function create(body: PriceListBody = BODY, changed: Partial<RequestContext> = {}) {
@@ -57,7 +57,15 @@ async function create(body: PriceListBody = BODY, changed: Partial<RequestContex
   return { result, logged, context };
 }
 
-/** The code of a rejected creation, and its headers. */
+/** Stores the record of an attempt in progress. @returns the attempt as its owner runs it */
+async function startAttempt(changed: Partial<RequestContext> = {}) {
+  const { db, context } = database.open(changed);
+  const record = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
+  await getKey().set(record);
+  return new RunningAttempt(record, new KeyStore(getKey(), db, context), 'attempt');
+}
+
+/** Returns the code of a rejected creation and its `Retry-After`. */
 const getRejection = ({ result }: Awaited<ReturnType<typeof create>>) =>
   result instanceof ApiError ? [result.code, result.headers['Retry-After']] : result;
 
@@ -69,31 +77,6 @@ const getResponse = ({ result }: Awaited<ReturnType<typeof create>>): string => 
 const getKey = () => database.client.collection('price_list_idempotency').doc(keyDocumentId('boq-1'));
 const readKey = async () => (await getKey().get()).data() ?? {};
 const check = (...bodies: PriceListBody[]) => checkInvariants(database.client, bodies.map(parseSubmission));
-
-const getCommits = (calls: readonly Call[]) => calls.filter(({ rpc }) => rpc === 'Commit') as Call<'Commit'>[];
-const getNames = ({ request }: Call<'Commit'>) => request.writes.map(({ name }) => name);
-const isEntries = (call: Call<'Commit'>) => getNames(call).some((name) => name.includes('/products/'));
-const isClaim = (call: Call<'Commit'>) => getNames(call).some((name) => /\/price_list_requests\/[^/]+$/.test(name));
-const isChunk = (call: Call<'Commit'>) => !isClaim(call) && getNames(call).some((name) => name.includes('/payload/'));
-const isKey = (call: Call<'Commit'>) =>
-  !isClaim(call) && getNames(call).some((name) => name.includes('/price_list_idempotency/'));
-
-interface Failure {
-  code: Code;
-  nth: number;
-  times: number;
-  when: 'before' | 'after';
-}
-
-/** Fails commits of one kind with an error that no retry helps, or another. */
-const failCommits = (
-  match: (call: Call<'Commit'>) => boolean,
-  { code = 'PERMISSION_DENIED', nth = 1, times = 1_000, when = 'before' }: Partial<Failure> = {},
-) => database.firestore.faults.inject({ rpc: 'Commit', match, nth, times, when, action: { kind: 'error', code } });
-
-/** Calls a function at commits of one kind, before they take effect. */
-const atCommit = (match: (call: Call<'Commit'>) => boolean, run: () => void | Promise<void>, times = 1) =>
-  database.firestore.faults.inject({ rpc: 'Commit', match, times, action: { kind: 'call', run } });
 
 describe('a creation', () => {
   test('stores the key, the request with its payload, both lists and their entries, and the response', async () => {
@@ -180,9 +163,9 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('that finds the expired lease of an attempt without resumes left leaves it to the sweep to report that', async () => {
+  test('that finds an expired lease without resumes left makes the key due, so that the sweep reports it', async () => {
     await create();
-    await getKey().update({ ...LAPSED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
+    await getKey().update({ ...CRASHED, automatic_resumes: MAX_AUTOMATIC_RESUMES });
     database.clock.advance(1_000);
     const { result, logged } = await create();
     expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: true });
@@ -190,11 +173,11 @@ describe('a creation', () => {
     expect(await readKey()).toMatchObject({ status: 'requires_review', sweep_due_at: TEST_START + 1_000 });
   });
 
-  test('of one batch makes four calls in a row: the completion needs no read after the entries', async () => {
+  test('of one batch waits for four calls in a row, because the key is read beside the entries', async () => {
     const calls = database.recordCalls();
     const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';
     const read = () => waitFor(() => calls.filter(isRead).length === 2);
-    atCommit(isEntries, read, 2);
+    atCommit(database, isEntries, read, { times: 2 });
     getResponse(await create(createPriceListBody(1)));
     expect(calls.map(({ rpc }) => rpc).sort()).toEqual([
       'BatchGetDocuments',
@@ -206,16 +189,8 @@ describe('a creation', () => {
     ]);
   });
 
-  test('with another payload, too, fails an attempt whose lease has lapsed', async () => {
-    await create();
-    await getKey().update(LAPSED);
-    const other = { ...BODY, info: { ...BODY.info, name: 'July' } };
-    expect(getRejection(await create(other))).toEqual(['idempotency_key_reused', undefined]);
-    expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'lease_expired' });
-  });
-
-  test('tells the log of its claim, and of its completion with the time between them', async () => {
-    atCommit(isEntries, () => database.clock.advance(700));
+  test('logs its claim, and its completion with the time between them', async () => {
+    atCommit(database, isEntries, () => database.clock.advance(700));
     const { logged, context } = await create();
     const attempt = expect.objectContaining({ owner: 'owner-1', status: 'processing' }) as object;
     expect(logged).toEqual([
@@ -225,7 +200,7 @@ describe('a creation', () => {
     expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries', 'completion']);
   });
 
-  test('is replayed for the same payload, and rejected for another (powertools-lambda-typescript #5705)', async () => {
+  test('is replayed for the same payload and rejected for another (powertools-lambda-typescript #5705)', async () => {
     const response = getResponse(await create());
     const calls = database.recordCalls();
     expect(await create()).toMatchObject({ result: { response, replayed: true }, logged: [] });
@@ -237,9 +212,9 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('is rejected while another one is in progress, and leaves that as it is (powertools-lambda-typescript #5675)', async () => {
+  test('is rejected while another one is in progress, and does not change it (powertools-lambda-typescript #5675)', async () => {
     let other: unknown;
-    atCommit(isEntries, async () => {
+    atCommit(database, isEntries, async () => {
       const lists = await database.client.collection('price_lists').get();
       expect(lists.docs.map((list) => list.get('status') as unknown)).toEqual(['processing']);
       const before = await readKey();
@@ -251,16 +226,20 @@ describe('a creation', () => {
     expect(other).toEqual(['request_in_progress', { 'Retry-After': '2' }, []]);
   });
 
-  test('takes no key whose lease is unknown (powertools-lambda-typescript #5678)', async () => {
+  test('does not take a key whose lease is unknown (powertools-lambda-typescript #5678)', async () => {
     await getKey().set({ ...createKeyRecord(), lease_expires_at: null });
     expect((await create()).result).toMatchObject({ message: expect.stringContaining('lease_expires_at') as string });
     expect(await readKey()).toMatchObject({ owner: 'owner', status: 'processing' });
   });
 
-  test('completes the key that it claimed, although its submission changes meanwhile (powertools-lambda-typescript #5715)', async () => {
+  test('completes the key that it claimed, even if its submission changes meanwhile (powertools-lambda-typescript #5715)', async () => {
     const { db, context } = database.open();
     const submission = parseSubmission(BODY);
-    atCommit(isEntries, () => void Object.assign(submission.info, { boq_list_id: 'another', market_id: 'another' }));
+    atCommit(
+      database,
+      isEntries,
+      () => void Object.assign(submission.info, { boq_list_id: 'another', market_id: 'another' }),
+    );
     const { response } = await createPriceLists(
       submission,
       { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG },
@@ -295,11 +274,10 @@ describe('a creation', () => {
   test.each([
     [TEST_BATCH, 2],
     [TEST_BATCH + 1, 4],
-    [2 * TEST_BATCH, 4],
   ])('of %i products makes %i commits of entries', async (count, commits) => {
     const calls = database.recordCalls();
     await create(createPriceListBody(count));
-    // Besides these the claim and the completion.
+    // The other two are the claim and the completion.
     expect(getCommits(calls)).toHaveLength(commits + 2);
     expect(getCommits(calls).filter(isEntries)).toHaveLength(commits);
   });
@@ -342,12 +320,6 @@ describe('a creation', () => {
       currency: iso ?? 'USD',
     });
   });
-
-  test('of a market without texts takes the currency of the request', async () => {
-    await database.client.doc('markets/market-1').set({});
-    await create();
-    expect((await readKey())['creation']).toMatchObject({ market_name: null, market_iso: null, currency: 'USD' });
-  });
 });
 
 describe('a payload of more chunks than a claim holds', () => {
@@ -355,8 +327,7 @@ describe('a payload of more chunks than a claim holds', () => {
   const CHUNK_BYTES = 40;
 
   beforeEach(() => {
-    const limits: { MAX_CHUNK_BYTES: number } = commitSizes;
-    jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', CHUNK_BYTES);
+    replaceSizes({ MAX_CHUNK_BYTES: CHUNK_BYTES });
   });
 
   test('is stored one by one after the claim, before the first entry', async () => {
@@ -378,11 +349,11 @@ describe('a payload of more chunks than a claim holds', () => {
     await check(body);
   });
 
-  test('is stored under the lease, which is renewed before a chunk once that is due', async () => {
+  test('is stored under the lease, which is renewed between chunks when that is due', async () => {
     const calls = database.recordCalls();
-    atCommit(isChunk, () => database.clock.advance(20_000));
+    atCommit(database, isChunk, () => database.clock.advance(20_000));
     getResponse(await create(body));
-    const kinds = getCommits(calls).map((call) => (isChunk(call) ? 'chunk' : isKey(call) ? 'key' : 'other'));
+    const kinds = getCommits(calls).map((call) => (isChunk(call) ? 'chunk' : isKeyEvent(call) ? 'key' : 'other'));
     expect(kinds.slice(0, 4)).toEqual(['other', 'chunk', 'key', 'chunk']);
   });
 
@@ -393,35 +364,22 @@ describe('a payload of more chunks than a claim holds', () => {
     await check(unknown);
   });
 
-  test('of exactly as many chunks as a claim holds needs no commit but that', async () => {
+  test('of exactly as many chunks as a claim holds is stored by the claim alone', async () => {
     const unknown = { ...body, info: { ...body.info, market_id: 'nowhere' } };
     const bytes = Buffer.concat(await payloads.compressToChunks(parseSubmission(unknown))).length;
-    const limits: { MAX_CHUNK_BYTES: number } = commitSizes;
-    jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', Math.ceil(bytes / 9));
+    replaceSizes({ MAX_CHUNK_BYTES: Math.ceil(bytes / 9) });
     const calls = database.recordCalls();
     expect((await create(unknown)).logged).toEqual([]);
     expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
     expect(await readKey()).toMatchObject({ status: 'completed', payload_chunks: 9 });
   });
 
-  test('that is stopped before its last chunk is stored cannot be resumed either', async () => {
+  test('cannot be resumed if the attempt was stopped before its last chunk was stored', async () => {
     const controller = new AbortController();
-    atCommit(isChunk, () => controller.abort(new StoppedError('the instance stops')));
+    atCommit(database, isChunk, () => controller.abort(new StoppedError('the instance stops')));
     await create(body, { signal: controller.signal });
     const failure = 'the payload was not stored completely: the instance stops';
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure, failure_cause: 'error' });
-  });
-
-  test('whose last chunk is not stored cannot be resumed', async () => {
-    failCommits(isChunk, { nth: 2 });
-    const created = await create(body);
-    expect(getRejection(created)).toEqual(['creation_failed', undefined]);
-    const reason = 'the payload was not stored completely: 7 PERMISSION_DENIED: injected PERMISSION_DENIED';
-    expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason, failure_cause: 'error' });
-    const error = (created.result as ApiError).cause as Error;
-    expect(error).toBeInstanceOf(PayloadNotStoredError);
-    expect(error.cause).toMatchObject({ code: 7 });
-    await check(body);
   });
 });
 
@@ -429,8 +387,8 @@ describe('a creation that cannot go on', () => {
   const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
 
   test('fails its attempt and both lists in one commit, tells the log, and needs an operator', async () => {
-    failCommits(isEntries, { nth: 2 });
-    atCommit(isEntries, () => database.clock.advance(1_000));
+    failCommits(database, isEntries, { nth: 2 });
+    atCommit(database, isEntries, () => database.clock.advance(1_000));
     const { result, logged, context } = await create();
     expect(result).toMatchObject({
       code: 'creation_failed',
@@ -465,7 +423,7 @@ describe('a creation that cannot go on', () => {
     ['stopped', new StoppedError('the instance stops')],
   ])('for the cause %s is left to the sweep', async (failure_cause, reason) => {
     const controller = new AbortController();
-    atCommit(isEntries, () => controller.abort(reason));
+    atCommit(database, isEntries, () => controller.abort(reason));
     const created = await create(BODY, { signal: controller.signal });
     expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
     expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false]);
@@ -473,13 +431,9 @@ describe('a creation that cannot go on', () => {
     expect(getRejection(await create())).toEqual(['review_required', AFTER_NEXT_SWEEP]);
   });
 
-  test('because Firestore is not available is left to the sweep', async () => {
-    const { db, context } = database.open();
-    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
-    await getKey().set(attempt);
+  test('because Firestore is unavailable is left to the sweep', async () => {
     const cause = Object.assign(new Error('no connection'), { code: 14 });
-    const running = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
-    expect(await runAttempt(running, () => Promise.reject(cause))).toEqual({
+    expect(await runAttempt(await startAttempt(), () => Promise.reject(cause))).toEqual({
       outcome: { kind: 'failed', reason: 'no connection', retryAfterMs: 65_000 },
       cause,
     });
@@ -489,7 +443,7 @@ describe('a creation that cannot go on', () => {
   test('stops the other list after its current batch', async () => {
     const body = createPriceListBody(10 * TEST_BATCH);
     const calls = database.recordCalls();
-    failCommits((call) => isEntries(call) && getNames(call).some((name) => name.includes('/price_lists/')));
+    failCommits(database, (call) => isEntries(call) && getNames(call).some((name) => name.includes('/price_lists/')));
     await create(body);
     expect(getCommits(calls).filter(isEntries).length).toBeLessThan(5);
   });
@@ -498,25 +452,25 @@ describe('a creation that cannot go on', () => {
     const STOPPED = new StoppedError('the instance stops');
 
     test.each([
-      // A permanent failure may be stored, after which only an operator helps.
-      ['permanent', REASON, undefined, () => failCommits(isEntries)],
+      // The failure may be stored nevertheless, and then only an operator can help.
+      ['permanent', REASON, undefined, () => failCommits(database, isEntries)],
       [
         'transient',
         STOPPED.message,
-        // The lease was renewed now at the latest, and the second minute begins before it ends.
+        // The lease was renewed no later than now, so it ends after the next full minute.
         '106',
         (stop: AbortController) =>
-          atCommit(isEntries, () => {
+          atCommit(database, isEntries, () => {
             database.clock.advance(19_000);
             stop.abort(STOPPED);
           }),
       ],
     ])(
-      'for a cause that is %s promises what holds whether or not it is stored',
+      'for a %s cause sends the Retry-After that holds whether or not the failure is stored',
       async (_, reason, retryAfter, fail) => {
         const controller = new AbortController();
         fail(controller);
-        failCommits(isKey);
+        failCommits(database, isKeyEvent);
         const created = await create(BODY, { signal: controller.signal });
         const text = `${reason}; the failure could not be stored: ${REASON}`;
         expect(getRejection(created)).toEqual(['creation_failed', retryAfter]);
@@ -526,11 +480,11 @@ describe('a creation that cannot go on', () => {
       },
     );
 
-    test('waits for that no longer than a stop leaves', async () => {
+    test('waits no longer than the time that a stop leaves', async () => {
       const stop = new AbortController();
       const { promise, resolve } = Promise.withResolvers<undefined>();
-      atCommit(isEntries, () => stop.abort(new StoppedError('the instance stops', 20)));
-      atCommit(isKey, () => promise);
+      atCommit(database, isEntries, () => stop.abort(new StoppedError('the instance stops', 20)));
+      atCommit(database, isKeyEvent, () => promise);
       const { result } = await create(BODY, { signal: stop.signal });
       resolve(undefined);
       expect(result).toHaveProperty('message', expect.stringContaining('within the 20 ms reserved'));
@@ -538,25 +492,21 @@ describe('a creation that cannot go on', () => {
   });
 });
 
-describe('a commit of a key whose response is lost', () => {
+describe('a commit of a key that loses its reply', () => {
   test.each([
     ['claim', isClaim],
-    ['completion', isKey],
-  ])('the %s has taken effect once, and the creation goes on', async (_, match) => {
-    failCommits(match, { code: 'UNAVAILABLE', times: 1, when: 'after' });
+    ['completion', isKeyEvent],
+  ])('takes effect once, and the creation continues: the %s', async (_, match) => {
+    failCommits(database, match, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const created = await create();
     expect(created.result).toMatchObject({ replayed: false });
     expect(created.context.counters.retries).toBe(1);
     await check(BODY);
   });
 
-  test.each([
-    ['one chunk', commitSizes.MAX_CHUNK_BYTES],
-    ['more chunks than a claim holds', 40],
-  ])('a live request keeps its claim of %s, though the lease expires unseen', async (_, chunkBytes) => {
-    const limits: { MAX_CHUNK_BYTES: number } = commitSizes;
-    jest.replaceProperty(limits, 'MAX_CHUNK_BYTES', chunkBytes);
-    failCommits(isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
+  test('stays the claim of its request, even if its lease expires before the next try', async () => {
+    replaceSizes({ MAX_CHUNK_BYTES: 40 });
+    failCommits(database, isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const run = () => database.clock.advance(LEASE_DURATION_MS + 1);
     database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
     const { result, logged } = await create();
@@ -566,21 +516,21 @@ describe('a commit of a key whose response is lost', () => {
     await check(BODY);
   });
 
-  test('the claim, with an error that is not retried, has taken effect', async () => {
-    failCommits(isClaim, { times: 1, when: 'after' });
+  test('takes effect once although the error is not retried: the claim', async () => {
+    failCommits(database, isClaim, { times: 1, when: 'after' });
     expect((await create()).result).toMatchObject({ replayed: false });
     await check(BODY);
   });
 
-  test('the completion, with an error that is not retried, has taken effect', async () => {
-    failCommits(isKey, { times: 1, when: 'after' });
+  test('takes effect once although the error is not retried: the completion', async () => {
+    failCommits(database, isKeyEvent, { times: 1, when: 'after' });
     const { result, logged } = await create();
     expect(result).toMatchObject({ replayed: false });
     expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
   });
 
-  test('a claim that has not taken effect throws its error', async () => {
-    failCommits(isClaim, { times: 1 });
+  test('throws its error if it did not take effect: the claim', async () => {
+    failCommits(database, isClaim, { times: 1 });
     const { result, logged } = await create();
     expect(result).toMatchObject({ code: 7 });
     expect(logged).toEqual([]);
@@ -592,16 +542,17 @@ describe('the lease of a creation', () => {
   const SECOND = 1_000;
   const body = createPriceListBody(4 * TEST_BATCH);
 
-  /** When each renewal reached the database, in seconds. */
+  /** Creates price lists. @returns the time of each renewal since the start, in seconds */
   async function createAndRecordRenewals(beforeRenewal: () => void = () => undefined) {
     const renewals: number[] = [];
     atCommit(
-      (call) => isKey(call) && call.request.writes.length === 1,
+      database,
+      (call) => isKeyEvent(call) && call.request.writes.length === 1,
       () => {
         renewals.push((database.clock.now() - TEST_START) / SECOND);
         beforeRenewal();
       },
-      Number.MAX_SAFE_INTEGER,
+      { times: Infinity },
     );
     const created = await create(body);
     return { renewals, created };
@@ -610,18 +561,15 @@ describe('the lease of a creation', () => {
   test.each([
     [19.999, 0],
     [20, 1],
-  ])('of %d s since the claim is renewed %i times', async (seconds, count) => {
-    atCommit(isEntries, () => database.clock.advance(seconds * SECOND));
+  ])('that was taken %d s ago is renewed %i times', async (seconds, count) => {
+    atCommit(database, isEntries, () => database.clock.advance(seconds * SECOND));
     const { renewals, created } = await createAndRecordRenewals();
     expect(renewals).toHaveLength(count);
     expect(created.result).toMatchObject({ replayed: false });
   });
 
-  test('is renewed again once it is due again, each time with the progress so far', async () => {
-    const { db, context } = database.open();
-    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
-    await getKey().set(attempt);
-    const { lease, progress } = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
+  test('is renewed each time that it is due, with the progress so far', async () => {
+    const { lease, progress, record } = await startAttempt();
     database.clock.advance(SECOND);
     progress.start(100);
     for (const [seconds, written] of [
@@ -635,7 +583,7 @@ describe('the lease of a creation', () => {
     }
     const now = TEST_START + 40 * SECOND;
     expect(await readKey()).toEqual({
-      ...attempt,
+      ...record,
       lease_expires_at: now + LEASE_DURATION_MS,
       sweep_due_at: now + LEASE_DURATION_MS,
       progress: { entries_written: 75, entries_total: 100, started_at: TEST_START + SECOND, measured_at: now },
@@ -643,10 +591,7 @@ describe('the lease of a creation', () => {
   });
 
   test('is renewed once for all writes that wait for it', async () => {
-    const { db, context } = database.open();
-    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
-    await getKey().set(attempt);
-    const running = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
+    const running = await startAttempt();
     const { lease } = running;
     database.clock.advance(20 * SECOND);
     const calls = database.recordCalls();
@@ -658,13 +603,10 @@ describe('the lease of a creation', () => {
 
   test.each([
     ['reads the key', 'BatchGetDocuments', 0],
-    ['is renewed', 'Commit', 1],
-  ] as const)('lets nothing more be written if the time is up as it %s', async (_, rpc, commits) => {
+    ['renews the lease', 'Commit', 1],
+  ] as const)('allows no more writes if the time of the attempt ends while the service %s', async (_, rpc, commits) => {
     const time = new AbortController();
-    const { db, context } = database.open({ signal: time.signal });
-    const attempt = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
-    await getKey().set(attempt);
-    const { lease } = new RunningAttempt(attempt, new KeyStore(getKey(), db, context), 'attempt');
+    const { lease } = await startAttempt({ signal: time.signal });
     database.clock.advance(20 * SECOND);
     const calls = database.recordCalls();
     const run = () => time.abort(new Error('the time is up'));
@@ -675,8 +617,8 @@ describe('the lease of a creation', () => {
     expect(getCommits(calls)).toHaveLength(commits);
   });
 
-  test('is renewed twice if the first renewal took so long that it is due again', async () => {
-    atCommit(isEntries, () => database.clock.advance(20 * SECOND));
+  test('is renewed twice if it is due again after a slow renewal', async () => {
+    atCommit(database, isEntries, () => database.clock.advance(20 * SECOND));
     let passed = 20;
     const { renewals } = await createAndRecordRenewals(() => {
       database.clock.advance(passed * SECOND);
@@ -685,36 +627,36 @@ describe('the lease of a creation', () => {
     expect(renewals).toEqual([20, 40]);
   });
 
-  test('that was renewed has the completion read the key again: what was read ahead has changed since', async () => {
+  test('that was renewed makes the completion read the key again, because the record has changed', async () => {
     const calls = database.recordCalls();
     const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';
     let batches = 0;
     const run = async () => {
       batches += 1;
       if (batches !== 2) return;
-      // The read ahead has its reply by then.
+      // Waits for the read ahead.
       await waitFor(() => calls.filter(isRead).length === 2);
       database.clock.advance(20 * SECOND);
     };
-    atCommit(isEntries, run, 8);
+    atCommit(database, isEntries, run, { times: 8 });
     const { renewals, created } = await createAndRecordRenewals();
     expect(renewals).toEqual([20]);
     expect(created.context.counters.retries).toBe(0);
     expect(getCommits(calls)).toHaveLength(8 + 3);
-    // With the claim, ahead, for the renewal and for the completion.
+    // The reads are those of the claim, the read ahead, the renewal and the completion.
     expect(calls.filter(isRead)).toHaveLength(4);
   });
 
-  test('does not limit the time of the completion, which is that of its commit', async () => {
-    atCommit(isEntries, () => database.clock.advance(3 * LEASE_DURATION_MS));
+  test('does not limit the time that the completion stores', async () => {
+    atCommit(database, isEntries, () => database.clock.advance(3 * LEASE_DURATION_MS));
     const response = JSON.parse(getResponse(await create(body))) as { price_list: { updated_at: number } };
     expect(response.price_list.updated_at).toBe(TEST_START + 3 * LEASE_DURATION_MS);
     await check(body);
   });
 
-  test('that was lost stops the attempt, which changes nothing (powertools-lambda-python #8049)', async () => {
+  test('that was lost stops the attempt, which changes nothing more (powertools-lambda-python #8049)', async () => {
     const calls = database.recordCalls();
-    atCommit(isEntries, async () => {
+    atCommit(database, isEntries, async () => {
       database.clock.advance(20 * SECOND);
       await getKey().update({ owner: 'another' });
     });
@@ -729,8 +671,8 @@ describe('the lease of a creation', () => {
     expect(entries.length).toBeLessThanOrEqual(2);
   });
 
-  test('of a key that is completed by now: the response is that, and the attempt was superseded', async () => {
-    atCommit(isEntries, async () => {
+  test('of a key that another attempt has completed gives the stored response, and logs `superseded`', async () => {
+    atCommit(database, isEntries, async () => {
       database.clock.advance(20 * SECOND);
       await getKey().update({ owner: 'another', status: 'completed', response: '{}' });
     });
@@ -739,20 +681,8 @@ describe('the lease of a creation', () => {
     expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'completed']);
   });
 
-  test('of a key that was released, and that another payload holds by now: the attempt was given up', async () => {
-    atCommit(isEntries, async () => {
-      database.clock.advance(20 * SECOND);
-      const { document_id, ...own } = createKeyRecord({ document_id: String((await readKey())['document_id']) });
-      const history = [{ ...own, document_id, settled_at: TEST_START, failure: null }];
-      await getKey().update({ owner: 'another', document_id: 'another', fingerprint: 'another', history });
-    });
-    const { result, logged } = await create(body);
-    expect(result).toMatchObject({ code: 'review_required', headers: {}, needsOperator: false });
-    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'released']);
-  });
-
-  test('outlasts an outage: a write is tried again for longer than a minute', async () => {
-    failCommits(isEntries, { code: 'UNAVAILABLE', times: 40 });
+  test('allows retries of a write for longer than a minute', async () => {
+    failCommits(database, isEntries, { code: 'UNAVAILABLE', times: 40 });
     const created = await create(body);
     expect(created.result).toMatchObject({ replayed: false });
     expect(database.clock.now() - TEST_START).toBeGreaterThan(60 * SECOND);

@@ -4,11 +4,11 @@ import { toCreationResult } from '../../../src/price-lists/creation-result';
 import { toResolutionError } from '../../../src/price-lists/resume';
 import { createKeyRecord } from '../../support/key-records';
 
-/** What a request for a key gets, and an operator, by what became of the key. */
+/** What the client of a request gets for each outcome, and what an operator gets. */
 
 const cause = new StoppedError('why the attempt was not completed');
 
-/** What is thrown for an outcome. */
+/** Returns the error that a client gets for an outcome. */
 function getError(outcome: AttemptOutcome): ApiError {
   try {
     toCreationResult(outcome, cause);
@@ -18,7 +18,7 @@ function getError(outcome: AttemptOutcome): ApiError {
   throw new Error('nothing was thrown');
 }
 
-test('a completed key has its response, which is a replay unless the request completed it', () => {
+test('a completed key gives its response, as a replay unless the request completed it', () => {
   const response = '{}';
   for (const isOwn of [true, false])
     expect(toCreationResult({ kind: 'completed', response, isOwn })).toEqual({ response, replayed: !isOwn });
@@ -42,7 +42,6 @@ test.each<[AttemptOutcome, string, string, object, boolean]>([
   ],
   [{ kind: 'blocked', by: 'review', retryAfterMs: null }, 'review_required', 'the key requires review', {}, true],
   [{ kind: 'released' }, 'review_required', 'an operator released the attempt', {}, false],
-  [{ kind: 'available' }, 'review_required', 'an operator released the attempt', {}, false],
   [
     { kind: 'unknown', reason: 'internal', retryAfterMs: 1_000 },
     'creation_failed',
@@ -50,7 +49,6 @@ test.each<[AttemptOutcome, string, string, object, boolean]>([
     { 'Retry-After': '1' },
     false,
   ],
-  [{ kind: 'unknown', reason: 'internal', retryAfterMs: null }, 'creation_failed', 'internal', {}, false],
   [
     { kind: 'failed', reason: 'internal', retryAfterMs: 1_000 },
     'creation_failed',
@@ -60,14 +58,13 @@ test.each<[AttemptOutcome, string, string, object, boolean]>([
   ],
   [{ kind: 'failed', reason: 'internal', retryAfterMs: null }, 'creation_failed', 'internal', {}, true],
   [{ kind: 'owned', record: createKeyRecord() }, 'creation_failed', 'the attempt failed', {}, false],
-])('%j is the error %s', (outcome, code, message, headers, needsOperator) => {
+])('%j gives a client the error %s', (outcome, code, message, headers, needsOperator) => {
   expect(getError(outcome)).toMatchObject({ code, message, needsOperator, cause });
   expect(getError(outcome).headers).toEqual(headers);
 });
 
 test.each<[AttemptOutcome, string, string]>([
   [{ kind: 'released' }, 'key_released', 'the key was released meanwhile'],
-  [{ kind: 'available' }, 'key_released', 'the key was released meanwhile'],
   [
     { kind: 'blocked', by: 'review', retryAfterMs: null },
     'key_in_review_again',
@@ -75,10 +72,6 @@ test.each<[AttemptOutcome, string, string]>([
   ],
   [{ kind: 'blocked', by: 'attempt', retryAfterMs: 1 }, 'key_in_progress', 'another attempt on the key is in progress'],
   [{ kind: 'payload_mismatch' }, 'key_resolved', 'the key was resolved meanwhile'],
-  [{ kind: 'failed', reason: 'internal', retryAfterMs: null }, 'key_resolved', 'the key was resolved meanwhile'],
-  [{ kind: 'unknown', reason: 'internal', retryAfterMs: null }, 'key_resolved', 'the key was resolved meanwhile'],
-  [{ kind: 'completed', response: '{}', isOwn: false }, 'key_resolved', 'the key was resolved meanwhile'],
-  [{ kind: 'owned', record: createKeyRecord() }, 'key_resolved', 'the key was resolved meanwhile'],
-])('%j is told to an operator as %s', (outcome, code, message) => {
+])('%j gives an operator the error %s', (outcome, code, message) => {
   expect(toResolutionError(outcome)).toMatchObject({ code, message });
 });

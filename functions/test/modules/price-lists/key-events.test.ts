@@ -18,15 +18,20 @@ import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 
-/** Single events, with all that they make of a record; what holds for any order of them: key-state-machine.test.ts. */
+/** The complete effect of single events. key-state-machine.test.ts has the properties of any order of events. */
 
 const NOW = 10_000;
 
-/** From then until five seconds after the next full minute. */
+/** From `NOW` until five seconds after the next full minute. */
 const AFTER_NEXT_SWEEP_MS = 55_000;
 
 const processing = createKeyRecord();
-const failed = createKeyRecord({ status: 'requires_review', failure: 'the time is up', failure_cause: 'timeout' });
+const failed = createKeyRecord({
+  status: 'requires_review',
+  failure: 'the time is up',
+  failure_cause: 'timeout',
+  lease_expires_at: 1,
+});
 const completed = createKeyRecord({ status: 'completed', response: '{}' });
 const released = createKeyRecord({ status: 'released', failure: 'the time is up', failure_cause: 'timeout' });
 
@@ -44,7 +49,7 @@ const look = (record: KeyRecord | undefined, caller: CallerIdentity | null = nul
   apply(record, { kind: 'look', caller }).outcome;
 
 describe('an event', () => {
-  test('claim takes a key with its lease, and keeps the attempts and actions before it', () => {
+  test('claim takes a key with a lease, and keeps the earlier attempts and actions', () => {
     const { record } = apply(undefined, claimOfLists);
     expect(record).toMatchObject({
       owner: 'new',
@@ -75,14 +80,7 @@ describe('an event', () => {
     });
   });
 
-  test('release records the action', () => {
-    const { record, outcome } = apply(failed, { kind: 'release', ...decision });
-    const action = { action: 'release', at: NOW, by: 'operator', reason: 'checked' };
-    expect(record).toEqual({ ...failed, status: 'released', updated_at: NOW, actions: [action] });
-    expect(outcome).toEqual({ kind: 'released' });
-  });
-
-  test('condemn leaves a key to an operator for good, and one that is left already as it is', () => {
+  test('condemn leaves a key to an operator permanently, and does not change one that is left already', () => {
     const { record, outcome } = apply(failed, condemn);
     const failure = { failure: 'chunks are missing', failure_cause: 'error', updated_at: NOW };
     expect(record).toEqual({ ...failed, ...failure });
@@ -99,31 +97,20 @@ describe('an event', () => {
     expect(outcome).toEqual({ kind: 'completed', response, isOwn: true });
   });
 
-  test.each<[string, KeyRecord, KeyEvent]>([
-    ['fail', processing, { kind: 'fail', attempt: processing, reason: 'r', cause: 'error' }],
-    ['complete', processing, { kind: 'complete', attempt: processing, info }],
-    ['resume', failed, resume],
-    ['release', failed, { kind: 'release', ...decision }],
-    ['condemn', failed, condemn],
-  ])('%s never sets updated_at back, whatever the clock of its instance', (_, record, event) => {
-    const ahead = { ...record, updated_at: NOW + 5_000, lease_expires_at: NOW + 5_000 };
-    expect(apply(ahead, event).record).not.toBe(ahead);
-    expect(apply(ahead, event).record).toMatchObject({ updated_at: NOW + 5_000 });
+  test('never sets updated_at back, whatever the clock of its instance', () => {
+    const ahead = { ...processing, updated_at: NOW + 5_000 };
+    const event = { kind: 'fail', attempt: processing, reason: 'r', cause: 'error' } as const;
+    expect(apply(ahead, event).record).toMatchObject({ status: 'requires_review', updated_at: NOW + 5_000 });
   });
 
-  test.each<[string, KeyEvent, KeyRecord['status']]>([
-    ['a repeated claim', { ...claim, attempt: processing }, 'processing'],
-    ['a look', { kind: 'look', caller: processing }, 'processing'],
-    ['a repeated resume', { ...resume, attempt: { owner } }, 'processing'],
-    ['a completion', { kind: 'complete', attempt: processing, info }, 'completed'],
-    ['a failure', { kind: 'fail', attempt: processing, reason: 'r', cause: 'error' }, 'requires_review'],
-  ])('of an owner whose lease expired unseen finds its own attempt: %s', (_, event, status) => {
-    const { record } = apply(processing, event, processing.lease_expires_at);
-    expect(record).toMatchObject({ owner, status });
-    expect(record?.failure_cause).not.toBe('lease_expired');
+  test.each<KeyEvent>([
+    { ...claim, attempt: processing },
+    { ...resume, attempt: { owner } },
+  ])('of an owner whose lease expired unseen finds its own attempt (bullmq #3183): $kind', (event) => {
+    expect(apply(processing, event, processing.lease_expires_at).record).toBe(processing);
   });
 
-  test('finds an expired lease: the attempt has no owner, and waits for the sweep', () => {
+  test('that finds an expired lease takes the owner away and leaves the attempt to the sweep', () => {
     const { record } = apply(processing, { kind: 'look', caller: null }, processing.lease_expires_at);
     expect(record).toEqual({
       ...processing,
@@ -136,17 +123,7 @@ describe('an event', () => {
   });
 });
 
-test('a claim without a market completes the key exactly if its commit stores the whole payload', () => {
-  const { record, outcome } = apply(undefined, claim);
-  const response = createSuccessResponse({ ...attempt, claimed_at: NOW }, info, NOW);
-  expect(record).toMatchObject({ status: 'completed', response, updated_at: NOW });
-  expect(outcome).toEqual({ kind: 'completed', response, isOwn: true });
-  expect(apply(undefined, { ...claim, isStored: false }).outcome).toMatchObject({ kind: 'owned' });
-  const withLists = { ...attempt, creation: TEST_CREATION };
-  expect(apply(undefined, { ...claim, attempt: withLists }).outcome).toMatchObject({ kind: 'owned' });
-});
-
-test('a lease in the far future, which no instance grants, counts as expired', () => {
+test('a lease that ends in the far future counts as expired', () => {
   const lasting = (ms: number) => ({ ...processing, lease_expires_at: NOW + ms });
   expect([0, 1, MAX_AHEAD_MS, MAX_AHEAD_MS + 1].map((ms) => isLeaseHeld(lasting(ms), NOW))).toEqual([
     false,
@@ -157,11 +134,9 @@ test('a lease in the far future, which no instance grants, counts as expired', (
   expect(look(lasting(MAX_AHEAD_MS + 1))).toMatchObject({ kind: 'blocked', by: 'review' });
 });
 
-test('a change in the far future, after which no sweep would look, has the time of the next event', () => {
-  const event = { kind: 'resume', document_id, attempt: { owner: 'new' }, by: 'operator', reason: null } as const;
-  const resume = (ms: number) =>
-    apply({ ...failed, updated_at: NOW + ms }, { ...event, isAutomatic: false }).record?.updated_at;
-  expect([0, 1, MAX_AHEAD_MS, MAX_AHEAD_MS + 1].map(resume)).toEqual([NOW, NOW + 1, NOW + MAX_AHEAD_MS, NOW]);
+test('an event replaces an updated_at in the far future with its own time', () => {
+  const getUpdatedAt = (ms: number) => apply({ ...failed, updated_at: NOW + ms }, resume).record?.updated_at;
+  expect([0, 1, MAX_AHEAD_MS, MAX_AHEAD_MS + 1].map(getUpdatedAt)).toEqual([NOW, NOW + 1, NOW + MAX_AHEAD_MS, NOW]);
 });
 
 describe('a key', () => {
@@ -169,8 +144,7 @@ describe('a key', () => {
   const other = { owner: 'other', fingerprint, document_id: 'other' };
   const review = (retryAfterMs: number | null): KeyOutcome => ({ kind: 'blocked', by: 'review', retryAfterMs });
 
-  test.each<[string, KeyRecord | undefined, KeyOutcome, KeyOutcome, KeyOutcome]>([
-    ['that does not exist', undefined, { kind: 'available' }, { kind: 'available' }, { kind: 'available' }],
+  test.each<[string, KeyRecord, KeyOutcome, KeyOutcome, KeyOutcome]>([
     [
       'in progress',
       processing,
@@ -201,22 +175,13 @@ describe('a key', () => {
       review(null),
     ],
     ['that was released', released, { kind: 'released' }, { kind: 'available' }, { kind: 'available' }],
-  ])('%s is this for its attempt, another and a sweep', (_, record, forOwn, forOther, forSweep) => {
+  ])('%s has an outcome for its attempt, another attempt and a sweep', (_, record, forOwn, forOther, forSweep) => {
     expect(look(record, own)).toEqual(forOwn);
     expect(look(record, other)).toEqual(forOther);
     expect(look(record)).toEqual(forSweep);
   });
 
-  test('may be claimed after its release, but not by an attempt that was on it before', () => {
-    const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
-    const record = { ...released, history: [archived] };
-    expect(look(record, other)).toEqual({ kind: 'available' });
-    expect(look(record, own)).toEqual({ kind: 'released' });
-    expect(look(record, { ...other, document_id: 'earlier' })).toEqual({ kind: 'released' });
-    expect(apply(record, { ...claim, attempt: { ...attempt, document_id: 'earlier' } }).record).toBe(record);
-  });
-
-  test('that was released and claimed with another payload is no mismatch for the attempt before', () => {
+  test('that was claimed with another payload after its release is `released` for the attempt before', () => {
     const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
     const record = { ...processing, fingerprint: 'another', history: [archived] };
     expect(look(record, { ...own, document_id: 'earlier' })).toEqual({ kind: 'released' });
@@ -228,39 +193,30 @@ describe('a key', () => {
       });
   });
 
-  test('whose fingerprint a later version made requires review: whether the payloads differ is not known here', () => {
+  test('whose fingerprint has a later version requires review, because the payloads cannot be compared', () => {
     const record = { ...completed, fingerprint_version: 2, fingerprint: 'another' };
     expect(look(record, { ...other, fingerprint_version: 1 })).toEqual(review(null));
     expect(look(record)).toEqual({ kind: 'completed', response: '{}', isOwn: false });
-  });
-
-  test('is of another payload', () => {
-    expect(look(processing, { fingerprint: 'another' })).toEqual({ kind: 'payload_mismatch' });
   });
 });
 
 describe('the sweep', () => {
   test.each<[Partial<KeyRecord>, string | null]>([
-    [{}, null],
-    [{ failure_cause: 'lease_expired' }, null],
-    [{ failure_cause: 'stopped' }, null],
-    [{ failure_cause: 'unavailable' }, null],
     [{ automatic_resumes: 2 }, null],
     [{ automatic_resumes: 3 }, 'it was resumed 3 times without an operator, and failed again'],
-    [{ automatic_resumes: 4 }, 'it was resumed 4 times without an operator, and failed again'],
     [{ failure_cause: 'error' }, 'the failure is not transient: the time is up'],
     [{ failure_cause: null, failure: null }, 'the failure is not transient: unknown'],
-  ])('leaves %j to an operator: %s', (fields, obstacle) => {
+  ])('leaves a failure with %j to an operator: %s', (fields, obstacle) => {
     expect(getSweepObstacle({ ...failed, ...fields })).toBe(obstacle);
   });
 
-  test('has as many tries for a client as it has by itself', () => {
-    const getRetryAfterMs = (automatic_resumes: number) => look({ ...failed, automatic_resumes });
-    expect(getRetryAfterMs(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: 300_000 });
-    expect(getRetryAfterMs(MAX_AUTOMATIC_RESUMES)).toMatchObject({ retryAfterMs: null });
+  test('that has no tries left gives clients no time to wait', () => {
+    const lookAfter = (automatic_resumes: number) => look({ ...failed, automatic_resumes });
+    expect(lookAfter(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: 300_000 });
+    expect(lookAfter(MAX_AUTOMATIC_RESUMES)).toMatchObject({ retryAfterMs: null });
   });
 
-  test('is due when a lease expires (aegra #476), and at, a minute and five minutes after a transient failure', () => {
+  test('is due when a lease expires (aegra #476), and at once, a minute and five minutes after a transient failure', () => {
     const dueAfter = (automatic_resumes: number) => {
       const dueAt = getSweepResumeAt({ ...failed, automatic_resumes });
       return dueAt === null ? null : dueAt - failed.updated_at;
@@ -270,7 +226,7 @@ describe('the sweep', () => {
     expect([completed, { ...failed, failure_cause: 'error' } as const].map(getSweepResumeAt)).toEqual([null, null]);
   });
 
-  test('is due at once, too, for a key that comes to need an operator, so that it reports that', () => {
+  test('is due at once for a key that comes to need an operator, to report it', () => {
     const permanent = { ...failed, failure_cause: 'error', updated_at: 7_000 } as const;
     expect(getSweepDueAt(permanent)).toBe(7_000);
     expect(getSweepDueAt({ ...permanent, failure_cause: 'timeout', automatic_resumes: 3 })).toBe(7_000);
@@ -278,7 +234,7 @@ describe('the sweep', () => {
     expect([completed, released].map(getSweepDueAt)).toEqual([null, null]);
   });
 
-  test('whose resume the platform stopped has tried nothing', () => {
+  test('does not count a resume that the platform stopped', () => {
     const swept = apply(failed, { ...resume, by: 'sweep', isAutomatic: true }).record;
     expect(swept).toMatchObject({ automatic_resumes: 1, actions: [{ by: 'sweep' }] });
     if (swept === undefined) throw new Error('there is no record');
@@ -286,12 +242,5 @@ describe('the sweep', () => {
     const stopped = apply(swept, { ...event, cause: 'stopped' }).record;
     expect(stopped).toMatchObject({ automatic_resumes: 0, actions: [], status: 'requires_review' });
     expect(apply(swept, { ...event, cause: 'timeout' }).record).toMatchObject({ automatic_resumes: 1 });
-  });
-
-  test('resumes as often as it may', () => {
-    const automatic = { ...resume, isAutomatic: true };
-    expect(apply({ ...failed, automatic_resumes: 2 }, automatic).record).toMatchObject({ automatic_resumes: 3 });
-    const exhausted = { ...failed, automatic_resumes: 3 };
-    expect(apply(exhausted, automatic).record).toBe(exhausted);
   });
 });

@@ -1,23 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { parseText } from '../../../src/lib/json/body-parser';
 import type { PriceListInfo } from '../../../src/lib/schemas/add-price-lists';
 import { MAX_CHUNK_BYTES } from '../../../src/price-lists/commit-sizes';
-import { createPriceListParser } from '../../../src/price-lists/submission-parser';
+import * as submissionParser from '../../../src/price-lists/submission-parser';
 import {
   Payload,
   computeFingerprint as fingerprint,
   streamCanonicalJson,
   compressToChunks,
+  parseStoredPayload,
   streamStoredText,
 } from '../../../src/price-lists/payload';
 import { arbitraryPriceListBody } from '../../support/arbitrary-submissions';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
 
-const fingerprintOf = (json: string) => fingerprint(parseText(createPriceListParser(), json));
+const fingerprintOf = (json: string) => fingerprint(parseText(submissionParser.createPriceListParser(), json));
 
-/** The JSON of a value, the keys of each object sorted. */
+/** Returns the JSON of a value with the keys of each object sorted. */
 function toSortedJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const entries = Object.entries(value).sort(([a], [b]) => Number(a > b) - Number(a < b));
@@ -26,10 +28,10 @@ function toSortedJson(value: unknown): string {
 
 const normalize = (info: PriceListInfo) => ({ ...info, currency_iso: info.currency_iso.toUpperCase() });
 
-/** The canonical JSON, written a second time: the whole value. */
+/** A second implementation of the canonical JSON, which creates the whole text at once. */
 const model = ({ info, products }: PriceListBody) => toSortedJson({ info: normalize(info), products });
 
-/** The fingerprint, written a second time. */
+/** A second implementation of the fingerprint. */
 function fingerprintModel({ info, products }: PriceListBody): string {
   const hash = createHash('sha256').update(toSortedJson(normalize(info)));
   const ids = Object.keys(products).sort((a, b) => Number(a > b) - Number(a < b));
@@ -46,7 +48,7 @@ function fingerprintModel({ info, products }: PriceListBody): string {
   return hash.digest('hex');
 }
 
-/** The body as JSON, the keys of every object in an order that depends on `salt`. */
+/** Returns the JSON of a value with the keys of each object in an order that depends on `salt`. */
 function shuffled(value: unknown, salt: number): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const rank = (key: string) => createHash('sha256').update(`${salt} ${key}`).digest('hex');
@@ -77,35 +79,10 @@ describe('the fingerprint', () => {
         expect(fingerprintOf(shuffled(same, salt))).toBe(fingerprintOf(JSON.stringify(body)));
       }),
     ));
-
-  test('differs wherever the payload does', () =>
-    fc.assert(
-      fc.property(arbitraryPriceListBody, arbitraryPriceListBody, fc.nat(), (a, b, pick) => {
-        // Two times of three the second is the first with one of its parts replaced.
-        const parts = [{ ...a, info: b.info }, { ...a, products: b.products }, b];
-        const other = parts[pick % parts.length] ?? b;
-        const equal = model(a) === model(other);
-        expect(fingerprintOf(JSON.stringify(a)) === fingerprintOf(JSON.stringify(other))).toBe(equal);
-      }),
-    ));
-
-  test.each(['price_list_price', 'expected_forward_cost_price'])('covers %s to the last digit', (field) => {
-    const json = (price: string) => {
-      const prices = { price_list_price: '1', expected_forward_cost_price: '1', [field]: price };
-      const { price_list_price, expected_forward_cost_price } = prices;
-      return `{"info":${JSON.stringify(createPriceListBody(1).info)},"products":{"a":{"price_list_price":${price_list_price},"expected_forward_cost_price":${expected_forward_cost_price}}}}`;
-    };
-    const one = fingerprintOf(json('1'));
-    expect(fingerprintOf(json('1.0000000000000002'))).not.toBe(one);
-    for (const same of ['1.0', '1e0', '10E-1', '1.00000000000000000000001']) {
-      expect(fingerprintOf(json(same))).toBe(one);
-    }
-    expect(fingerprintOf(json('-0'))).toBe(fingerprintOf(json('0')));
-  });
 });
 
 describe('the canonical JSON', () => {
-  test('comes in pieces of 64 Ki characters and the rest of a product, and is one text', () => {
+  test('comes in pieces that end with the product that reaches 64 Ki characters', () => {
     const body = createPriceListBody(4_000);
     const submission = parseSubmission(body);
     const pieces = [...streamCanonicalJson(submission)];
@@ -118,7 +95,7 @@ describe('the canonical JSON', () => {
   });
 });
 
-test('a payload has its fingerprint at once, and is packed once, when that is asked for', async () => {
+test('a payload has its fingerprint at once, and compresses its chunks once, when they are first needed', async () => {
   const submission = parseSubmission(createPriceListBody(3));
   const payload = new Payload(submission);
   expect([payload.submission, payload.fingerprint]).toEqual([submission, fingerprint(submission)]);
@@ -129,8 +106,8 @@ test('a payload has its fingerprint at once, and is packed once, when that is as
 
 const inflate = async (chunks: Buffer[]) => (await Readable.from(streamStoredText(chunks)).toArray()).join('');
 
-describe('a packed payload', () => {
-  test('is given back byte for byte', () =>
+describe('a compressed payload', () => {
+  test('is restored byte for byte', () =>
     fc.assert(
       fc.asyncProperty(arbitraryPriceListBody, async (body) => {
         const chunks = await compressToChunks(parseSubmission(body));
@@ -138,14 +115,14 @@ describe('a packed payload', () => {
       }),
     ));
 
-  test('is given back with characters of several bytes, wherever its pieces end', async () => {
+  test('is restored with characters of several bytes, wherever its pieces end', async () => {
     const body = createPriceListBody(0);
     for (let i = 0; i < 200; i += 1)
       body.products[`${'€'.repeat(400)}${i}`] = { price_list_price: i, expected_forward_cost_price: 0 };
     expect(await inflate(await compressToChunks(parseSubmission(body)))).toBe(model(body));
   });
 
-  test('is cut into chunks that fit a document each, however little it compresses', async () => {
+  test('is cut into chunks that each fit a document, however little it compresses', async () => {
     const body = createPriceListBody(0);
     for (let i = 0; i < 3000; i += 1) {
       body.products[randomBytes(700).toString('hex')] = { price_list_price: i, expected_forward_cost_price: 0 };
@@ -156,11 +133,45 @@ describe('a packed payload', () => {
     for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(MAX_CHUNK_BYTES);
     expect(await inflate(chunks)).toBe([...streamCanonicalJson(submission)].join(''));
   });
+});
 
-  test('that is incomplete is rejected', async () => {
-    const chunks = await compressToChunks(parseSubmission(createPriceListBody(100)));
-    const [whole = Buffer.alloc(0)] = chunks;
-    await expect(inflate([whole.subarray(0, -1)])).rejects.toThrow('unexpected end of file');
-    await expect(inflate([])).rejects.toThrow('unexpected end of file');
+describe('a stored payload', () => {
+  const pack = (text: string) => [gzipSync(text)];
+  const body = createPriceListBody(3);
+  const attempt = { payload_chunks: 1, fingerprint: fingerprint(parseSubmission(body)), fingerprint_version: 1 };
+
+  test('is valid if it has the fingerprint of its attempt', async () => {
+    const submission = parseSubmission(body);
+    const chunks = await compressToChunks(submission);
+    expect(await parseStoredPayload(chunks, attempt)).toEqual({ kind: 'valid', submission });
+    expect(await parseStoredPayload([], attempt)).toMatchObject({ kind: 'invalid', chunks: 0 });
+  });
+
+  test.each([
+    ['bytes that are no gzip', [Buffer.from('damaged')], 'it is damaged: incorrect header check'],
+    ['an incomplete gzip', [pack(model(body))[0]?.subarray(0, -1)], 'it is damaged: unexpected end of file'],
+    ['damaged JSON', pack('{"info'), 'it is damaged: not JSON at byte 6'],
+    ['another payload', pack(model(createPriceListBody(2))), 'it is not the accepted one: its fingerprint differs'],
+    [
+      'an invalid product id',
+      pack(`{"info":${JSON.stringify(body.info)},"products":{" a":{}}}`),
+      'it was accepted by a version with other rules',
+    ],
+  ])('is invalid with %s', async (_, chunks, reason) => {
+    expect(await parseStoredPayload(chunks as Buffer[], attempt)).toEqual({ kind: 'invalid', reason, chunks: 1 });
+  });
+
+  test('of a later fingerprint version is invalid', async () => {
+    const later = { ...attempt, fingerprint_version: 2 };
+    const reason = 'it was accepted by a later version';
+    expect(await parseStoredPayload(pack(model(body)), later)).toEqual({ kind: 'invalid', reason, chunks: 1 });
+  });
+
+  test('is not called invalid if a defect of the program prevents its parsing', async () => {
+    const defect = jest.spyOn(submissionParser, 'createPriceListParser').mockImplementation(() => {
+      throw new TypeError('a defect');
+    });
+    await expect(parseStoredPayload(pack(model(body)), attempt)).rejects.toThrow('a defect');
+    defect.mockRestore();
   });
 });

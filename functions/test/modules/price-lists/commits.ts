@@ -1,0 +1,50 @@
+import type { Call, Code } from '../../../../packages/firestore-local/src';
+import type { TestDatabase } from '../../support/database';
+
+/** Recognizes the commits of an attempt, and injects faults at them. */
+
+type Commit = Call<'Commit'>;
+type Match = (call: Commit) => boolean;
+
+export const getCommits = (calls: readonly Call[]) => calls.filter(({ rpc }) => rpc === 'Commit') as Commit[];
+
+/** Returns the paths of the documents that a commit writes. */
+export const getNames = ({ request }: Commit) => request.writes.map(({ name }) => name);
+
+const hasName = (call: Commit, pattern: RegExp) => getNames(call).some((name) => pattern.test(name));
+
+export const isEntries: Match = (call) => hasName(call, /\/products\//);
+export const isClaim: Match = (call) => hasName(call, /\/price_list_requests\/[^/]+$/);
+export const isChunk: Match = (call) => !isClaim(call) && hasName(call, /\/payload\//);
+
+/** An event of a key after its claim: a renewal, completion, failure, take-over or release. */
+export const isKeyEvent: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_idempotency\//);
+
+interface Failure {
+  code: Code;
+  nth: number;
+  times: number;
+  when: 'before' | 'after';
+}
+
+/** Fails commits of one kind, by default with an error that no retry overcomes. */
+export const failCommits = (
+  { firestore }: TestDatabase,
+  match: Match,
+  { code = 'PERMISSION_DENIED', nth = 1, times = 1_000, when = 'before' }: Partial<Failure> = {},
+) => firestore.faults.inject({ rpc: 'Commit', match, nth, times, when, action: { kind: 'error', code } });
+
+/** Calls a function when commits of one kind arrive, before they take effect. */
+export const atCommit = ({ firestore }: TestDatabase, match: Match, run: () => unknown, { nth = 1, times = 1 } = {}) =>
+  firestore.faults.inject({
+    rpc: 'Commit',
+    match,
+    nth,
+    times,
+    action: {
+      kind: 'call',
+      run: async () => {
+        await run();
+      },
+    },
+  });
