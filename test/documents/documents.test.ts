@@ -23,13 +23,8 @@ interface Block {
 }
 
 const blocks = documents.flatMap(readBlocks);
-const inLanguage = (wanted: string) => blocks.filter(({ language }) => language === wanted);
 
-test.each(inLanguage('json'))('$document:$line is JSON', ({ code }) => {
-  expect(() => JSON.parse(code) as unknown).not.toThrow();
-});
-
-test.each(inLanguage('bash'))('$document:$line is a shell script', ({ code }) => {
+test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line is a shell script', ({ code }) => {
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
 });
 
@@ -50,11 +45,6 @@ describe('the calls of docs/getting-started.md', () => {
     service = await startLocalServer({ API_KEY: undefined, SAMPLE_DATA: 'true' });
   }, 300_000);
   afterAll(cleanUp);
-
-  test('there are calls that succeed, and one that is rejected', () => {
-    const succeeds = calls.map(({ shown }) => 'count' in shown || ('success' in shown && shown.success === true));
-    expect([...new Set(succeeds)].sort()).toEqual([false, true]);
-  });
 
   test.each(calls)('the one in line $line gets the response that is shown', async ({ code, shown }) => {
     const origin = new URL(service.address('getTeams')).origin;
