@@ -1,6 +1,6 @@
 import { runProgramSync } from '../support/programs';
 
-/** docs/openapi.json by a linter of others. Clients of it: openapi-fetch.ts, run-clients.ts. */
+/** docs/openapi.json, checked by Redocly's linter. run-clients.ts calls the service by clients that are generated from it. */
 
 interface Report {
   problems: object[];
