@@ -40,8 +40,8 @@ const RUNTIME = ['@google-cloud/functions-framework'];
 /** Packages that Firebase's tools require in package.json; production omits them. */
 const TOOLING = ['firebase-admin', 'firebase-functions'];
 
-/** Files for Firebase's emulator; firebase.json excludes them from the upload. */
-const NOT_UPLOADED = ['node_modules', '.secret.local'];
+/** Where Firebase's emulator reads secrets. It is not uploaded (firebase.json). */
+const LOCAL_SECRETS = '.secret.local';
 
 /** Packages that are loaded but not used, and the modules that replace them (decision 0011). */
 const REPLACED = {
@@ -83,8 +83,10 @@ async function buildPackage() {
   ]);
   await mkdir(DIST, { recursive: true });
   for (const [file, contents] of files) await replaceFile(`${DIST}/${file}`, contents);
+  await writeFile(`${DIST}/${LOCAL_SECRETS}`, 'API_KEY=local-dev-key\n');
+  const kept = new Set([...files.keys(), 'node_modules', LOCAL_SECRETS]);
   for (const file of await readdir(DIST)) {
-    if (!files.has(file) && !NOT_UPLOADED.includes(file)) await rm(`${DIST}/${file}`, { recursive: true });
+    if (!kept.has(file)) await rm(`${DIST}/${file}`, { recursive: true });
   }
 }
 

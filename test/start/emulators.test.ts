@@ -33,7 +33,9 @@ test('SIGTERM ends what npx has started, and the suite gets the key as it is', a
     output += text;
     if (/group \d+\n/.test(output) && output.includes('sample records added')) break;
   }
-  expect(parseEnv(readFileSync('functions/dist/.secret.local', 'utf8'))).toEqual({ API_KEY: 'abc#def' });
+  const secrets = 'functions/dist/.secret.local';
+  expect(parseEnv(readFileSync(secrets, 'utf8'))).toEqual({ API_KEY: 'abc#def' });
+  writeFileSync(secrets, 'API_KEY=local-dev-key\n');
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
   expect(isGroupRunning(Number(/group (\d+)/.exec(output)?.[1]))).toBe(false);

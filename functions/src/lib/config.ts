@@ -86,9 +86,11 @@ export const getBuild = () => ({
   commit: process.env['BUILD_COMMIT'] ?? 'local',
 });
 
+/** Whether Firebase's emulator of functions runs this process. */
+export const isEmulated = (): boolean => process.env['FUNCTIONS_EMULATOR'] !== undefined;
+
 /** Whether this process is a Cloud Run instance. Firebase's emulator sets `K_SERVICE` too. */
-export const isCloudRunInstance = (): boolean =>
-  process.env['K_SERVICE'] !== undefined && process.env['FUNCTIONS_EMULATOR'] === undefined;
+export const isCloudRunInstance = (): boolean => process.env['K_SERVICE'] !== undefined && !isEmulated();
 
 function parseOrigins(value: string): string[] {
   return value

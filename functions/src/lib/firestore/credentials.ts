@@ -1,5 +1,6 @@
 import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
+import { ConfigError, isEmulated } from '../config';
 import { getErrorMessage } from '../errors';
 
 /**
@@ -8,8 +9,13 @@ import { getErrorMessage } from '../errors';
  *
  * A failed renewal gets the code UNAVAILABLE, so that the call is retried. Its original code is an
  * HTTP status of the metadata server, which gRPC would not understand.
+ *
+ * @throws ConfigError in Firebase's emulator, which must not reach a real database
  */
 export function createDefaultCredentials(): ChannelCredentials {
+  if (isEmulated()) {
+    throw new ConfigError('No FIRESTORE_EMULATOR_HOST: start the Firestore emulator too, or use npm run emulators');
+  }
   const account = applicationDefault();
   const token = credentials.createFromGoogleCredential({
     getRequestHeaders: async () => {
