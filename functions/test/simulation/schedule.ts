@@ -29,9 +29,8 @@ import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates
 
 /** What a schedule came to. */
 export interface ScheduleResult {
-  calls: number;
-  /** How often each response or outcome of a command came. */
-  results: Map<string, number>;
+  /** The responses and the outcomes of commands that came at least once. */
+  results: ReadonlySet<string>;
   /** All that happened, line by line. */
   trace: readonly string[];
 }
@@ -71,13 +70,12 @@ export async function runSchedule(
   } finally {
     schedule.stop();
   }
-  const { calls, trace } = schedule.world;
-  return { calls, trace, results: schedule.results };
+  return { trace: schedule.world.trace, results: schedule.results };
 }
 
 class Schedule {
   readonly world: Simulator;
-  readonly results = new Map<string, number>();
+  readonly results = new Set<string>();
   readonly #random: SeededRandom;
   readonly #db: Firestore;
   readonly #submissions: PriceListSubmission[];
@@ -97,7 +95,7 @@ class Schedule {
     this.#keys = this.#random.chance(0.3) ? ['boq-1', 'boq-2'] : ['boq-1'];
     this.#submissions = this.#keys.flatMap((key) => this.#createPayloads(key));
     const getNow = () => this.world.now;
-    const onRenewal = () => this.#count('lease renewed');
+    const onRenewal = () => this.results.add('lease renewed');
     const getActor = () => this.world.acting?.token;
     this.#history = new KeyMonitor(embedded, { getNow, onViolation: this.#fail, onRenewal, getActor });
     this.#model = new ResponseModel(db, this.#history, this.#submissions, getNow);
@@ -135,7 +133,7 @@ class Schedule {
   #createPayloads(boq_list_id: string): PriceListSubmission[] {
     const { pick, chance, integer } = this.#random;
     const market_id = chance(0.2) ? 'nowhere' : 'market';
-    // A batch or several, and as many chunks (see program.ts).
+    // A batch or several, and as many chunks (see simulation.test.ts).
     const count = integer(1, 7);
     return (chance(0.4) ? ['one', 'other'] : ['one']).map((name) => {
       const price = pick([1, 2.5]);
@@ -198,15 +196,11 @@ class Schedule {
     }
     const name = getResultName(result);
     this.world.note(process, `got ${name}`);
-    this.#count(name);
+    this.results.add(name);
     // Checked also if the client has disconnected.
     const check = () => this.#model.assertResponse({ submission, process, result, mark });
     await this.world.whilePaused(check).catch(this.#fail);
     return name;
-  }
-
-  #count(result: string): void {
-    this.results.set(result, (this.results.get(result) ?? 0) + 1);
   }
 
   /** An owner writes entries only while it may believe that its lease lasts. */
@@ -243,9 +237,9 @@ class Schedule {
         else await release(record, decision, db, context);
       });
       this.world.note(process, `${how}d ${key}`);
-      this.#count(`${how}d`);
+      this.results.add(`${how}d`);
     } catch (error) {
-      if (error instanceof ResolutionError) this.#count('operator rejected');
+      if (error instanceof ResolutionError) this.results.add('operator rejected');
       this.world.note(process, `could not ${how} ${key}: ${String(error)}`);
       if (error instanceof ProcessCrashed || error instanceof ResolutionError) return;
       assert(!isUndisturbed(process), `the retries of an operator overcome what they can: ${String(error)}`);
@@ -277,7 +271,7 @@ class Schedule {
           {
             onResult: ({ boq_list_id, result, reason }) => {
               note(`${boq_list_id} ${result}: ${reason ?? ''}`);
-              this.#count(`sweep ${result}`);
+              this.results.add(`sweep ${result}`);
               if (result === 'left' && !options.dryRun) this.#checkReport(boq_list_id, process);
             },
             onUnreadable: (path) => note(`${path} cannot be read`),

@@ -134,8 +134,6 @@ const DELAYS_MS = [10, SECOND, 15 * SECOND, MINUTE, 30 * MINUTE];
 export class Simulator {
   /** Virtual Unix milliseconds. */
   now = Date.UTC(2026, 0, 1);
-  /** How many calls were carried out. */
-  calls = 0;
   /** Whose call is being carried out. */
   acting: Process | undefined;
   readonly trace: string[] = [];
@@ -365,7 +363,6 @@ export class Simulator {
     if (process.state === 'dead') return new Promise<never>(() => undefined);
     if (process.state === 'responded') this.violated(new Error(`${process.name} goes on after its response: ${what}`));
     const apply = async () => {
-      this.calls += 1;
       this.acting = process;
       try {
         return await carryOut();
