@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Creates what docs/monitoring describes. Replaces metrics, policies and the dashboard; objectives and uptime checks that exist stay.
+# Creates what docs/monitoring describes, and replaces what an earlier run has created.
 # Usage: scripts/create-monitoring.sh PROJECT NOTIFICATION_CHANNEL
 # Needs gcloud, curl and the role roles/monitoring.editor, with roles/logging.configWriter for the metrics.
 set -euo pipefail
@@ -18,27 +18,42 @@ for file in "$folder"/metrics/*.json; do
     gcloud logging metrics create "$metric" --config-from-file="$file" --project="$project"
 done
 
-# 409 means that it exists already. `--disable` ignores ~/.curlrc.
-post() {
-  local status
-  status=$(curl --disable --silent --show-error --output "$folder/response" --write-out '%{http_code}' --data "@$2" \
+# Sends a file to Google's API and prints the status of the response. `--disable` ignores ~/.curlrc.
+send() {
+  local method=$1 path=$2 file=$3
+  curl --disable --silent --show-error --output "$folder/response" --write-out '%{http_code}' --request "$method" --data "@$file" \
     --header "Authorization: Bearer $(gcloud auth print-access-token)" --header 'Content-Type: application/json' \
-    "https://monitoring.googleapis.com/v3/projects/$project/$1")
-  case $status in
-    2?? | 409) echo "$1: $status" ;;
-    *) cat "$folder/response" >&2; return 1 ;;
-  esac
+    "https://monitoring.googleapis.com/v3/projects/$project/$path"
 }
+
+# Creates a resource with the id that the query names, or replaces it.
+put() {
+  local collection=$1 query=$2 file=$3 status
+  status=$(send POST "$collection?$query" "$file")
+  [ "$status" != 409 ] || status=$(send PATCH "$collection/${query#*=}" "$file")
+  report "$collection/${query#*=}" "$status"
+}
+
+report() {
+  echo "$1: $2"
+  [[ $2 = 2?? ]] || { cat "$folder/response" >&2; return 1; }
+}
+
 service=organisation-data-and-price-lists
-post "services?serviceId=$service" "$folder/service.json"
+put services "serviceId=$service" "$folder/service.json"
 for slo in "$folder"/slos/*.json; do
-  post "services/$service/serviceLevelObjectives?serviceLevelObjectiveId=$(basename "$slo" .json)" "$slo"
+  put "services/$service/serviceLevelObjectives" "serviceLevelObjectiveId=$(basename "$slo" .json)" "$slo"
 done
 
-existing=$(gcloud monitoring uptime list-configs --format='value(displayName)' --project="$project")
+# Google chooses the ids of uptime checks.
 for check in "$folder"/uptime/*.json; do
   name=$(sed -n 's/^  "displayName": "\(.*\)",*$/\1/p' "$check")
-  grep --quiet --line-regexp --fixed-strings "$name" <<< "$existing" || post uptimeCheckConfigs "$check"
+  id=$(gcloud monitoring uptime list-configs --filter="displayName=\"$name\"" --format='value(name.basename())' --project="$project")
+  if [ -n "$id" ]; then
+    report "$name" "$(send PATCH "uptimeCheckConfigs/$id" "$check")"
+  else
+    report "$name" "$(send POST uptimeCheckConfigs "$check")"
+  fi
 done
 
 # Creates the new policies before it deletes the old ones, so that nothing is unwatched in between.
