@@ -32,39 +32,11 @@ test('a response as described conforms', () => {
 
 test.each<[string, RequestInfo, ReceivedResponse]>([
   ['a status that is not described', TEAMS, createResponse(404, { error: 'Not found' })],
-  ['a response to a method that is not described', { ...TEAMS, method: 'PUT' }, good],
   ['a missing header', TEAMS, { ...good, headers: { ...good.headers, 'x-request-id': undefined } }],
   ['a header with another value', TEAMS, createResponse(200, good.json, { 'cache-control': 'public' })],
   ['a header that is not described', TEAMS, createResponse(200, good.json, { etag: 'x' })],
-  [
-    'a CORS header where browsers may not call',
-    TEAMS,
-    createResponse(200, good.json, { 'access-control-allow-origin': '*' }),
-  ],
   ['another content type', TEAMS, createResponse(200, good.json, { 'content-type': 'text/html' })],
   ['a field too few', TEAMS, createResponse(200, { teams: { t: { name: null } }, count: 1 })],
-  [
-    'a field too many',
-    TEAMS,
-    createResponse(200, { teams: { t: { name: null, country_iso: null, id: 't' } }, count: 1 }),
-  ],
-  [
-    'an empty string where null is meant',
-    TEAMS,
-    createResponse(200, { teams: { t: { name: '', country_iso: null } }, count: 1 }),
-  ],
-  [
-    'another error text',
-    TEAMS,
-    createResponse(401, { error: 'unauthorized' }, { 'www-authenticate': 'ApiKey header="x-api-key"' }),
-  ],
-  ['a 405 without Allow', TEAMS, createResponse(405, { error: 'Method not allowed' })],
-  [
-    'a body in a response to HEAD',
-    { ...TEAMS, method: 'HEAD' },
-    createResponse(405, { error: 'Method not allowed' }, { allow: 'GET' }),
-  ],
-  ['no body', TEAMS, createResponse(200, undefined)],
 ])('%s does not conform', (_, request, wrong) => {
   expect(() => assertConforms(request, wrong)).toThrow('docs/openapi.json');
 });

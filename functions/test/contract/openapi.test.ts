@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { getOperations } from '../../../scripts/openapi/operations';
-import { ERROR_DEFINITIONS } from '../../src/lib/errors';
 import { validateProductId } from '../../src/lib/schemas/add-price-lists';
 
 /** What docs/openapi.json says. That it is what the code generates: `npm run check`; that it is sound: test/description. */
@@ -39,10 +38,6 @@ describe('for the tools of others', () => {
     const taken = getOperations().map(({ name }) => `${name.charAt(0).toUpperCase()}${name.slice(1)}Response`);
     expect(Object.keys(components.schemas).filter((name) => taken.includes(name))).toEqual([]);
   });
-});
-
-test.each(Object.values(ERROR_DEFINITIONS))('the document has the error $status $message', ({ message }) => {
-  expect(committed).toContain(JSON.stringify(message));
 });
 
 /** For each rule of product identifiers, some that keep it and some that break it. */

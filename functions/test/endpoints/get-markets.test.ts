@@ -27,16 +27,4 @@ describe('get markets', () => {
       },
     ]);
   });
-
-  test('returns an empty object if there are none', async () => {
-    expect((await service.call('getMarkets')).json).toEqual({ count: 0, markets: {} });
-  });
-
-  test('asks Firestore for the English name and the two codes only', async () => {
-    const calls = service.recordCalls();
-    await service.call('getMarkets');
-    const select = [['name', 'en'], ['country_iso'], ['currency_iso']];
-    const query = { collectionId: 'markets', filter: undefined, limit: undefined, select };
-    expect(calls).toMatchObject([{ rpc: 'RunQuery', request: { query } }]);
-  });
 });

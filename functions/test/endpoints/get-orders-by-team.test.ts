@@ -1,5 +1,5 @@
 import { getOrdersByTeam } from '../../src/get-orders-by-team';
-import { getRecordedQuery, useTestService } from '../support/service';
+import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 
 const service = useTestService({ getOrdersByTeam });
@@ -101,29 +101,5 @@ describe('get orders by team', () => {
     });
     for (const status of statuses) expect(await idsOf({ ...JANUARY, status })).toEqual([status]);
     expect(await idsOf(JANUARY)).toEqual(['none', ...stored.map(String)].sort());
-  });
-
-  test.each(['WAITING', 'ALL'])('has Firestore filter and project: %s', async (status) => {
-    const calls = service.recordCalls();
-    await ordersOf({ ...JANUARY, status });
-    expect(calls).toMatchObject([
-      { rpc: 'RunQuery', request: { query: { collectionId: 'orders', limit: undefined } } },
-    ]);
-    const { filter, select } = getRecordedQuery(calls[0]);
-    const filters = [
-      { kind: 'field', path: ['team_id'], op: '==', value: 'team-1' },
-      { kind: 'field', path: ['created_at'], op: '>=', value: BigInt(START) },
-      { kind: 'field', path: ['created_at'], op: '<', value: BigInt(END) },
-      ...(status === 'ALL' ? [] : [{ kind: 'field', path: ['status'], op: '==', value: status }]),
-    ];
-    expect(filter).toEqual({ kind: 'and', filters });
-    // The time of creation is what a query goes on from when it was broken off.
-    expect(select?.filter(([name]) => name !== 'created_at')).toEqual([
-      ['customer_data', 'customer_id'],
-      ['customer_data', 'customer_name'],
-      ['invoice_id'],
-      ['market_id'],
-      ['team_id'],
-    ]);
   });
 });

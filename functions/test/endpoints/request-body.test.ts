@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import * as functions from '../../src';
 import type { ReceivedResponse } from '../support/received-response';
 import { operations, postOperationNames, type PostOperationName } from '../support/operations';
@@ -58,12 +57,6 @@ test.each([
   const { status, json } = await service.call('getOrdersByTeam', { body, headers });
   expect([status, json]).toMatchObject([400, { success: false, errors: [{ path: 'body' }] }]);
   expect(calls).toEqual([]);
-});
-
-test('a body may be gzip', async () => {
-  const headers = { ...JSON_TYPE, 'content-encoding': 'gzip' };
-  const body = gzipSync(valid('addPriceLists'));
-  expect((await service.call('addPriceLists', { body, headers })).status).toBe(200);
 });
 
 test('a client that disconnects in the middle of a body is logged as 499', async () => {

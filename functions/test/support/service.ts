@@ -4,7 +4,7 @@ import { http, type HttpFunction } from '@google-cloud/functions-framework';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { Firestore } from 'firebase-admin/firestore';
 import type { HttpsFunction } from 'firebase-functions/v2/https';
-import type { EndedCall, IndexDefinitions, Requests } from '../../../packages/firestore-local/src';
+import type { EndedCall, IndexDefinitions } from '../../../packages/firestore-local/src';
 import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
 import { takeConsoleLines } from '../../../test/support/console';
 import { startInstance } from '../../src/lib/http/instance';
@@ -145,12 +145,6 @@ async function startTestService(functions: ServedFunctions, indexes: IndexDefini
   };
   service.reset();
   return { service, close };
-}
-
-/** The query of an observed call. */
-export function getRecordedQuery(call: EndedCall | undefined): Requests['RunQuery']['query'] {
-  if (call?.rpc !== 'RunQuery') throw new Error('the call is not a query');
-  return (call.request as Requests['RunQuery']).query;
 }
 
 /** A request as it goes out: JSON with its content type and the valid key, unless the test says otherwise. */

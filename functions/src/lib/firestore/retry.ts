@@ -87,7 +87,7 @@ export class Backoff {
 }
 
 /** Returns the pause after an error in ms. @param failures how many errors came before it */
-export function getPauseMs(failures: number, afterOverload: boolean, random: () => number): number {
+function getPauseMs(failures: number, afterOverload: boolean, random: () => number): number {
   const initialMs = afterOverload ? INITIAL_OVERLOAD_PAUSE_MS : INITIAL_PAUSE_MS;
   return Math.min(initialMs * 2 ** failures, MAX_PAUSE_MS) * (0.5 + random() / 2);
 }

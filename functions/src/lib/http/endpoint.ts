@@ -104,9 +104,6 @@ async function sendError(exchange: Exchange, error: ApiError): Promise<void> {
   const { status } = ERROR_DEFINITIONS[error.code];
   const body = JSON.stringify(toErrorResponse(error));
   const outgoing = { status, headers: error.headers, body };
-  // The request's time may be up already, so only a stopping instance ends the wait for the client.
-  const isSent = await sendResponse(response, outgoing, { ...context, signal: shutdown.stopWaiting.signal }).catch(
-    () => false,
-  );
+  const isSent = await sendResponse(response, outgoing, context).catch(() => false);
   exchange.hasClientGone = !isSent;
 }

@@ -15,46 +15,32 @@ test.each([
   expect(findOriginProblem(origin)).toBeUndefined();
 });
 
-/** A URL parser accepts these; a browser sends `null`, or loads no page from there. */
-const NO_ORIGIN = [
+test.each([
+  'http://localhost:3000/',
+  'dashboard.example.com',
+  'https://a.example.com/path?x#y',
+  'HTTPS://A.example.com',
+  'https://a.example.com:443',
+  'https://user@a.example.com',
+  'https://münchen.example',
+  'http://127.1:3000',
+  'http://[0:0::1]',
+  // A browser sends `null` from these, or loads no page from there.
   'file://',
-  'file:///srv/page.html',
   'file://server',
-  'data://text',
-  'about://blank',
-  'blob://a.example.com',
-  'javascript://a.example.com',
   'ws://a.example.com',
-  'wss://a.example.com/socket',
-  'ftp://a.example.com',
   'app://',
   'app://with%20space',
   'https://a..example.com',
   'https://-a.example.com',
-  'https://a!b.example.com',
   'https://300.300.300.300',
   `https://${'a'.repeat(64)}.example.com`,
   `https://${'a.'.repeat(130)}com`,
-];
+  'two words',
+])('no browser sends %s', (origin) => {
+  expect(findOriginProblem(origin)).toContain(`"${origin}" is not an origin as browsers send it`);
+});
 
-test.each([
-  ['http://localhost:3000/', 'write http://localhost:3000.'],
-  ['localhost:3000', 'write http://localhost:3000.'],
-  ['dashboard.example.com', 'write https://dashboard.example.com.'],
-  ['https://a.example.com/path?x#y', 'write https://a.example.com.'],
-  ['HTTPS://A.example.com', 'write https://a.example.com.'],
-  ['https://a.example.com:443', 'write https://a.example.com.'],
-  ['https://user@a.example.com', 'write https://a.example.com.'],
-  ['https://münchen.example', 'write https://xn--mnchen-3ya.example.'],
-  ['http://127.1:3000', 'write http://127.0.0.1:3000.'],
-  ['http://[0:0::1]', 'write http://[::1].'],
-  ['*', 'list each origin.'],
-  ['https://*.example.com', 'list each origin.'],
-  ...NO_ORIGIN.map((origin) => [origin, 'is not an origin such as https://dashboard.example.com.']),
-  ['https://', 'is not an origin such as https://dashboard.example.com.'],
-  ['two words', 'is not an origin such as https://dashboard.example.com.'],
-])('%s can never match: %s', (origin, advice) => {
-  const problem = findOriginProblem(origin);
-  expect(problem).toContain(`"${origin}"`);
-  expect(problem).toContain(advice);
+test.each(['*', 'https://*.example.com'])('%s is a pattern', (origin) => {
+  expect(findOriginProblem(origin)).toContain(`"${origin}" is a pattern`);
 });

@@ -100,27 +100,3 @@ test('an entry without a number as its price is streamed without a price', async
     ['e', -0.5],
   ]);
 });
-
-test('a stream of entries continues after the last one', async () => {
-  firestore.clear();
-  const numbers = Array.from({ length: 300 }, (_, i) => [`product-${1000 + i}`, i / 4] as const);
-  await set(numbers);
-  const fault = { when: { messages: 200 }, action: { kind: 'error', code: 'UNAVAILABLE' } } as const;
-  firestore.faults.inject({ rpc: 'RunQuery', ...fault });
-  const before = firestore.counts().RunQuery;
-  expect(await streamPrices()).toEqual(numbers);
-  expect(firestore.counts().RunQuery - before).toBe(2);
-});
-
-test('a batch is one call, and written whole or not at all', async () => {
-  firestore.clear();
-  const before = firestore.counts().Commit;
-  const numbers = Array.from({ length: 500 }, (_, i) => [`product-${i}`, i / 4] as const);
-  await set(numbers);
-  expect(Object.keys(await stored())).toHaveLength(500);
-  expect(firestore.counts().Commit - before).toBe(1);
-  firestore.clear();
-  const invalid = [['a', 1] as const, ['b/c', 1] as const];
-  await expect(set(invalid)).rejects.toMatchObject({ code: 3 });
-  expect(await stored()).toEqual({});
-});

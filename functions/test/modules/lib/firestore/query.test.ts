@@ -4,6 +4,7 @@ import type { QuerySpec } from '../../../../src/lib/firestore/messages';
 import { streamQuery } from '../../../../src/lib/firestore/query';
 import { createRequestContext, type RequestContext } from '../../../../src/lib/request-context';
 import { startFirestore, type EmbeddedFirestore } from '../../../../../packages/firestore-local/src';
+import { ManualClock } from '../../../support/clock';
 import { useFirestoreEmulator } from '../../../support/firestore';
 import { writeRecords } from '../../../support/stored';
 
@@ -40,7 +41,10 @@ afterAll(async () => {
   await firestore.close();
 });
 
-const open = (signal = new AbortController().signal): RequestContext => createRequestContext(signal);
+const open = (signal = new AbortController().signal) => {
+  const clock = new ManualClock(0);
+  return { ...createRequestContext(signal), clock, random: () => 0.999 };
+};
 
 async function idsOf(db: RequestContext, selected: QuerySpec): Promise<string[]> {
   const found: string[] = [];
@@ -132,6 +136,13 @@ describe('continues after the last document', () => {
       .commit();
   });
 
+  test('after an error before the next document', async () => {
+    const error = { kind: 'error', code: 'UNAVAILABLE' } as const;
+    firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: error });
+    firestore.faults.inject({ rpc: 'RunQuery', nth: 2, action: error });
+    expect(await idsOf(open(), selection)).toEqual(ids);
+  });
+
   test('in a query ordered by id alone', async () => {
     firestore.faults.inject({
       rpc: 'RunQuery',
@@ -140,6 +151,19 @@ describe('continues after the last document', () => {
     });
     expect(await idsOf(open(), { collection: 'orders', fields: ['team_id'] })).toEqual(ids);
   });
+});
+
+test('fails after a minute of errors, counted from the last document', async () => {
+  const error = { kind: 'error', code: 'UNAVAILABLE' } as const;
+  firestore.faults.inject({ rpc: 'RunQuery', times: 9, action: error });
+  firestore.faults.inject({ rpc: 'RunQuery', nth: 10, when: { messages: 1 }, action: error });
+  firestore.faults.inject({ rpc: 'RunQuery', nth: 11, times: Infinity, action: error });
+  const context = open();
+  await expect(idsOf(context, selection)).rejects.toMatchObject({ code: 14 });
+  const { clock } = context;
+  const tookMs = clock.now() - clock.slept.slice(0, 9).reduce((sum, ms) => sum + ms);
+  expect(tookMs).toBeGreaterThan(52_000);
+  expect(tookMs).toBeLessThanOrEqual(60_000);
 });
 
 test('throws a permanent error at once', async () => {

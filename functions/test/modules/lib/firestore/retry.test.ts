@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { createRequestContext, type RequestContext } from '../../../../src/lib/request-context';
 import { StoppedError } from '../../../../src/lib/errors';
 import { retry } from '../../../../src/lib/firestore/retry';
@@ -67,12 +66,6 @@ describe('retry', () => {
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(52_000);
   });
 
-  test('throws the last error when the next try would start more than 60 s after the first', async () => {
-    // Two tries of 20 s, and the third ends after a minute.
-    const { outcome, tries } = await retryFailing([14, 14, 13, 14], { tryMs: 20_000 });
-    expect([outcome, tries]).toEqual([createError(13), 3]);
-  });
-
   test('starts a try exactly 60 s after the first, and none later', async () => {
     expect(await retryFailing([14], { tryMs: 59_875 })).toMatchObject({ outcome: 'done', tries: 2, slept: [125] });
     expect(await retryFailing([14], { tryMs: 59_876 })).toMatchObject({ outcome: createError(14), tries: 1 });
@@ -83,17 +76,6 @@ describe('retry', () => {
     expect(outcome).toBe('done');
     expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThan(1_140_000);
   });
-
-  test('waits between half of each delay and all of it', () =>
-    fc.assert(
-      fc.asyncProperty(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), async (random) => {
-        const { slept } = await retryFailing(times(5, 14), { random: () => random });
-        slept.forEach((ms, i) => {
-          expect(ms).toBeGreaterThanOrEqual(125 * 2 ** i);
-          expect(ms).toBeLessThanOrEqual(250 * 2 ** i);
-        });
-      }),
-    ));
 
   test('does not call when its signal has aborted', async () => {
     const reason = new Error('timeout');

@@ -70,15 +70,6 @@ test('the writer is done once the bytes are written, while the body has not come
   expect([socket.destroyed, response.writableEnded]).toEqual([false, false]);
 });
 
-test('a response without a body is done as soon', async () => {
-  const writer = await open();
-  response.statusCode = 204;
-  expect(await writer.end()).toBe(true);
-  await settle();
-  expect(received).toMatch(/^HTTP\/1\.1 204 /);
-  expect(socket.destroyed).toBe(false);
-});
-
 test('the connection closes 2 s after the last byte', async () => {
   await respond(await open());
   expect(await isOpenAfter(1_900)).toBe(true);

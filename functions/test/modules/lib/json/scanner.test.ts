@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { createJsonParser, JsonSyntaxError, parseText } from '../../../../src/lib/json/body-parser';
 import { findSyntaxError } from '../../../../src/lib/json/scanner';
 
 /** A control character is nowhere allowed in JSON, neither in a string nor between tokens. */
@@ -81,27 +80,6 @@ test.each([
   ['[[\ufeff1]]', 2],
 ])('%j stops being JSON at %d', (text, index) => {
   expect(findSyntaxError(text)).toBe(index);
-});
-
-test('a small body is rejected with the place of its error, and whether it ends there', () => {
-  const getError = (text: string): unknown => {
-    try {
-      return parseText(createJsonParser(String), text);
-    } catch (error) {
-      return error;
-    }
-  };
-  expect(getError('{"é":1,}')).toBeInstanceOf(JsonSyntaxError);
-  const message = 'not JSON at byte 8';
-  expect(getError('{"é":1,}')).toMatchObject({ byteOffset: 8, isAtEnd: false, message });
-  expect(getError('{"é":1')).toMatchObject({ byteOffset: 7, isAtEnd: true });
-  expect(getError('"é"')).toBe('é');
-});
-
-test('a small body may come in pieces', () => {
-  const parser = createJsonParser(String);
-  for (const piece of ['"a', '', 'b"']) parser.write(piece);
-  expect(parser.end()).toBe('ab');
 });
 
 test('a million open arrays need no stack', () => {

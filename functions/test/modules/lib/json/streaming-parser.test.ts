@@ -47,22 +47,13 @@ function read(text: string, cuts: readonly number[]): Read | undefined {
   }
 }
 
-/** As {@link parse}; what it throws. */
-function getSyntaxError(text: string, cuts: readonly number[]): JsonSyntaxError | undefined {
+function getError(text: string, cuts: readonly number[]): unknown {
   try {
     parse(text, cuts);
     return undefined;
   } catch (error) {
-    return error instanceof JsonSyntaxError ? error : undefined;
+    return error;
   }
-}
-
-/** Jest compares no more of errors than their messages. */
-function expectSyntaxError(text: string, cuts: readonly number[], index: number): void {
-  const expected = { byteOffset: Buffer.byteLength(text.slice(0, index)), isAtEnd: index === text.length };
-  const error = getSyntaxError(text, cuts);
-  if (error?.byteOffset !== expected.byteOffset || error.isAtEnd !== expected.isAtEnd)
-    expect(error).toMatchObject(expected);
 }
 
 /** What was read, with the members back in their place. */
@@ -122,16 +113,6 @@ const { text: anyJson } = fc.letrec<{ text: string; object: string; array: strin
   array: fc.array(tie('text'), { maxLength: 3 }).map((all) => `[${all.join()}]`),
 }));
 
-test('any JSON is read as JSON.parse reads it, wherever it is cut', () =>
-  fc.assert(
-    fc.property(anyJson, cuts, (text, places) => {
-      const result = read(text, places);
-      expect(result).toBeDefined();
-      expect(result && whole(result)).toEqual(parsed(text));
-    }),
-    { numRuns: 2000 },
-  ));
-
 /** A text that is nearly JSON: a part of it is replaced. */
 const nearlyJson = fc
   .tuple(
@@ -163,12 +144,12 @@ const nearlyJson = fc
   })
   .filter((text) => text.isWellFormed());
 
-test('a text that is nearly JSON is parsed or rejected as by JSON.parse', () =>
+test('a text that is JSON, or nearly, is parsed or rejected as by JSON.parse, wherever it is cut', () =>
   fc.assert(
-    fc.property(nearlyJson, cuts, (text, places) => {
+    fc.property(fc.oneof(anyJson, nearlyJson), cuts, (text, places) => {
       const result = read(text, places);
       const [actual, expected] = [result && whole(result), parsed(text)];
-      // An assertion of Jest takes longer than a parser does, thousands of times.
+      // An assertion of Jest takes longer than the parser.
       if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
     }),
     { numRuns: 10_000 },
@@ -179,27 +160,11 @@ test('a syntax error is located at the same byte wherever the text is cut, also 
     fc.property(nearlyJson, cuts, (text, places) => {
       const index = findSyntaxError(text);
       fc.pre(index !== undefined);
-      expectSyntaxError(text, places, index);
+      const byteOffset = Buffer.byteLength(text.slice(0, index));
+      expect(getError(text, places)).toMatchObject({ byteOffset, isAtEnd: index === text.length });
     }),
-    { numRuns: 10_000 },
+    { numRuns: 5_000 },
   ));
-
-test('space that is no white space of JSON is rejected in an object without members', () => {
-  for (const space of ['\u00a0', ' \v', '\f\n', '\u2028', '\ufeff']) {
-    const expected = new JsonSyntaxError(10 + space.search(/[^ ]/), false);
-    expect(() => parse(`{"large":{${space}},"large":{"a":1}}`, [])).toThrow(expected);
-  }
-  expect(read('{"large":{ \t\n\r}}', [])).toEqual({ value: { large: {} }, members: [] });
-});
-
-test.each([3, 997, 1000, 2500])('a syntax error after %d members is located', (count) => {
-  const before = `{"é":1,"large":{${Array.from({ length: count }, (_, i) => `"ñ${i}":${i}`).join()}`;
-  for (const rest of [',"a":x}}', ',"a":1,}}', ':1}}', '}},', ',"a":[1}}', '', ',"a"', '}', ',"large":{"a":tru']) {
-    const text = before + rest;
-    const index = findSyntaxError(text) ?? NaN;
-    for (const size of [1, 7, 4096, text.length]) expectSyntaxError(text, everyNth(size, text.length), index);
-  }
-});
 
 const everyNth = (size: number, length: number): number[] =>
   Array.from({ length: Math.ceil(length / size) }, (_, i) => i * size);
@@ -210,15 +175,7 @@ describe('a limit', () => {
       headers: expect.objectContaining({ 'X-Payload-Limit-Scope': scope }) as object,
     }) as PayloadTooLargeError;
   /** What parsing a text throws, cut into chunks of each of these sizes. */
-  const outcomes = (text: string) =>
-    [7, 100, text.length].map((size) => {
-      try {
-        parse(text, everyNth(size, text.length));
-        return undefined;
-      } catch (error) {
-        return error;
-      }
-    });
+  const outcomes = (text: string) => [7, 100, text.length].map((size) => getError(text, everyNth(size, text.length)));
   const accepted = [undefined, undefined, undefined];
   const rejected = (scope: string) => [tooLarge(scope), tooLarge(scope), tooLarge(scope)];
 
@@ -301,18 +258,6 @@ test.each([
   }
 });
 
-test('a name is not taken for one that was read before it', () => {
-  const members = (text: string) => read(`{"large":{${text}}}`, [])?.members;
-  expect(members(String.raw`"a":1,"5\\":1`)).toEqual([
-    ['a', 1],
-    ['5\\', 1],
-  ]);
-  expect(members(String.raw`"a":1,"5\"":1`)).toEqual([
-    ['a', 1],
-    ['5"', 1],
-  ]);
-});
-
 test.each(['l\\u0061rge', 'large'])('of two large objects the last counts, also where one is called %s', (name) => {
   for (const names of [
     [name, 'large'],
@@ -322,11 +267,10 @@ test.each(['l\\u0061rge', 'large'])('of two large objects the last counts, also 
   }
 });
 
-test.each([0, 1, 999, 1000, 1001, 2500, 10_000])('%d members come whole, however the text is cut', (count) => {
+test.each([0, 1, 10_000])('%d members come whole, however the text is cut', (count) => {
   const members = Array.from({ length: count }, (_, i): Member => [`${i}`, { value: i }]);
   const text = JSON.stringify({ large: Object.fromEntries(members), other: 1 });
   for (const size of [1, 7, 4096, text.length]) {
-    const places = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => i * size);
-    expect(read(text, places)).toEqual({ members, value: { large: {}, other: 1 } });
+    expect(read(text, everyNth(size, text.length))).toEqual({ members, value: { large: {}, other: 1 } });
   }
 });

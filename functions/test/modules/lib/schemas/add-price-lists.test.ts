@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { parseText } from '../../../../src/lib/json/body-parser';
 import { validateProductId } from '../../../../src/lib/schemas/add-price-lists';
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
-import { arbitraryPriceListBody } from '../../../support/arbitrary-submissions';
 import { anyCharacter } from '../../../support/arbitrary-text';
 import { operations } from '../../../support/operations';
-import { parseSubmission, toProductEntries } from '../../../support/submissions';
+import { parseSubmission } from '../../../support/submissions';
 import {
   findInvalidPaths,
   invalidTexts,
@@ -18,13 +17,13 @@ import {
 /** The body of add price lists, field by field. What is made of it as a whole: submission-parser.test.ts. */
 
 const { body } = operations.addPriceLists;
-const PRICES = { price_list_price: 1, expected_forward_cost_price: 1 };
 
 const pathsOf = (info: object) => findInvalidPaths(() => parseSubmission({ ...body, info: { ...body.info, ...info } }));
 
-/** The paths for one product, written as JSON so that an id may be `__proto__` and a price 1e400. */
-const pathsOfProduct = (id: string, prices = JSON.stringify(PRICES)) => {
-  const text = `{"info":${JSON.stringify(body.info)},"products":{${JSON.stringify(id)}:${prices}}}`;
+/** Returns the error paths of one product. Its id is written as JSON, so that it may be `__proto__`. */
+const pathsOfProduct = (id: string) => {
+  const products = `{${JSON.stringify(id)}:{"price_list_price":1,"expected_forward_cost_price":1}}`;
+  const text = `{"info":${JSON.stringify(body.info)},"products":${products}}`;
   return findInvalidPaths(() => parseText(createPriceListParser(), text));
 };
 
@@ -68,20 +67,8 @@ describe('info', () => {
   });
 });
 
-test.each(['-0.01', '-5e-324', '-1e400', '"1"', 'null', 'true', '[1]', '{}'])('the price %s is rejected', (price) => {
-  expect(pathsOfProduct('p', `{"price_list_price":${price},"expected_forward_cost_price":1}`)).toEqual([
-    'products.p.price_list_price',
-  ]);
-});
-
 describe('a product identifier', () => {
-  const whitespace = '\t\n\v\f\r \u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
-  const invalid = [
-    ...['', '.', '..', '/', 'a/b', '____', '_____', '__product__', '__proto__', '__a\nb__', '__\u2028__', ' '],
-    ...Array.from(whitespace, (space) => `${space}a`),
-    ...Array.from(whitespace, (space) => `a${space}`),
-    ...loneSurrogates,
-  ];
+  const invalid = ['', '.', '..', 'a/b', '____', '__proto__', '__a\nb__', ' a', 'a\ufeff', ...loneSurrogates];
   test.each(withLabels(invalid))('%s is rejected', (_, id) => {
     expect(pathsOfProduct(id)).toEqual([`products.${id.toWellFormed()}`]);
   });
@@ -124,13 +111,3 @@ describe('a product identifier', () => {
       { numRuns: 5000 },
     ));
 });
-
-test('every valid body is accepted as canonical JSON', () =>
-  fc.assert(
-    fc.property(arbitraryPriceListBody, ({ info, products }) => {
-      const parsed = parseSubmission({ info, products });
-      expect(parsed.info).toEqual({ ...info, currency_iso: info.currency_iso.toUpperCase() });
-      expect(Object.fromEntries(toProductEntries(parsed.products))).toEqual(products);
-      expect(parsed.products.ids).toEqual(Object.keys(products).sort());
-    }),
-  ));
