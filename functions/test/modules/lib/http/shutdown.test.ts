@@ -69,12 +69,6 @@ test('refuses writes at once, aborts them after 5 s, waits for no handler after 
   expect(logInstanceStopped).toHaveBeenLastCalledWith(2, 9_000);
 });
 
-test('leaves time to fail an attempt before it waits no more', () => {
-  const { shutdown, stop } = createInstance();
-  void stop();
-  expect(shutdown.refuseWrites.signal.reason).toMatchObject({ reserveMs: 2_000 });
-});
-
 test('ends in time where every timer is late', async () => {
   const { steps, addResponse, stop } = createInstance(400);
   addResponse();
