@@ -30,7 +30,7 @@ export type AttemptOutcome =
   | KeyOutcome
   /**
    * The attempt failed for this reason, but its record may not say so.
-   * `retryAfterMs`: time until the sweep has resumed it at the latest; null if the sweep may not.
+   * `retryAfterMs`: the longest time until the sweep has resumed it; null if the sweep may not resume it.
    */
   | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
 
@@ -42,11 +42,11 @@ export interface AttemptEnd {
 }
 
 /**
- * Carries out an attempt that owns its key. It can be resumed after each step:
+ * Carries out an attempt that owns its key. A stopped attempt can be resumed after each step:
  *
- *     prepared     what the claim did not store of the payload
- *     written      every entry of both lists, in batches
- *     completed    both lists ready, the key completed, the response stored: one commit
+ *     prepare      stores the rest of the payload, or reads it and finds the missing entries
+ *     write        stores the entries of both lists, in batches
+ *     complete     makes both lists ready, completes the key and stores the response, in one commit
  *
  * An error in any step fails the attempt: one commit marks both lists as failed and the key as
  * requiring review. A call that fails may still have taken effect, so every step can be repeated.
@@ -70,7 +70,7 @@ export async function runAttempt(
   }
 }
 
-/** Reads the key beside the entries, so that the completion needs no read. Errors are ignored; the completion then reads. */
+/** Reads the key while the entries are written, to save the completion a read. After an error, the completion reads. */
 const readAhead = ({ lease, keys }: RunningAttempt): Promise<KeySnapshot | undefined> =>
   lease.run(() => keys.read()).catch(() => undefined);
 
@@ -98,7 +98,7 @@ function complete(
 }
 
 /**
- * Fails an attempt that cannot go on, in the time reserved for this. The completion may have taken
+ * Fails an attempt that cannot continue, within the time reserved for this. The completion may have taken
  * effect although its response was lost; in that case the outcome is the completion.
  */
 async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<AttemptOutcome> {

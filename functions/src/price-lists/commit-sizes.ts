@@ -1,10 +1,10 @@
-/** How much one commit holds. Tests that need many commits replace this module with smaller numbers. */
+/** The sizes of commits. Tests replace them with smaller ones, so that a small list needs many commits. */
 
-/** Entries in one batch (docs/api.md#behaviour-of-add-price-lists). */
+/** The maximum number of entries in one batch (docs/api.md#behaviour-of-add-price-lists). */
 export const MAX_ENTRIES_PER_COMMIT = 500;
 
-/** Bytes of one stored chunk of a payload: a Firestore document holds at most 1 MiB, its name and field included. */
+/** The maximum size of a payload chunk. A Firestore document holds at most 1 MiB, including its name. */
 export const MAX_CHUNK_BYTES = 1_000_000;
 
-/** Chunks in the claim's commit. Firestore limits a commit to 10 MiB, and the key record in it to 1 MiB. */
+/** The maximum number of chunks in a claim. A commit holds at most 10 MiB, of which the key record takes up to 1 MiB. */
 export const MAX_CLAIM_CHUNKS = 9;

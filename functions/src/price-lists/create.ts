@@ -98,7 +98,7 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   }
 }
 
-/** Claims in one try: one commit holds the key record, the request record, its payload and both lists. */
+/** Tries once to claim the key. One commit stores the key record, the request record, its payload and both lists. */
 async function tryClaim(
   payload: Payload,
   claimant: Claimant,

@@ -69,7 +69,7 @@ async function findStoredEntries(
 class SortedFinder {
   #next = 0;
 
-  /** @param ids in code-unit order; Firestore returns them in the order of UTF-8, which differs for some */
+  /** @param ids in code-unit order, which differs for some ids from the UTF-8 order of Firestore */
   constructor(private readonly ids: readonly string[]) {}
 
   find(id: string): number | undefined {
@@ -92,8 +92,8 @@ class SortedFinder {
 
 /**
  * Writes the entries of both lists concurrently, each list batch by batch. An attempt without lists
- * writes nothing. When one list fails, the other stops after its current batch, so no call is
- * running when the attempt is failed.
+ * writes nothing. When one list fails, the other stops after its current batch. So no call is in
+ * progress when the attempt is failed.
  */
 export async function writeEntries(
   products: ProductColumns,

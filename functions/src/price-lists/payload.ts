@@ -32,8 +32,8 @@ const TEXT_CHUNK_CHARACTERS = 64 * 1024;
 
 /**
  * Yields the canonical JSON of a submission in chunks. Equal submissions have the same text: keys are
- * in code-unit order, and numbers are written as in JSON. The order of keys makes no difference, nor
- * do `1` and `1.0`, nor `usd` and `USD`; ids such as `a` and `A` differ.
+ * in code-unit order, and numbers are written as in JSON. So `1` and `1.0`, or `usd` and `USD`, make
+ * no difference, but ids such as `a` and `A` do.
  */
 export function* streamCanonicalJson({ info, products }: PriceListSubmission): Generator<string, undefined> {
   let chunk = `{"info":${toCanonicalInfo(info)},"products":{`;
@@ -51,7 +51,7 @@ export function* streamCanonicalJson({ info, products }: PriceListSubmission): G
   yield `${chunk}}}`;
 }
 
-/** Every field of `info`, checked by the compiler: a missing field would be neither stored nor compared. */
+/** Every field of `info`. The compiler reports a missing field, which would be neither stored nor compared. */
 const INFO_FIELDS = {
   boq_list_id: true,
   currency_iso: true,
@@ -68,15 +68,15 @@ const toCanonicalInfo = (info: PriceListInfo): string => JSON.stringify(info, IN
 const PRODUCTS_PER_HASH_UPDATE = 1024;
 
 /**
- * The version of the fingerprint's definition. It is stored with each fingerprint; records without
- * it have 1. To compare a submission with an older record, its earlier version is computed again.
+ * The version of the fingerprint's definition, which is stored with each fingerprint. Records without
+ * a version have 1. A submission is compared with a record by the version of the record.
  */
 export const FINGERPRINT_VERSION = 1;
 
 /**
  * Computes fingerprint version 1: the SHA-256 of the canonical info and the products, in lowercase
  * hex. Products are hashed in batches: ids as JSON, then prices, with the cost of each product first.
- * Prices are hashed as 64 bits, a fifth of the work of digits: bits are equal exactly if the JSON is.
+ * Hashing the 64 bits of a price takes a fifth of the time of its digits, and both differ for the same prices.
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(toCanonicalInfo(info));

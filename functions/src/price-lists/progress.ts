@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock';
 import type { KeyRecord, Progress } from '../lib/schemas/key-record';
 
-/** Number of entries of both lists in one round of commits, and the time of a slow round. */
+/** The number of entries of both lists in one round of commits, and the duration of a slow round. */
 const ENTRIES_PER_ROUND = 1_000;
 const SLOW_ROUND_MS = 800;
 const SLOW_START_MS = 1_000;

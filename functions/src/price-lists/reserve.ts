@@ -4,7 +4,10 @@ import { RETRY_MS } from '../lib/time-limits';
 import type { KeyEvent, KeyOutcome } from './key-state-machine';
 import { KeyStore } from './key-store';
 
-/** Applies an event in the time reserved for it, or left by a stop. The signal of the work may have aborted by then. */
+/**
+ * Applies an event at the end of an attempt, within the reserve or the time that a stop leaves. The
+ * signal of the request may have aborted by then.
+ */
 export async function applyWithinReserve(event: KeyEvent, { reference, db, context }: KeyStore): Promise<KeyOutcome> {
   const { clock, signal: ended } = context;
   const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : RETRY_MS.reserve;

@@ -5,8 +5,8 @@ import type { KeyStore } from './key-store';
 import { Lease } from './lease';
 import { ProgressMeter, type WrittenEntries } from './progress';
 
-/** How the calls of an attempt are repeated: `attempt` while a client waits for a creation, else `resume`. */
-export type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'resume'>;
+/** The retry regime of an attempt: `attempt` for a creation, for which a client waits, else `resume`. */
+type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'resume'>;
 
 /** The state that the steps of a running attempt share. */
 export class RunningAttempt {

@@ -102,7 +102,7 @@ export async function sweep(
   return sweeper.summary;
 }
 
-/** Waits until work on a key ends, or until the next query is due: no other sweep may begin before this one ends. */
+/** Waits until work on a key ends or the next query is due. No other sweep may start before this one ends. */
 async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: RequestContext): Promise<void> {
   const timeToAsk = clock.createTimeout(SWEEP_ASK_INTERVAL_MS, () => new Error('time to ask again'), signal);
   await abortable(timeToAsk.signal, () => Promise.race(running))
@@ -113,7 +113,7 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
 /** Finds and processes the keys of one sweep. */
 class KeySweeper {
   readonly summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
-  /** The last key that was read; undefined before the first, and when no more were due. */
+  /** The last key that was read; undefined before the first key and after the last page. */
   #last: FoundKey | undefined;
   /** All keys that became due before this time have been read; undefined until then. */
   #since: number | undefined;

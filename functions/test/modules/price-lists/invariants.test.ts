@@ -19,7 +19,7 @@ import type { StoredPayload } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
-/** What the audit says of records that differ from what they should be in one thing each. */
+/** The violations that the audit reports for records with one difference each. */
 
 const NOW = 1_000_000;
 const submission = parseSubmission(createPriceListBody(2));
@@ -27,7 +27,7 @@ const info: PriceListInfo = submission.info;
 
 const NO_DIFFERENCES = { missing: [], different: [], extra: [] };
 
-/** A completed attempt with its lists, in which everything is as it should be. */
+/** Creates a completed attempt with its lists, without any violation. */
 function createCompleted(): { record: KeyRecord; stored: StoredAttempt } {
   const attempt = createKeyRecord({ products_count: 2, creation: TEST_CREATION, claimed_at: 5, payload_chunks: 12 });
   const record = createKeyRecord({
@@ -60,7 +60,7 @@ function createCompleted(): { record: KeyRecord; stored: StoredAttempt } {
   return { record, stored };
 }
 
-/** The same with fields of the record, and of both list documents, that are different. */
+/** Creates the same with another status of the key and of its lists, and other fields of the record. */
 function createIn(status: KeyRecord['status'], listStatus: string, fields: Partial<KeyRecord> = {}) {
   const { record, stored } = createCompleted();
   for (const list of Object.values(stored.lists ?? {})) Object.assign(list.document ?? {}, { status: listStatus });
@@ -112,7 +112,7 @@ describe('a key record', () => {
     expect(checkKeyRecord({ ...record, ...fields }, documentId)).toEqual(expected);
   });
 
-  test('has its present attempt, and the released ones of its history', () => {
+  test('has its current attempt and the released ones of its history', () => {
     const archived = { ...createKeyRecord({ document_id: 'earlier' }), settled_at: 1 };
     const held = { ...record, history: [archived] };
     expect(getRecordedAttempts(held)).toEqual([
@@ -124,13 +124,12 @@ describe('a key record', () => {
 
 test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
   ['an attempt in progress is due with its lease', {}, 70, null],
-  ['another time', {}, 71, 'has the sweep_due_at 71 in place of 70'],
-  ['none, as in a record of an older version', {}, undefined, 'has the sweep_due_at none in place of 70'],
-  ['what is no time', {}, '70', 'has the sweep_due_at none in place of 70'],
-  ['a key that no sweep has to look at', { status: 'completed' }, undefined, null],
+  ['a wrong time', {}, 71, 'has the sweep_due_at 71 in place of 70'],
+  ['a text in place of a time', {}, '70', 'has the sweep_due_at none in place of 70'],
+  ['a key that needs no sweep', { status: 'completed' }, undefined, null],
   ['a key that needs an operator, before that is reported', { status: 'requires_review' }, 70, null],
   ['a key that needs an operator, after that is reported', { status: 'requires_review' }, undefined, null],
-  ['no time there', { status: 'requires_review' }, '70', 'has the sweep_due_at none in place of 0'],
+  ['a text there', { status: 'requires_review' }, '70', 'has the sweep_due_at none in place of 0'],
   ['a time that it should not have', { status: 'completed' }, 70, 'has the sweep_due_at 70 in place of none'],
 ])('sweep_due_at: %s', (_, fields, sweepDueAt, message) => {
   const record = createKeyRecord({ lease_expires_at: 70, ...fields });
@@ -146,14 +145,13 @@ describe('a lease', () => {
   const EXPIRED = 'is processing, but its lease expired 5 min ago: no sweep resumes it';
 
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
-    ['that expired less than five minutes ago', { lease_expires_at: expiredAt + 1 }, []],
-    ['that expired five minutes ago', { lease_expires_at: expiredAt }, [violation('lease', KEY_PATH, EXPIRED)]],
+    ['that expired almost five minutes ago', { lease_expires_at: expiredAt + 1 }, []],
     [
-      'that expired less than six minutes ago',
+      'that expired five minutes ago',
       { lease_expires_at: expiredAt - 59_999 },
       [violation('lease', KEY_PATH, EXPIRED)],
     ],
-    ['of an attempt that is over', { lease_expires_at: 0, status: 'requires_review' }, []],
+    ['of an attempt that has ended', { lease_expires_at: 0, status: 'requires_review' }, []],
     ['of the longest duration', { lease_expires_at: NOW + MAX_AHEAD_MS }, []],
     ['in the far future', { lease_expires_at: 4_000_000_000_000 }, [violation('lease', KEY_PATH, FAR_LEASE)]],
     ['of an attempt that failed a little in the future', { status: 'requires_review', updated_at: NOW + 1 }, []],
@@ -168,7 +166,7 @@ describe('a lease', () => {
 });
 
 describe('an attempt', () => {
-  test('has no violation when everything is as it should be', () => {
+  test('that is stored completely has no violation', () => {
     expect(check(createCompleted())).toEqual([]);
   });
 
@@ -176,7 +174,7 @@ describe('an attempt', () => {
     ['processing', 'processing'],
     ['requires_review', 'failed'],
     ['released', 'failed'],
-  ])('that is %s has lists that are %s, written at another time', (status, listStatus) => {
+  ])('that is %s may have %s lists that were written at another time', (status, listStatus) => {
     expect(check(createIn(status, listStatus, { updated_at: NOW + 1 }))).toEqual([]);
   });
 
@@ -186,11 +184,11 @@ describe('an attempt', () => {
     const response = createSuccessResponse(attempt, info, NOW);
     const request = { ...stored.request, expected_forward_cost_id: null, price_list_id: null };
     expect(check({ record: { ...attempt, response }, stored: { ...stored, request, lists: null } })).toEqual([]);
-    // Lists that were read for another reason are none of its own.
+    // Lists that do not belong to the attempt are ignored.
     expect(check({ record: { ...attempt, response }, stored: { ...stored, request } })).toEqual([]);
   });
 
-  test('in a list that another program wrote is compared as JSON', () => {
+  test('is compared with objects of any prototype', () => {
     const { record, stored } = createCompleted();
     const copy = Object.assign(Object.create(null) as object, info);
     expect(check({ record, stored: { ...stored, request: { ...stored.request, info: copy } } })).toEqual([]);
@@ -243,10 +241,10 @@ describe('a payload', () => {
   const unusable = violation('payload', PAYLOAD_PATH, 'cannot be used: chunks are missing');
 
   test.each<[string, KeyRecord['status'], string, number, Violation[]]>([
-    ['of which the claim stored as much as it could', 'processing', 'processing', 9, []],
-    ['of which all but one chunk is there, after a failure', 'requires_review', 'failed', 11, []],
-    ['of which less is there than the claim stores', 'processing', 'processing', 8, [unusable]],
-    ['of which all chunks are there', 'requires_review', 'failed', 12, [unusable]],
+    ['of which the claim stored its part', 'processing', 'processing', 9, []],
+    ['of a failed attempt, of which one chunk is missing', 'requires_review', 'failed', 11, []],
+    ['of which less is stored than the claim stores', 'processing', 'processing', 8, [unusable]],
+    ['of a failed attempt, of which all chunks are stored', 'requires_review', 'failed', 12, [unusable]],
     ['of a completed attempt', 'completed', 'ready', 9, [unusable]],
   ])('that cannot be used, %s', (_, status, listStatus, chunks, expected) => {
     const { record, stored } = createIn(status, listStatus);
@@ -282,7 +280,7 @@ describe('a response', () => {
   const { response } = createCompleted().record;
   const changed = (fields: object) => JSON.stringify({ ...(JSON.parse(response ?? '') as object), ...fields });
 
-  test('may have another message, and is asked of completed keys only', () => {
+  test('may have another message, and is compared only for completed keys', () => {
     expect(differing(changed({ message: 'as of an earlier version' }))).toEqual([]);
     expect(check(createIn('requires_review', 'failed', { response: 'none' }))).toEqual([]);
     expect(check(createIn('completed', 'ready', { response: null }))).toEqual([]);
@@ -339,13 +337,13 @@ describe('a list', () => {
     expect(changed({ secret: 1 })).toEqual(message('1 other fields'));
   });
 
-  test.each(LISTS)('%s of a completed attempt that is failed has this violation alone', (kind, path) => {
+  test.each(LISTS)('%s that is failed although its attempt is completed has only this violation', (kind, path) => {
     expect(changeList(kind, { document: { ...getDocument(kind), status: 'failed' } })).toEqual([
       violation('list_status', path, 'is failed, but its attempt is completed'),
     ]);
   });
 
-  test('price_list with another date, which the other list does not have', () => {
+  test('price_list with another date, a field that the other list does not have', () => {
     const document = { ...getDocument('price_list'), date: '07/2026' };
     expect(changeList('price_list', { document })).toEqual([
       violation('list_document', LISTS[1][1], 'differs from its attempt: date'),
@@ -378,7 +376,7 @@ describe('a list', () => {
     expect(changeList('price_list', { entryCount }, status)).toEqual(expected);
   });
 
-  test('with entries that differ names some products', () => {
+  test('with entries that differ names at most three products', () => {
     const path = 'price_lists/price-list/products';
     const entries = { missing: ['a', 'e', 'f', 'g'], different: ['b'], extra: ['c', 'd'] };
     const others = [
@@ -416,25 +414,28 @@ describe('a list', () => {
     }
   });
 
-  test.each([undefined, 1, 'two words', 'x'.repeat(21)])('with the status %p, which is not shown', (status) => {
-    const [recorded] = getRecordedAttempts(createKeyRecord({ creation: TEST_CREATION }));
-    if (recorded === undefined) throw new Error('a record has its present attempt');
-    expect(checkListStatus(recorded, 'expected_forward_cost', { status })).toEqual([
-      violation('list_status', LISTS[0][1], 'is no valid status, but its attempt is processing'),
-    ]);
-    expect(checkListStatus(recorded, 'expected_forward_cost', { status: 'x'.repeat(20) })[0]?.message).toMatch(
-      /^is x{20},/,
-    );
-  });
+  test.each([undefined, 1, 'two words', 'x'.repeat(21)])(
+    'with the invalid status %p is reported without it',
+    (status) => {
+      const [recorded] = getRecordedAttempts(createKeyRecord({ creation: TEST_CREATION }));
+      if (recorded === undefined) throw new Error('a record has its present attempt');
+      expect(checkListStatus(recorded, 'expected_forward_cost', { status })).toEqual([
+        violation('list_status', LISTS[0][1], 'is no valid status, but its attempt is processing'),
+      ]);
+      expect(checkListStatus(recorded, 'expected_forward_cost', { status: 'x'.repeat(20) })[0]?.message).toMatch(
+        /^is x{20},/,
+      );
+    },
+  );
 
-  test('of an attempt without lists has every status', () => {
+  test('of an attempt without lists may have any status', () => {
     const [recorded] = getRecordedAttempts(createKeyRecord());
     if (recorded === undefined) throw new Error('a record has its present attempt');
     expect(checkListStatus(recorded, 'price_list', undefined)).toEqual([]);
   });
 });
 
-test('entries are compared with those of the payload', async () => {
+test('compareEntries lists missing, different and extra entries', async () => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   const wanted = { ids, prices: Float64Array.of(0, 1, 2, 3, 4, 5) };
   expect(await compareEntries(wanted, [])).toEqual({ ...NO_DIFFERENCES, missing: ids });

@@ -565,7 +565,7 @@ describe('a sweep', () => {
     const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
     const { fired } = atCommit(database, isEntries, () => promise);
     const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>
-      systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 20 : ms, ...rest);
+      systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 100 : ms, ...rest);
     const { clock } = database;
     const { summary, results } = startSweep(
       {},

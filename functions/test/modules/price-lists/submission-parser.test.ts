@@ -7,7 +7,7 @@ import {
 } from '../../../src/price-lists/submission-parser';
 import { createPriceListBody, toProductEntries } from '../../support/submissions';
 
-/** What is made of a body, and of one that is invalid; the rules of each field: lib/schemas/add-price-lists.test.ts. */
+/** The submission in a valid body and the errors of an invalid one. lib/schemas/add-price-lists.test.ts has the rules of each field. */
 
 const { info } = createPriceListBody(0);
 const INFO = JSON.stringify(info);
@@ -52,13 +52,13 @@ describe('a submission', () => {
     ]);
   });
 
-  test('has no more memory for its prices than it needs', () => {
+  test('allocates only the memory that its prices need', () => {
     const { products } = parseProducts(`{"a":${product(1)},"b":${product(2)},"c":${product(3)}}`);
     expect(products.priceListPrices).toEqual(Float64Array.of(1, 2, 3));
     expect(products.priceListPrices.buffer.byteLength).toBe(24);
   });
 
-  test('takes the last of several members products', () => {
+  test('uses the last of several `products` members', () => {
     const { products } = parse(
       `{"products":{"a":${product(1)},"bad/id":1},"info":${INFO},"products":{"b":${product(2)}}}`,
     );
@@ -87,7 +87,7 @@ describe('an invalid body', () => {
     ['null', 'null'],
     ['1', 'a number'],
     ['"text"', 'a string'],
-  ])('that is %s has one error', (json, received) => {
+  ])('%s has one error', (json, received) => {
     expect(getErrors(json)).toEqual([{ path: 'body', message: `Expected an object, received ${received}` }]);
   });
 
@@ -125,7 +125,7 @@ describe('an invalid body', () => {
     expect(getProductErrors(`{"a":${json}}`).map(({ path }) => path)).toEqual(['products.a']);
   });
 
-  test('names the id and the prices of a product that are both invalid, and cuts an id that is too long', () => {
+  test('has an error for the id and for each price of a product, and shortens an id that is too long', () => {
     const long = 'x'.repeat(1_501);
     const shown = `${'x'.repeat(100)}…`;
     expect(getProductErrors(`{"${long}":{"price_list_price":1}}`).map(({ path }) => path)).toEqual([
@@ -146,7 +146,7 @@ describe('an invalid body', () => {
       const error = getError(() => parseProducts(createProducts(count)));
       expect([error.errors.length, error.isComplete]).toEqual([MAX_FIELD_ERRORS, false]);
     }
-    // The last product has two errors, of which one is shown.
+    // The last product has two errors, and the response has room for one.
     const odd = `{"odd":{"price_list_price":1},${Array.from({ length: 50 }, (_, i) => `"x${i}":{}`).join()}}`;
     expect(getError(() => parseProducts(odd)).errors).toHaveLength(MAX_FIELD_ERRORS);
     const withInfo = getError(() => parse(`{"products":${createProducts(98)}}`));
