@@ -146,8 +146,9 @@ describe('a lease', () => {
 
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
     ['that expired almost five minutes ago', { lease_expires_at: expiredAt + 1 }, []],
+    ['that expired five minutes ago', { lease_expires_at: expiredAt }, [violation('lease', KEY_PATH, EXPIRED)]],
     [
-      'that expired five minutes ago',
+      'that expired almost six minutes ago',
       { lease_expires_at: expiredAt - 59_999 },
       [violation('lease', KEY_PATH, EXPIRED)],
     ],

@@ -193,6 +193,12 @@ describe('a resume', () => {
     expect(await readKey('a')).toMatchObject(givenBack);
   });
 
+  test('of a completed attempt returns the stored response', async () => {
+    const record = await fail('a');
+    const { outcome } = await runResume(record);
+    expect((await runResume(record)).outcome).toBe(outcome);
+  });
+
   test('of an attempt that was released meanwhile is rejected', async () => {
     const record = await fail('a');
     const run = async () => {
@@ -281,9 +287,10 @@ describe('the search for entries that are not stored', () => {
 });
 
 describe('a release', () => {
-  test('frees the key for another attempt, and may be repeated', async () => {
+  test('frees the key for another attempt, although its reply is lost, and may be repeated', async () => {
     const record = await fail('a');
     database.clock.advance(1_000);
+    failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     expect(await runRelease(record)).toBeUndefined();
     const list = await getPriceList(record).get();
     expect([list.get('status'), list.get('updated_at')]).toEqual(['failed', TEST_START]);
