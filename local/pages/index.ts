@@ -8,9 +8,6 @@ import { renderShell } from './shell';
 
 /** The pages of `npm start` beside those of the data: the API reference at `/`, and the documents at their paths. */
 
-/** The links at the top of each page. */
-export const SITE_LINKS = { 'API reference': '/', Guides: `/${GUIDES_INDEX}`, Data: '/data' };
-
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -43,8 +40,10 @@ export function createPageRoutes(apiKey: string): (path: string) => RequestListe
     if (typeof guide === 'string') return onlyReads((_, response) => redirect(response, `/${guide}`));
     const { title, body, hasDiagram } = guide;
     const head = html`<link rel="stylesheet" href="/pages/guides.css" />${hasDiagram ? DIAGRAM_SCRIPTS : undefined}`;
-    const page = { title, section: 'Guides', links: SITE_LINKS, head, body };
-    return createListener(() => renderShell(page), hasDiagram ? SCRIPTED_POLICY : undefined);
+    return createListener(
+      () => renderShell({ title, section: 'Guides', head, body }),
+      hasDiagram ? SCRIPTED_POLICY : undefined,
+    );
   };
 }
 
@@ -52,8 +51,6 @@ export function createPageRoutes(apiKey: string): (path: string) => RequestListe
 export const sendNotFoundPage: RequestListener = (_, response) => {
   const page = renderShell({
     title: 'Not found',
-    section: 'Not found',
-    links: SITE_LINKS,
     body: html`<main id="content">
       <h1>Not found</h1>
       <p>The service has no page and no operation at this address.</p>
@@ -83,7 +80,6 @@ const renderReference = (apiKey: string): Html =>
   renderShell({
     title: 'API reference',
     section: 'API reference',
-    links: SITE_LINKS,
     head: html`<link rel="stylesheet" href="/pages/swagger-ui.css" />
       <script src="/pages/swagger-ui-bundle.js" defer></script>
       <script type="module" src="/pages/reference.mjs"></script>`,

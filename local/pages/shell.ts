@@ -1,12 +1,14 @@
+import { GUIDES_INDEX } from './guides';
 import { html, type Content, type Html } from './html';
 
-/** The frame of every local page: the top of the page, the way home, and the content. */
+/** The links at the top of each page: text to address. */
+const SITE_LINKS = { 'API reference': '/', Guides: `/${GUIDES_INDEX}`, Data: '/data' };
+
+/** The frame of every local page: the links at its top, and the content. */
 export interface Shell {
   title: string;
-  /** What the title belongs to, for the browser's tab. */
-  section: string;
-  /** The links at the top: text to address. The one whose text is the section is the current one. */
-  links: Readonly<Record<string, string>>;
+  /** The link at the top that the page belongs to. */
+  section?: keyof typeof SITE_LINKS;
   /** Stands at the right of the links. */
   note?: string;
   /** Style sheets and scripts beside the common style sheet. */
@@ -14,16 +16,17 @@ export interface Shell {
   body: Content;
 }
 
-export function renderShell({ title, section, links, note, head, body }: Shell): Html {
-  const siteLinks = Object.entries(links).map(([text, url]) =>
-    text === section ? html`<a href="${url}" aria-current="page">${text}</a>` : html`<a href="${url}">${text}</a>`,
-  );
+export function renderShell({ title, section, note, head, body }: Shell): Html {
+  const links = Object.entries(SITE_LINKS).map(([text, url]) => {
+    const current = text === section ? html` aria-current="page"` : undefined;
+    return html`<a href="${url}" ${current}>${text}</a>`;
+  });
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title === section ? title : `${title} · ${section}`}</title>
+        <title>${section === undefined || section === title ? title : `${title} · ${section}`}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/pages/pages.css" />
         ${head}
@@ -31,7 +34,7 @@ export function renderShell({ title, section, links, note, head, body }: Shell):
       <body>
         <a class="skip" href="#content">Skip to the content</a>
         <header>
-          <nav class="site" aria-label="Site">${siteLinks}</nav>
+          <nav class="site" aria-label="Site">${links}</nav>
           ${note === undefined ? undefined : html`<span class="quiet">${note}</span>`}
         </header>
         ${body}

@@ -3,7 +3,6 @@ import { parseApiKeys } from '../../functions/src/lib/api-keys';
 import { createDataRoutes } from '../pages/data';
 import { createPageRoutes } from '../pages';
 import { seedIfEmpty } from '../sample';
-import { VIEWER_SETTINGS } from './data-pages';
 import { startFunctionsServer, type DeployableFunction } from './functions-server';
 import { PROJECT, type LocalConfig } from './local-config';
 import { toPortError } from './port';
@@ -38,7 +37,7 @@ export async function serve(
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
   const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
   const getPageRoute = createPageRoutes(parseApiKeys(config.apiKey).keys[0] ?? '');
-  const getDataRoute = createDataRoutes(getClient, VIEWER_SETTINGS);
+  const getDataRoute = createDataRoutes(getClient);
   const functions = await startFunctionsServer({
     functions: served,
     port: config.functionsPort,

@@ -1,8 +1,8 @@
 import {
   FieldPath,
-  type Firestore,
   type CollectionReference,
   type DocumentSnapshot,
+  type Firestore,
   type Query,
 } from '@google-cloud/firestore';
 import { status } from '@grpc/grpc-js';
@@ -14,14 +14,12 @@ export const PAGE_SIZE = 50;
 /** The number of documents of a subcollection on its document's page. */
 const PREVIEW_SIZE = 10;
 
+/** The documents of a collection to show. Their order is by id unless `sort` is given. */
 export interface CollectionView {
-  /** The documents to show. Their order is by id unless `sort` is given. */
-  filter?: { field: string; value: string };
-  sort?: { field: string; direction: 'asc' | 'desc' };
-  /** Id of the document before the first one to show. */
-  after?: string;
-  /** Shows documents from this id on. */
-  from?: string;
+  filter?: { field: string; value: string } | undefined;
+  sort?: { field: string; direction: 'asc' | 'desc' } | undefined;
+  /** Id of the first document. */
+  from?: string | undefined;
 }
 
 export interface CollectionPage {
@@ -29,7 +27,7 @@ export interface CollectionPage {
   documents: readonly DocumentSnapshot[];
   /** Documents that match, over all pages. */
   count: number;
-  /** Id to continue after, if there is a next page. */
+  /** Id of the first document of the next page. */
   next: string | undefined;
 }
 
@@ -38,50 +36,35 @@ export interface DocumentPage {
   subcollections: readonly CollectionPage[];
 }
 
-export interface DataSource {
-  listCollections: () => Promise<string[]>;
-  countDocuments: (collection: string) => Promise<number>;
-  readCollection: (path: string, view: CollectionView) => Promise<CollectionPage>;
-  readDocument: (path: string) => Promise<DocumentPage>;
+export const listCollections = async (firestore: Firestore): Promise<string[]> =>
+  (await firestore.listCollections()).map(({ id }) => id).sort();
+
+export const countDocuments = async (query: Query): Promise<number> => (await query.count().get()).data().count;
+
+export async function readDocument(firestore: Firestore, path: string): Promise<DocumentPage> {
+  const reference = firestore.doc(path);
+  const [document, collections] = await Promise.all([reference.get(), reference.listCollections()]);
+  const subcollections = await Promise.all(collections.map((collection) => readPage(collection, {}, PREVIEW_SIZE)));
+  return { document, subcollections };
 }
 
-export function createDataSource(firestore: Firestore): DataSource {
-  return {
-    listCollections: async () => (await firestore.listCollections()).map(({ id }) => id).sort(),
-    countDocuments: (collection) => countMatches(firestore.collection(collection)),
-    readCollection: (path, view) => readPage(firestore.collection(path), view, PAGE_SIZE),
-    readDocument: async (path) => {
-      const reference = firestore.doc(path);
-      const [document, collections] = await Promise.all([reference.get(), reference.listCollections()]);
-      const subcollections = await Promise.all(collections.map((collection) => readPage(collection, {}, PREVIEW_SIZE)));
-      return { document, subcollections };
-    },
-  };
-}
-
-async function readPage(collection: CollectionReference, view: CollectionView, size: number): Promise<CollectionPage> {
-  const { filter, sort } = view;
+export async function readPage(
+  collection: CollectionReference,
+  view: CollectionView,
+  size = PAGE_SIZE,
+): Promise<CollectionPage> {
+  const { filter, sort, from } = view;
   const filtered: Query =
     filter === undefined ? collection : collection.where(new FieldPath(filter.field), '==', parseValue(filter.value));
   const ordered =
     sort === undefined
       ? filtered.orderBy(FieldPath.documentId())
       : filtered.orderBy(new FieldPath(sort.field), sort.direction);
-  const [{ docs }, count] = await Promise.all([
-    startPage(ordered, collection, view).then((query) => query.limit(size + 1).get()),
-    countMatches(filtered),
-  ]);
-  const documents = docs.slice(0, size);
-  return { path: collection.path, documents, count, next: docs.length > size ? documents.at(-1)?.id : undefined };
-}
-
-async function startPage(
-  query: Query,
-  collection: CollectionReference,
-  { after, from, sort }: CollectionView,
-): Promise<Query> {
-  if (after !== undefined) return query.startAfter(sort === undefined ? after : await collection.doc(after).get());
-  return from === undefined || sort !== undefined ? query : query.startAt(from);
+  // By a field's order, a page begins at the document, whose value the client adds.
+  const start = sort === undefined || from === undefined ? from : await collection.doc(from).get();
+  const page = start === undefined ? ordered : ordered.startAt(start);
+  const [{ docs }, count] = await Promise.all([page.limit(size + 1).get(), countDocuments(filtered)]);
+  return { path: collection.path, documents: docs.slice(0, size), count, next: docs[size]?.id };
 }
 
 /** Whether Firestore refused the request for a page, such as an order by a field without an index. */
@@ -90,8 +73,6 @@ export function isRefusal(error: unknown): boolean {
   // A refusal by the client itself has no code.
   return code === undefined || code === status.INVALID_ARGUMENT || code === status.FAILED_PRECONDITION;
 }
-
-const countMatches = async (query: Query): Promise<number> => (await query.count().get()).data().count;
 
 /** Parses the value of a filter. Links write it as JSON, which tells 1 from "1". */
 function parseValue(text: string): unknown {

@@ -1,24 +1,18 @@
 import type { RequestListener } from 'node:http';
 import type { Firestore } from '@google-cloud/firestore';
-import type { ViewerSettings } from './settings';
 import { DATA_ROOT } from './urls';
 
-/** The data pages, which show the content of a Firestore at `/data`. */
-
-export type { ViewerSettings } from './settings';
-
 /**
- * Creates the listeners of the data pages.
+ * Creates the listeners of the data pages, which show the content of a Firestore at `/data`.
  *
  * @param getFirestore called for each page, so no client exists before the first one
  * @returns the listener for a path of the data pages, or undefined for another path
  */
 export function createDataRoutes(
   getFirestore: () => Promise<Firestore>,
-  settings: ViewerSettings = {},
 ): (path: string) => RequestListener | undefined {
   const listener: RequestListener = (request, response) => {
-    void import('./respond').then(({ respond }) => respond(getFirestore, settings, request, response));
+    void import('./respond').then(({ respond }) => respond(getFirestore, request, response));
   };
   return (path) => (path === DATA_ROOT || path.startsWith(`${DATA_ROOT}/`) ? listener : undefined);
 }

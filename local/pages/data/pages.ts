@@ -1,9 +1,8 @@
 import type { DocumentSnapshot } from '@google-cloud/firestore';
-import { Indexes } from '../../../packages/firestore-local/src/internal';
-import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
 import { html, type Content, type Html } from '../html';
-import type { ViewerSettings } from './settings';
 import { renderShell } from '../shell';
+import { DESCRIPTIONS, FIRST_COLUMNS, isIndexed } from './collections';
+import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatCount, formatNumber, formatValue, isTime, shorten, type FindLink } from './values';
 
@@ -14,15 +13,12 @@ const MAX_COLUMNS = 8;
 /** Cuts a SHA-256 in hex, but not an id that Firestore generates. */
 const MAX_ID_TEXT = 24;
 
-export function renderOverview(
-  counts: readonly { collection: string; count: number }[],
-  settings: ViewerSettings,
-): Html {
-  const { descriptions = {}, project } = settings;
+export function renderOverview(counts: readonly { collection: string; count: number }[]): Html {
+  if (counts.length === 0) return renderPage('', 'Collections', html`<p>The database is empty.</p>`);
+  const descriptions: Readonly<Record<string, string>> = DESCRIPTIONS;
   const order = Object.keys(descriptions);
-  const rank = (collection: string) => (order.includes(collection) ? order.indexOf(collection) : order.length);
   const rows = counts
-    .toSorted((a, b) => rank(a.collection) - rank(b.collection))
+    .toSorted((a, b) => rank(order, a.collection) - rank(order, b.collection))
     .map(
       ({ collection, count }) =>
         html`<tr>
@@ -46,57 +42,39 @@ export function renderOverview(
     </table>`,
     'Collections',
   );
-  return renderPage(
-    '',
-    'Collections',
-    counts.length === 0
-      ? html`<p>${project === undefined ? 'The database' : `The project ${project}`} is empty.</p>`
-      : table,
-    settings,
-  );
+  return renderPage('', 'Collections', table);
 }
 
-export function renderCollection(
-  page: CollectionPage,
-  view: CollectionView,
-  findLink: FindLink,
-  settings: ViewerSettings,
-): Html {
+/** The position of a name in a list. Names that it lacks come last. */
+const rank = (order: readonly string[], name: string): number =>
+  order.includes(name) ? order.indexOf(name) : order.length;
+
+export function renderCollection(page: CollectionPage, view: CollectionView, findLink: FindLink): Html {
   const { path, count, next } = page;
-  const { filter, sort, from, after } = view;
-  const { filter: _filter, ...withoutFilter } = omitAfter(view);
-  const { sort: _sort, ...withoutSort } = omitAfter(view);
-  const { from: _from, ...withoutFrom } = omitAfter(view);
-  const conditions: (Html | undefined)[] = [
-    filter && renderCondition(`${filter.field}: ${filter.value.replaceAll('"', '')}`, toDataUrl(path, withoutFilter)),
+  const { filter, sort, from } = view;
+  const conditions = [
+    filter &&
+      renderCondition(`${filter.field}: ${filter.value.replaceAll('"', '')}`, path, { ...view, filter: undefined }),
     sort &&
-      renderCondition(
-        `sorted by ${sort.field}, ${sort.direction === 'asc' ? 'ascending' : 'descending'}`,
-        toDataUrl(path, withoutSort),
-      ),
-    from === undefined ? undefined : renderCondition(`from ${from} on`, toDataUrl(path, withoutFrom)),
+      renderCondition(`sorted by ${sort.field}, ${sort.direction === 'asc' ? 'ascending' : 'descending'}`, path, {
+        ...view,
+        sort: undefined,
+      }),
+    from && renderCondition(`from ${from} on`, path, { ...view, from: undefined }),
   ];
   const facts = html`<p class="facts"><strong>${formatCount(count, 'document')}</strong>${conditions}</p>`;
   const jump = html`<form action="${toDataUrl(path)}">
     <label>Start at id <input name="from" value="${from}" autocomplete="off" spellcheck="false" /></label>
     <button>Go</button>
   </form>`;
-  const first = after !== undefined ? html`<a href="${toDataUrl(path, omitAfter(view))}">First page</a>` : undefined;
   const nextLink =
-    next !== undefined
-      ? html`<a rel="next" href="${toDataUrl(path, { ...omitAfter(view), after: next })}">Next page →</a>`
-      : undefined;
+    next && html`<p><a rel="next" href="${toDataUrl(path, { ...view, from: next })}">Next page →</a></p>`;
   const body = html`<div class="bar">${facts}${jump}</div>
-    ${renderTable(page, findLink, settings, view)}
-    <nav class="pages" aria-label="Pages">${first}${nextLink}</nav>`;
-  return renderPage(path, getCollectionGroup(path), body, settings);
+    ${renderTable(page, findLink, view)} ${nextLink}`;
+  return renderPage(path, getCollectionGroup(path), body);
 }
 
-export function renderDocument(
-  { document, subcollections }: DocumentPage,
-  findLink: FindLink,
-  settings: ViewerSettings,
-): Html {
+export function renderDocument({ document, subcollections }: DocumentPage, findLink: FindLink): Html {
   const fields = document.exists
     ? formatValue('', document.data(), findLink)
     : html`<p class="quiet">This document does not exist; only its subcollections do.</p>`;
@@ -109,7 +87,7 @@ export function renderDocument(
         <a href="${toDataUrl(page.path)}">${getCollectionGroup(page.path)}</a>
         <span class="quiet">${formatCount(page.count, 'document')}</span>
       </h2>
-      ${renderTable(page, findLink, settings)} ${all}
+      ${renderTable(page, findLink)} ${all}
     </section>`;
   });
   const status: unknown = document.get('status');
@@ -118,12 +96,12 @@ export function renderDocument(
   const body = html`${badge}
     <div class="document">${fields}</div>
     ${previews}`;
-  return renderPage(document.ref.path, document.id, body, settings);
+  return renderPage(document.ref.path, document.id, body);
 }
 
 /** A condition of the documents that are shown, as a link that removes it. */
-const renderCondition = (text: string, urlWithout: string): Html =>
-  html` <a class="condition" href="${urlWithout}" aria-label="${`Remove: ${text}`}"
+const renderCondition = (text: string, path: string, without: CollectionView): Html =>
+  html` <a class="condition" href="${toDataUrl(path, without)}" aria-label="${`Remove: ${text}`}"
     >${text}<span aria-hidden="true"> ×</span></a
   >`;
 
@@ -131,21 +109,13 @@ const renderCondition = (text: string, urlWithout: string): Html =>
 const renderScrolling = (content: Html, label: string): Html =>
   html`<div class="scroll" role="region" tabindex="0" aria-label="${label}">${content}</div>`;
 
-/** @param path of the collection or document that the message is about */
-export function renderMessage(title: string, message: string, settings: ViewerSettings, path = ''): Html {
-  return renderPage(path, title, html`<p>${message}</p>`, settings);
-}
+export const renderMessage = (title: string, message: string): Html => renderPage('', title, html`<p>${message}</p>`);
 
 /** @param view the page's view if its columns can be sorted by */
-function renderTable(
-  { path, documents }: CollectionPage,
-  findLink: FindLink,
-  settings: ViewerSettings,
-  view?: CollectionView,
-): Html {
+function renderTable({ path, documents }: CollectionPage, findLink: FindLink, view?: CollectionView): Html {
   if (documents.length === 0) return html`<p class="quiet">No documents.</p>`;
   const all = documents.map((document) => ({ document, fields: document.data() ?? {} }));
-  const columns = selectColumns(documents, settings.firstColumns ?? []).map((name) => {
+  const columns = selectColumns(documents).map((name) => {
     // The client's own `get` finds what every object inherits, such as a `constructor`.
     const values = all.map(({ fields }): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined));
     return { name, values, className: areNumbers(name, values) ? 'right' : '' };
@@ -161,7 +131,7 @@ function renderTable(
         })}
       </tr>`,
   );
-  const heads = columns.map(({ name, className }) => renderHead(path, name, className, settings, view));
+  const heads = columns.map(({ name, className }) => renderHead(path, name, className, view));
   return renderScrolling(
     html`<table class="documents">
       <thead>
@@ -184,20 +154,9 @@ const areNumbers = (name: string, values: readonly unknown[]): boolean =>
   values.every((value) => value === undefined || (typeof value === 'number' && !isTime(name, value)));
 
 /** The head of a column. Where an index serves it, a link sorts the collection by the column, or turns its order around. */
-function renderHead(
-  path: string,
-  column: string,
-  className: string,
-  { indexes = {} }: ViewerSettings,
-  view: CollectionView | undefined,
-): Html {
-  if (
-    view === undefined ||
-    view.filter !== undefined ||
-    !new Indexes(indexes).isSortable(getCollectionGroup(path), column)
-  ) {
+function renderHead(path: string, column: string, className: string, view: CollectionView | undefined): Html {
+  if (view === undefined || view.filter !== undefined || !isIndexed(getCollectionGroup(path), column))
     return html`<th class="${className}">${column}</th>`;
-  }
   const current = view.sort?.field === column ? view.sort.direction : undefined;
   const sort = { field: column, direction: current === 'desc' ? ('asc' as const) : ('desc' as const) };
   const state = current === undefined ? 'none' : current === 'desc' ? 'descending' : 'ascending';
@@ -216,22 +175,17 @@ function renderStatus(path: string, value: unknown): Content {
 }
 
 /** Selects the fields that most of the documents have. */
-function selectColumns(documents: readonly DocumentSnapshot[], first: readonly string[]): string[] {
+function selectColumns(documents: readonly DocumentSnapshot[]): string[] {
   const counts = new Map<string, number>();
   for (const document of documents)
     for (const field of Object.keys(document.data() ?? {})) counts.set(field, (counts.get(field) ?? 0) + 1);
-  const rank = (field: string) => (first.includes(field) ? first.indexOf(field) : first.length);
   return [...counts]
-    .sort(([a, countA], [b, countB]) => rank(a) - rank(b) || countB - countA)
+    .sort(([a, countA], [b, countB]) => rank(FIRST_COLUMNS, a) - rank(FIRST_COLUMNS, b) || countB - countA)
     .slice(0, MAX_COLUMNS)
     .map(([field]) => field);
 }
 
-function omitAfter({ after: _, ...view }: CollectionView): CollectionView {
-  return view;
-}
-
-function renderPage(path: string, title: string, body: Html, { links = {} }: ViewerSettings): Html {
+function renderPage(path: string, title: string, body: Html): Html {
   const segments = path === '' ? [] : path.split('/');
   const trail = segments.map((segment, i) => {
     const isLast = i === segments.length - 1;
@@ -241,8 +195,7 @@ function renderPage(path: string, title: string, body: Html, { links = {} }: Vie
   const home = html`<nav class="trail" aria-label="Path"><a href="${DATA_ROOT}">Collections</a>${trail}</nav>`;
   return renderShell({
     title,
-    section: SECTION,
-    links: { ...links, [SECTION]: DATA_ROOT },
+    section: 'Data',
     note: 'local, read-only',
     body: html`<main id="content">
       ${path === '' ? undefined : home}
@@ -251,6 +204,3 @@ function renderPage(path: string, title: string, body: Html, { links = {} }: Vie
     </main>`,
   });
 }
-
-/** The name of the data pages at the top of each page. */
-const SECTION = 'Data';

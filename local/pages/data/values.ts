@@ -1,5 +1,5 @@
-import { DocumentReference, GeoPoint, Timestamp } from '@google-cloud/firestore';
 import { html, type Content, type Html } from '../html';
+import { getLinkedCollection } from './collections';
 import { toDataUrl } from './urls';
 
 /** Formats stored values for the data pages. */
@@ -20,16 +20,13 @@ export const isTime = (field: string, value: number): boolean =>
 export type FindLink = (field: string, value: string) => string | undefined;
 
 export const createFindLink =
-  (collections: readonly string[], linkedCollections: Readonly<Record<string, string>> = {}): FindLink =>
+  (collections: readonly string[]): FindLink =>
   (field, value) => {
-    const collection = Object.hasOwn(linkedCollections, field) ? linkedCollections[field] : field.replace(/_id$/, 's');
-    if (collection === undefined || !field.endsWith('_id') || !collections.includes(collection)) return undefined;
-    return isDocumentId(value) ? toDataUrl(`${collection}/${value}`) : undefined;
+    const collection = getLinkedCollection(field);
+    return collection !== undefined && collections.includes(collection)
+      ? toDataUrl(`${collection}/${value}`)
+      : undefined;
   };
-
-/** Firestore's rules: https://cloud.google.com/firestore/quotas#collections_documents_and_fields. */
-const isDocumentId = (id: string): boolean =>
-  id !== '' && Buffer.byteLength(id) <= 1_500 && !/^(\.{1,2}|__[^]*__)$|\//.test(id);
 
 /** One line for a cell of a table. */
 export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
@@ -86,10 +83,7 @@ function formatScalar(field: string, value: unknown, maxText: number, findLink: 
     const text = isTime(field, value) ? formatTime(new Date(value)) : String(value);
     return html`<span class="${isTime(field, value) ? 'time' : 'number'}" title="${value}">${text}</span>`;
   }
-  if (value instanceof Timestamp) return html`<span class="time">${formatTime(value.toDate())}</span>`;
   if (value instanceof Uint8Array) return html`<span class="quiet">${formatCount(value.length, 'byte')}</span>`;
-  if (value instanceof DocumentReference) return html`<a href="${toDataUrl(value.path)}">${value.path}</a>`;
-  if (value instanceof GeoPoint) return html`${value.latitude}, ${value.longitude}`;
   return html`<span class="quiet">${String(value)}</span>`;
 }
 

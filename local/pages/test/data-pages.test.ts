@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Firestore, Timestamp } from '@google-cloud/firestore';
+import { Firestore } from '@google-cloud/firestore';
 import { createDataRoutes } from '../data';
 import { PAGE_SIZE } from '../data/data-source';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
@@ -16,11 +16,7 @@ let origin: string;
 beforeAll(async () => {
   firestore = await startFirestore();
   db = new Firestore({ projectId: 'pages', host: firestore.address, ssl: false, customHeaders: {} });
-  const getRoute = createDataRoutes(() => Promise.resolve(db), {
-    firstColumns: ['status'],
-    descriptions: { teams: 'All teams' },
-    indexes: { fieldOverrides: [{ collectionGroup: 'priced', fieldPath: 'note', indexes: [] }] },
-  });
+  const getRoute = createDataRoutes(() => Promise.resolve(db));
   server = createServer((request, response) => {
     const route = getRoute((request.url ?? '').split('?', 1)[0] ?? '');
     if (route === undefined) response.writeHead(404).end();
@@ -65,12 +61,12 @@ async function write(collection: string, count: number, data: (i: number) => obj
 
 test('the overview lists every collection, described ones first, with its number of documents, and says when there is none', async () => {
   expect((await get('/data')).text).toContain('The database is empty.');
-  await write('teams', 3, () => ({ name: 'A team' }));
   await write('custom', 1, () => ({}));
+  await write('teams', 3, () => ({ name: 'A team' }));
   const { status, text } = await get('/data');
   expect(status).toBe(200);
   expect(text.replace(/\s+/g, ' ')).toMatch(
-    /teams<\/a><\/td> ?<td class="right">3<.*All teams<.*custom<\/a><\/td> ?<td class="right">1</,
+    /teams<\/a><\/td> ?<td class="right">3<.*>Teams<.*custom<\/a><\/td> ?<td class="right">1</,
   );
 });
 
@@ -111,7 +107,6 @@ test('a document shows its fields, links to other documents, and the beginning o
     status: 'ready',
     market_id: 'mkt-ken',
     created_at: 1_783_320_000_000,
-    changed: Timestamp.fromMillis(0),
     payload: Buffer.alloc(1_234),
     nested: { list: [1, { deep: true }], none: null },
     response: '{"success":true}',
@@ -119,14 +114,7 @@ test('a document shows its fields, links to other documents, and the beginning o
   await write('price_lists/one/products', 1_203, (i) => ({ price_list_price: i }));
   const { text } = await get('/data/price_lists/one');
   expect(getLink(text, 'mkt-ken')).toBe('/data/markets/mkt-ken');
-  for (const shown of [
-    '2026-07-06 06:40:00.000 UTC',
-    '1970-01-01',
-    '1,234 bytes',
-    'deep',
-    'null',
-    '&quot;success&quot;: true',
-  ])
+  for (const shown of ['2026-07-06 06:40:00.000 UTC', '1,234 bytes', 'deep', 'null', '&quot;success&quot;: true'])
     expect(text).toContain(shown);
   expect(getLink(text, 'ready')).toContain('value=%22ready%22');
   expect(text).toContain('1,203 documents');
@@ -167,10 +155,7 @@ test('ids with any characters have pages', async () => {
 test('fields with any name are shown, and sorted by', async () => {
   const names = ['constructor', 'toString', '~*/[]', 'a.b', '`', ' ', '-x'];
   await db.doc('odd/with').set(Object.fromEntries(names.map((name) => [name, `value of ${name}`])));
-  await db.doc('odd/without').set({ other_id: '..', team_id: '__x__', market_id: 'a/b' });
-  await db.doc('constructor/toString').set({ constructor_id: 'toString' });
-  await db.doc('others/x').set({});
-  await db.doc('teams/x').set({});
+  await db.doc('constructor/x').set({});
   const { status, text } = await get('/data/odd');
   expect(status).toBe(200);
   expect(text).not.toContain('native code');
@@ -179,10 +164,7 @@ test('fields with any name are shown, and sorted by', async () => {
     expect([name, sorted.status, getIds(sorted.text)]).toEqual([name, 200, ['with']]);
     expect(sorted.text).toContain(`value of ${name}`);
   }
-  // No document has such an id.
-  for (const value of ['..', '__x__', 'a/b']) expect(getLink(text, value)).toBeUndefined();
   expect((await get('/data')).text).not.toContain('native code');
-  expect(getLink((await get('/data/constructor')).text, 'toString')).toBe('/data/constructor/toString');
 });
 
 test('a number that is no moment is shown as it is', async () => {
@@ -201,19 +183,15 @@ test.each([
   ['/data/unknown', 404],
   ['/data/%E0%A4', 400],
   ['/data/teams?sort=', 400],
-  ['/data/teams?after=a/b', 400],
+  ['/data/teams?from=a/b', 400],
   ['/data/teams?from=__x__', 400],
-  ['/data/teams?sort=name&after=none', 400],
+  ['/data/teams?sort=name&from=none', 400],
   ['/data/teams/__x__', 400],
   ['/data/__x__', 400],
 ])('%s: %d, as a page', async (path, status) => {
   const response = await get(path);
   expect(response.status).toBe(status);
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-});
-
-test('an id that is longer than Firestore takes is refused, as a page', async () => {
-  expect((await get(`/data/teams/${'x'.repeat(1_501)}`)).status).toBe(400);
 });
 
 test('an error of Firestore is shown, not thrown', async () => {
@@ -223,21 +201,19 @@ test('an error of Firestore is shown, not thrown', async () => {
   expect(response.text).toContain('PERMISSION_DENIED');
 });
 
-test('the pages are read-only, load no script, and show in no frame', async () => {
+test('the pages are read-only and load no script', async () => {
   expect((await get('/data/teams', { method: 'POST' })).status).toBe(405);
   const { headers, text } = await get('/data');
   expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-  expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(text).not.toContain('<script');
 });
 
-test('a column can be sorted by where an index serves it', async () => {
-  await db.doc('priced/one').set({ name: 'One', price: 1, note: 'exempt' });
-  await db.doc('priced/one/lines/two').set({ note: 'not exempt' });
-  const links = (await get('/data/priced')).text.match(/sort=-\w+/g);
-  expect(links?.sort()).toEqual(['sort=-name', 'sort=-price']);
-  expect((await get('/data/priced/one/lines')).text).toContain('sort=-note');
+test('a column can be sorted by unless firestore.indexes.json exempts its field', async () => {
+  await db.doc('price_lists/one').set({ name: 'One', price_list_price: 1 });
+  await db.doc('price_lists/one/products/two').set({ name: 'Two', price_list_price: 1 });
+  const findSorts = async (path: string) => (await get(path)).text.match(/sort=-\w+/g)?.sort();
+  expect(await findSorts('/data/price_lists')).toEqual(['sort=-name', 'sort=-price_list_price']);
+  expect(await findSorts('/data/price_lists/one/products')).toEqual(['sort=-name']);
 });
 
 test('numbers are aligned at their right, times and a status are not', async () => {

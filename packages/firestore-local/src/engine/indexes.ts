@@ -84,14 +84,6 @@ export class Indexes {
     }
   }
 
-  /** Whether a query of one collection can be ordered by a field alone, in both directions. */
-  isSortable(group: string, field: string): boolean {
-    const orders = this.getFieldIndexes(group, [field])
-      .filter(({ queryScope = 'COLLECTION' }) => queryScope === 'COLLECTION')
-      .map(({ order }) => order);
-    return orders.includes('ASCENDING') && orders.includes('DESCENDING');
-  }
-
   /** Whether the definitions declare an index of a collection's document names in descending order. */
   hasDescendingNames(group: string, scope: Scope): boolean {
     return this.getComposites(group).some(
