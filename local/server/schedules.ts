@@ -10,16 +10,15 @@ const MINUTE_MS = 60_000;
  * Calls each function at every full minute, as Cloud Scheduler does. A call may begin before the previous one has ended. If
  * Ctrl-C interrupts a sweep, its attempts are due again when their leases expire.
  *
- * @param intervalMs replaces the minute in tests
  * @returns a function that stops the calls
  */
-export function startSchedules(functions: readonly ScheduledFunction[], intervalMs = MINUTE_MS): () => void {
+export function startSchedules(functions: readonly ScheduledFunction[]): () => void {
   for (const { __endpoint } of functions) {
     const { schedule } = __endpoint.scheduleTrigger ?? {};
     if (schedule !== '* * * * *') throw new Error(`the schedule ${String(schedule)} is not known here`);
   }
   const call = (each: ScheduledFunction) => void each.run({ scheduleTime: new Date().toISOString() });
-  const schedule = () => setTimeout(callAll, intervalMs - (Date.now() % intervalMs));
+  const schedule = () => setTimeout(callAll, MINUTE_MS - (Date.now() % MINUTE_MS));
   const callAll = () => {
     functions.forEach(call);
     timer = schedule();

@@ -60,18 +60,16 @@ export async function readPage(
     sort === undefined
       ? filtered.orderBy(FieldPath.documentId())
       : filtered.orderBy(new FieldPath(sort.field), sort.direction);
-  // By a field's order, a page begins at the document, whose value the client adds.
-  const start = sort === undefined || from === undefined ? from : await collection.doc(from).get();
-  const page = start === undefined ? ordered : ordered.startAt(start);
+  const page = from === undefined ? ordered : ordered.startAt(await collection.doc(from).get());
   const [{ docs }, count] = await Promise.all([page.limit(size + 1).get(), countDocuments(filtered)]);
   return { path: collection.path, documents: docs.slice(0, size), count, next: docs[size]?.id };
 }
 
-/** Whether Firestore refused the request for a page, such as an order by a field without an index. */
+/** Whether the address of a page asks for something that Firestore refuses, such as an id that it reserves. */
 export function isRefusal(error: unknown): boolean {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
   // A refusal by the client itself has no code.
-  return code === undefined || code === status.INVALID_ARGUMENT || code === status.FAILED_PRECONDITION;
+  return code === undefined || code === status.INVALID_ARGUMENT;
 }
 
 /** Parses the value of a filter. Links write it as JSON, which tells 1 from "1". */

@@ -52,12 +52,6 @@ test('every export of the bundle is served in its own region', async () => {
   });
 });
 
-test('a function is at the root of its address, and gets the query', async () => {
-  const functions = await host();
-  const { text } = await call(`${addressOf(functions, 'echo')}?a=1&b=?`);
-  expect(JSON.parse(text)).toMatchObject({ url: '/?a=1&b=?' });
-});
-
 test.each(['/', '/demo/us-central1/echoes', '/demo/us-central1'])(
   'at %s is nothing, and the response says where something is',
   async (path) => {
@@ -78,16 +72,6 @@ test('at an unknown address a browser gets a page that leads on', async () => {
   expect(headers.get('content-type')).toMatch(/^text\/html/);
   const links = ['/', '/docs/README.md', '/data'];
   expect([...text.matchAll(/<a href="(\/.*?)"/g)].map(([, href]) => href)).toEqual([...links, ...links]);
-});
-
-test('pages are served beside the functions, and only at their own paths', async () => {
-  const extraRoutes = new Map([
-    ['/', (_: unknown, response: { end: (text: string) => void }) => response.end('a page')],
-  ]);
-  const functions = await host({ getExtraRoute: (path) => extraRoutes.get(path) });
-  expect((await call(`${functions.origin}/?x`)).text).toBe('a page');
-  expect((await call(addressOf(functions, 'echo'))).status).toBe(200);
-  expect((await call(`${functions.origin}/other`)).status).toBe(404);
 });
 
 describe('a request target', () => {

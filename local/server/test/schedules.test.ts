@@ -1,33 +1,38 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { startFunctionsServer, type DeployableFunction } from '../functions-server';
-import { startSchedules, type ScheduledFunction } from '../schedules';
+import { startSchedules } from '../schedules';
 
-const createScheduled = (schedule: string) => {
+/** Starts a server with one scheduled function. Its clock stands 30 s before a full minute. */
+async function start() {
+  jest.useFakeTimers({ now: 30_000, doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   const run = jest.fn();
-  return { run, scheduled: { __endpoint: { region: ['us-central1'], scheduleTrigger: { schedule } }, run } };
-};
+  const sweep: unknown = { __endpoint: { region: ['us-central1'], scheduleTrigger: { schedule: '* * * * *' } }, run };
+  const functions = { sweep: sweep as DeployableFunction };
+  return { run, server: await startFunctionsServer({ port: 0, project: 'demo-test', functions }) };
+}
+afterEach(() => jest.useRealTimers());
 
-test('calls a scheduled function again and again until it is stopped', async () => {
-  const { run, scheduled } = createScheduled('* * * * *');
-  const stop = startSchedules([scheduled], 10);
-  while (run.mock.calls.length < 3) await delay(10);
-  stop();
-  const calls = run.mock.calls.length;
-  await delay(50);
-  expect(run).toHaveBeenCalledTimes(calls);
-  expect(run).toHaveBeenCalledWith({ scheduleTime: expect.stringMatching(/^\d{4}-.*Z$/) as string });
+test('calls a scheduled function at each full minute until the server closes', async () => {
+  const { run, server } = await start();
+  jest.advanceTimersByTime(90_000);
+  expect(run.mock.calls).toEqual([
+    [{ scheduleTime: '1970-01-01T00:01:00.000Z' }],
+    [{ scheduleTime: '1970-01-01T00:02:00.000Z' }],
+  ]);
+  const closed = server.close(0);
+  jest.advanceTimersByTime(60_000);
+  await closed;
+  expect(run).toHaveBeenCalledTimes(2);
 });
 
-test('rejects a schedule that it does not know', () => {
-  const { scheduled } = createScheduled('every 5 minutes');
-  expect(() => startSchedules([scheduled])).toThrow('every 5 minutes is not known');
-});
-
-test('the server has no address for a scheduled function', async () => {
-  const { scheduled } = createScheduled('* * * * *');
-  const functions = { sweep: scheduled as ScheduledFunction as unknown as DeployableFunction };
-  const server = await startFunctionsServer({ port: 0, project: 'demo-test', functions });
+test('has no address for a scheduled function', async () => {
+  const { server } = await start();
+  jest.useRealTimers();
   expect([...server.addresses]).toEqual([]);
   expect((await fetch(`${server.origin}/demo-test/us-central1/sweep`, { method: 'POST' })).status).toBe(404);
   await server.close(0);
+});
+
+test('rejects a schedule that it does not know', () => {
+  const scheduled = { __endpoint: { scheduleTrigger: { schedule: 'every 5 minutes' } }, run: jest.fn() };
+  expect(() => startSchedules([scheduled])).toThrow('every 5 minutes is not known');
 });
