@@ -17,7 +17,6 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
   ['/openapi.json', ['docs/openapi.json', 'application/json; charset=utf-8']],
   ['/pages/reference.mjs', ['local/pages/reference.mjs', SCRIPT]],
   ['/pages/pages.css', ['local/pages/pages.css', CSS]],
-  ['/pages/guides.css', ['local/pages/guides.css', CSS]],
   ['/pages/diagrams.mjs', ['local/pages/diagrams.mjs', SCRIPT]],
   ['/pages/mermaid.js', ['node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js', SCRIPT]],
   ['/pages/swagger-ui.css', ['node_modules/swagger-ui-dist/swagger-ui.css', CSS]],
@@ -39,7 +38,7 @@ export function createPageRoutes(apiKey: string): (path: string) => RequestListe
     if (path.endsWith('/')) return onlyReads((_, response) => redirect(response, `/${name}`));
     if (typeof guide === 'string') return onlyReads((_, response) => redirect(response, `/${guide}`));
     const { title, body, hasDiagram } = guide;
-    const head = html`<link rel="stylesheet" href="/pages/guides.css" />${hasDiagram ? DIAGRAM_SCRIPTS : undefined}`;
+    const head = hasDiagram ? DIAGRAM_SCRIPTS : undefined;
     return createListener(
       () => renderShell({ title, section: 'Guides', head, body }),
       hasDiagram ? SCRIPTED_POLICY : undefined,

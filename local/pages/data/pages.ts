@@ -62,7 +62,7 @@ export function renderCollection(page: CollectionPage, view: CollectionView, fin
       }),
     from && renderCondition(`from ${from} on`, path, { ...view, from: undefined }),
   ];
-  const facts = html`<p class="facts"><strong>${formatCount(count, 'document')}</strong>${conditions}</p>`;
+  const facts = html`<p><strong>${formatCount(count, 'document')}</strong>${conditions}</p>`;
   const jump = html`<form action="${toDataUrl(path)}">
     <label>Start at id <input name="from" value="${from}" autocomplete="off" spellcheck="false" /></label>
     <button>Go</button>
@@ -169,7 +169,7 @@ const getCollectionGroup = (path: string): string => path.split('/').at(-1) ?? '
 
 /** A status links to the documents that have it. */
 function renderStatus(path: string, value: unknown): Content {
-  if (typeof value !== 'string' && typeof value !== 'number') return html`<span class="absent">–</span>`;
+  if (typeof value !== 'string' && typeof value !== 'number') return html`<span class="quiet">–</span>`;
   const url = toDataUrl(path, { filter: { field: 'status', value: JSON.stringify(value) } });
   return html`<a class="status" data-status="${value}" href="${url}" title="${`Show only ${value}`}">${value}</a>`;
 }

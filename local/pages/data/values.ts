@@ -30,7 +30,7 @@ export const createFindLink =
 
 /** One line for a cell of a table. */
 export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
-  if (value === undefined) return html`<span class="absent">–</span>`;
+  if (value === undefined) return html`<span class="quiet">–</span>`;
   if (Array.isArray(value)) return html`<span class="quiet">${formatCount(value.length, 'item')}</span>`;
   if (isMap(value)) return shorten(summarizeMap(value), MAX_CELL_TEXT);
   return formatScalar(field, value, MAX_CELL_TEXT, findLink);
