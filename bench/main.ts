@@ -1,42 +1,22 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, totalmem } from 'node:os';
 import { readArguments } from '../scripts/arguments.mjs';
-import { renderMetrics, type BenchMetric } from './metrics';
+import { PERFORMANCE_PAGE, renderMetrics, renderPerformancePage, type BenchMetric } from './metrics';
 import { measureAll, plans } from './scenarios';
-import { soak } from './soak/soak';
 import { buildVariants, startDatabase } from './stack';
-import { PERFORMANCE_PAGE, renderPerformancePage } from './tables';
 
 const USAGE = `Usage: npm run bench [-- --quick] [--docs]
-       npm run bench -- --soak [--seconds 240] [--outage 60]
 
-Compares the service with the SDK baseline on the embedded Firestore. Memory is measured on Linux only. Fails when a target of calls or
-memory is missed that other load on the machine does not change. Never fails because of a time.
+Compares the service with the SDK baseline on the embedded Firestore. Memory is measured on Linux only. A missed target of calls or
+memory that other load on the machine does not change ends the run with 1. A missed time never does.
 
---quick    shorter, for a first impression
---docs     writes the summary of docs/performance.md
---soak     mixed traffic while Firestore hangs and dies and the service is stopped
---seconds  how long it lasts
---outage   how many seconds Firestore is away`;
+--quick  shorter, for a first impression
+--docs   writes the table of docs/performance.md`;
 
 async function main(): Promise<void> {
-  const { soak: isSoak, seconds, outage, ...options } = readOptions();
-  if (isSoak) await soak({ seconds: Number(seconds), outageSeconds: Number(outage) });
-  else await bench(options);
-}
-
-const readOptions = () =>
-  readArguments(USAGE, {
-    options: {
-      quick: { type: 'boolean', default: false },
-      docs: { type: 'boolean', default: false },
-      soak: { type: 'boolean', default: false },
-      seconds: { type: 'string', default: '240' },
-      outage: { type: 'string', default: '60' },
-    },
-  }).values;
-
-async function bench(options: { quick: boolean; docs: boolean }): Promise<void> {
+  const { values: options } = readArguments(USAGE, {
+    options: { quick: { type: 'boolean', default: false }, docs: { type: 'boolean', default: false } },
+  });
   assertDeployedNode();
   const startedAt = performance.now();
   const metrics: BenchMetric[] = [];
@@ -107,8 +87,7 @@ async function updateSummary(metrics: readonly BenchMetric[]): Promise<void> {
   const summary = SUMMARY.flatMap(([scenario, metric]) =>
     metrics.filter((each) => each.scenario === scenario && each.metric === metric),
   );
-  const sections = { summary: `${describeMachine()}\n\n${renderMetrics(summary)}` };
-  writeFileSync(PERFORMANCE_PAGE, await renderPerformancePage(sections));
+  writeFileSync(PERFORMANCE_PAGE, await renderPerformancePage(`${describeMachine()}\n\n${renderMetrics(summary)}`));
 }
 
 /** The machine that figures were measured on. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DeployedFunction } from '../functions/test/deployment/deployed';
+import { MEMORY_PROBE_ENV, type DeployedFunction } from '../functions/test/deployment/deployed';
 import { sendOk, type BenchRequest } from './client';
-import { PROBED, readProcessMemory, resetPeakMemory, startFunction, type BenchDatabase, type Variant } from './stack';
+import { readProcessMemory, resetPeakMemory, startFunction, type BenchDatabase, type Variant } from './stack';
 
 /** Repeated, interleaved measurements and their statistics. */
 
@@ -116,7 +116,7 @@ export function measureLiveMemory(
   small: BenchRequest,
   request: BenchRequest,
 ): Promise<number> {
-  const starting = startFunction('service', name, database, PROBED);
+  const starting = startFunction('service', name, database, MEMORY_PROBE_ENV);
   return withFunction(starting, async ({ port, readHeapBytes }) => {
     await sendOk(port, small);
     const idle = await readHeapBytes();

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { format, resolveConfig } from 'prettier';
 import type { Stats } from './measure';
-import { renderTable } from './tables';
 
 /** A measured value. */
 export interface BenchMetric {
@@ -41,7 +42,9 @@ export const exactly = (bound: number): Bound => ({
 
 export const enforced = (bound: Bound): Bound => ({ ...bound, isEnforced: true });
 
-/** A Markdown table: medians, ranges, targets. */
+const HEAD = ['Scenario', 'Metric', 'Value', 'Range', 'Target', 'Met'];
+
+/** Renders a Markdown table of medians, ranges and targets. */
 export function renderMetrics(metrics: readonly BenchMetric[]): string {
   const rows = metrics.map(({ scenario, metric, value, unit, spread, bound }, i) => [
     metrics[i - 1]?.scenario === scenario ? '' : scenario,
@@ -51,7 +54,24 @@ export function renderMetrics(metrics: readonly BenchMetric[]): string {
     bound?.text ?? '',
     bound === undefined ? '' : bound.holds(value) ? 'yes' : 'NO',
   ]);
-  return renderTable(['Scenario', 'Metric', 'Value', 'Range', 'Target', 'Met'], rows, 6);
+  const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const rule = widths.map((width) => '-'.repeat(width));
+  const renderRow = (row: readonly string[]) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`;
+  return [HEAD, rule, ...rows].map(renderRow).join('\n');
+}
+
+export const PERFORMANCE_PAGE = 'docs/performance.md';
+
+const [OPEN, CLOSE] = ['<!-- summary -->', '<!-- /summary -->'];
+
+/** Renders the page with a new summary. @throws if the page has no place for it */
+export async function renderPerformancePage(summary: string): Promise<string> {
+  const page = readFileSync(PERFORMANCE_PAGE, 'utf8');
+  const [start, end] = [page.indexOf(OPEN), page.indexOf(CLOSE)];
+  if (start === -1 || end < start) throw new Error(`${PERFORMANCE_PAGE} has no section ${OPEN}`);
+  const text = `${page.slice(0, start + OPEN.length)}\n\n${summary}\n\n${page.slice(end)}`;
+  const config = await resolveConfig(PERFORMANCE_PAGE);
+  return format(text, { ...config, parser: 'markdown' });
 }
 
 /** Three significant digits, with thousands separators. */

@@ -145,7 +145,7 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
 
   const measure = async ({ port, pid }: DeployedFunction) => {
     const before = readProcessorMs(pid);
-    const { ms } = await sendOk(port, request);
+    const ms = await sendOk(port, request);
     return { ms, cpu: readProcessorMs(pid) - before };
   };
   const measured = await measureFunctions(READ_VARIANTS, name, database, rounds, measure);
@@ -176,7 +176,7 @@ async function priceLists(
       await database.fill([]);
       const request = post(createPriceListPayload(products));
       const before = await database.calls();
-      const { ms } = await sendOk(port, request);
+      const ms = await sendOk(port, request);
       return { ms, calls: (await database.calls()) - before };
     };
     const measured = await measureFunctions(COMPARED, name, database, rounds, measure);

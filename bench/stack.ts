@@ -5,7 +5,6 @@ import path from 'node:path';
 import { build } from 'esbuild';
 import {
   installDeployPackage,
-  MEMORY_PROBE_ENV,
   startDeployedFunction,
   type DeployedFunction,
 } from '../functions/test/deployment/deployed';
@@ -82,27 +81,20 @@ export async function startDatabase(): Promise<BenchDatabase> {
   };
 }
 
-/** The environment of a function. @param address of its Firestore */
-export const createSettings = (address: string): Record<string, string> => ({
-  API_KEY: BENCH_API_KEY,
-  CORS_ALLOWED_ORIGINS: '',
-  FIRESTORE_EMULATOR_HOST: address,
-  METADATA_SERVER_DETECTION: 'none',
-});
-
-/** Starts a function as in production. @param env beside its settings */
+/** Starts a function as in production. @param env variables that it gets besides its settings */
 export const startFunction = (
   variant: Variant,
   name: string,
   { address }: BenchDatabase,
   env: Record<string, string> = {},
-): Promise<DeployedFunction> => {
-  const settings = { ...createSettings(address), ...env };
-  return startDeployedFunction(getFolder(variant), name, settings);
-};
-
-/** Makes a function's process report what it holds, for `readHeapBytes`. */
-export const PROBED = { NODE_OPTIONS: MEMORY_PROBE_ENV.NODE_OPTIONS };
+): Promise<DeployedFunction> =>
+  startDeployedFunction(getFolder(variant), name, {
+    API_KEY: BENCH_API_KEY,
+    CORS_ALLOWED_ORIGINS: '',
+    FIRESTORE_EMULATOR_HOST: address,
+    METADATA_SERVER_DETECTION: 'none',
+    ...env,
+  });
 
 /** Resident memory in bytes, current and peak; NaN except on Linux. */
 export function readProcessMemory(pid: number): { now: number; peak: number } {

@@ -84,14 +84,17 @@ function findOptionsTakenByNpm(program: Command, args: readonly string[], enviro
 }
 
 const describeOptionsTakenByNpm = (taken: readonly string[], args: readonly string[]): string =>
-  `npm has ${taken.join(' and ')} for itself, from this line or from its own settings, so nothing was done. ` +
-  `npx passes every option on:\n\n    npx price-lists ${[...args.map(quoteForShell), ...taken].join(' ')}\n`;
+  `npm took ${taken.join(' and ')} for itself, from this line or from its settings, so nothing was done. ` +
+  `Use npx, which passes every option on:\n\n    npx price-lists ${[...args.map(quoteForShell), ...taken].join(' ')}\n`;
 
 function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onCommand: (run: Run) => void): Command {
   const program = new Command('npx price-lists')
-    .description('Looks after the keys of add price lists: see docs/runbook.md.')
-    .option('--project <id>', 'the project; by default that of the environment, or of .firebaserc')
-    .option('--database <id>', 'the Firestore database; by default that of DATABASE_ID, or (default)')
+    .description('Inspect and resolve the keys of add price lists. docs/runbook.md explains when.')
+    .option(
+      '--project <id>',
+      'the project (default: GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT, or the default of .firebaserc)',
+    )
+    .option('--database <id>', 'the Firestore database (default: DATABASE_ID, or "(default)")')
     .addHelpText('after', PROJECT_HELP)
     .configureOutput({
       writeOut: (text) => terminal.print(text),
@@ -99,7 +102,7 @@ function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onComma
     })
     .configureHelp({ showGlobalOptions: true })
     // The whole help would push the error off a small terminal.
-    .showHelpAfterError('(add --help to see how it is used)')
+    .showHelpAfterError('(Add --help to see the usage.)')
     .exitOverride();
   addReadingCommands(program, onCommand);
   addResolvingCommands(program, onCommand);
@@ -108,125 +111,127 @@ function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onComma
 }
 
 const PROJECT_HELP = `
-A project whose id begins with demo- is looked for at FIRESTORE_EMULATOR_HOST,
-or at 127.0.0.1:8080. Any other is in production, with the application-default
-credentials, unless FIRESTORE_EMULATOR_HOST is set. An id that begins with a
-hyphen follows two of them: npx price-lists show -- -id
+The command connects to the Firestore at FIRESTORE_EMULATOR_HOST, if that is
+set. Otherwise, a project whose id begins with demo- is local, at
+127.0.0.1:8080, and any other is in production. For production, sign in with
+gcloud auth application-default login.
 
-The options of a command: npx price-lists list --help`;
+Put -- before an id that begins with a hyphen: npx price-lists show -- -id
+Help for one command: npx price-lists list --help`;
 
-const ID_HELP = 'a boq_list_id, or any id of a response or a log line';
+const ID_HELP = 'a boq_list_id, or any id from a response or a log line';
 
 function addReadingCommands(program: Command, onCommand: (run: Run) => void): void {
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
     .addOption(
-      new Option('--status <status...>', 'list the keys with this status instead').choices(
+      new Option('--status <status...>', 'list the keys with these statuses instead').choices(
         keyRecordSchema.shape.status.options,
       ),
     )
-    .option('--older-than <time>', 'leave out what is younger, such as 30m', parseDuration)
+    .option('--older-than <time>', 'only keys that last changed longer ago, such as 30m', parseDuration)
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('the keys are listed, or there are none', 'they could not be read'))
+    .addHelpText('after', exitCodes('the keys are listed, or there are none', 'the keys could not be read'))
     .action((options: ListOptions) => onCommand((context) => list(options, context)));
 
   program
     .command('show')
-    .description('Show one key: its state, what is written, its payload and its history.')
+    .description('Show one key: its status, its lists, its payload and its history.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
     .addOption(
-      new Option('--payload <file>', 'write the accepted payload to a new file; - for standard output').conflicts(
-        'json',
-      ),
+      new Option(
+        '--payload <file>',
+        'write the accepted payload to a new file, or to standard output if the file is -',
+      ).conflicts('json'),
     )
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('the key is shown', 'there is none, or it could not be read'))
+    .addHelpText('after', exitCodes('the key is shown', 'the key does not exist, or could not be read'))
     .action((id: string, options: ShowOptions) => onCommand((context) => show(id, options, context)));
 }
 
 function addResolvingCommands(program: Command, onCommand: (run: Run) => void): void {
   program
     .command('resume')
-    .description('Complete the lists of keys from their stored payloads. May be stopped and repeated.')
-    .argument('<id...>', `of one key or several, each ${ID_HELP}`)
+    .description('Complete the lists of one or more keys from their stored payloads. You may stop and repeat it.')
+    .argument('<id...>', ID_HELP)
     .addOption(idTypeOption())
     .addOption(reasonOption())
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('all lists are ready', 'at least one key was not resumed'))
+    .addHelpText('after', exitCodes('all keys are completed', 'at least one key is not completed'))
     .action((ids: string[], options: ResumeOptions) => onCommand((context) => resumeKeys(ids, options, context)));
 
   program
     .command('release')
-    .description('Give up the attempt of a key, and free the key. Cannot be undone.')
+    .description('End the attempt of a key, so that the client can send a new request. You cannot undo this.')
     .argument('<id>', ID_HELP)
     .addOption(idTypeOption())
     .addOption(reasonOption().makeOptionMandatory())
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('the key is free', 'it was not released'))
+    .addHelpText('after', exitCodes('the key is released', 'the key was not released'))
     .action((id: string, options: ReleaseOptions) => onCommand((context) => releaseKey(id, options, context)));
 }
 
-const FORMER_SWEEP_OPTIONS = {
-  '--watch': 'sweepPriceLists runs every minute; in its place, run this by a line of cron.',
-  '--left': '`list` prints the keys that require review, each with its reason.',
-  '--max-attempts': '`resume` resumes a key as often as a person decides.',
-};
-
 function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): void {
-  const sweep = program
+  program
     .command('sweep')
-    .description('Resume what crashed, or failed for a transient cause. May run beside other sweeps and operators.')
-    .option('--dry-run', 'only print what would be done')
+    .description(
+      'Resume attempts that crashed or failed for a transient cause. Safe beside other sweeps and operators.',
+    )
+    .option('--dry-run', 'print what the sweep would do, and write nothing')
     .option(
       '--all',
-      'look at every unresolved key, once after an upgrade: those of an older version are not found as due',
+      'check every unresolved key: once after an upgrade, because keys of an older version have no due time',
     )
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      exitCodes('the sweep is over, whatever became of each key', 'it was stopped, or the keys could not be read'),
+      exitCodes(
+        'the sweep has ended, whatever the result for each key',
+        'the sweep was stopped, or could not read the keys',
+      ),
     )
     .action((options: SweepCommandOptions) => onCommand((context) => sweepKeys(options, context)));
-  // For each option of an earlier version, the error names its replacement.
-  for (const [name, instead] of Object.entries(FORMER_SWEEP_OPTIONS)) {
-    const refuse = () => sweep.error(`error: ${name} is gone: ${instead}`);
-    sweep.addOption(new Option(`${name} [value]`).hideHelp()).on(`option:${name.slice(2)}`, refuse);
-  }
 
   program
     .command('audit')
-    .description('Check that everything stored is as it should be. Writes nothing, and may run at any time.')
-    .option('--sample <number>', 'compare so many entries of each list with its payload', parseSampleSize, 10)
+    .description('Check all stored records. Writes nothing, and may run at any time.')
+    .option('--sample <number>', 'how many entries of each list to compare with its payload', parseSampleSize, 10)
     .addOption(new Option('--full', 'compare all entries').conflicts('sample'))
     .addOption(jsonOption())
-    .addHelpText('after', exitCodes('nothing is wrong', 'there are violations, or the records could not be read'))
+    .addHelpText('after', exitCodes('there is no violation', 'there are violations, or the records could not be read'))
     .action((options: AuditCommandOptions) => onCommand((context) => auditRecords(options, context)));
 }
 
 const idTypeOption = () =>
-  new Option('--id-type <type>', 'what the id is, where it leads to several keys').choices(ID_TYPES);
-const jsonOption = () => new Option('--json', 'print JSON, for programs');
-const yesOption = () => new Option('--yes', 'do not ask before anything is written');
+  new Option('--id-type <type>', 'the type of the id, for an id that matches several keys').choices(ID_TYPES);
+const jsonOption = () => new Option('--json', 'print JSON');
+const yesOption = () => new Option('--yes', 'write without asking first');
 const byOption = () =>
-  new Option('--by <name>', 'who decides, if not the user of this machine').argParser(parseRemark(100));
-const reasonOption = () => new Option('--reason <text>', 'kept with the key').argParser(parseRemark(1_000));
+  new Option(
+    '--by <name>',
+    'your name, which is stored with the key (default: your user name on this machine)',
+  ).argParser(parseRemark(100));
+const reasonOption = () =>
+  new Option('--reason <text>', 'the reason for your decision, which is stored with the key').argParser(
+    parseRemark(1_000),
+  );
 
 const exitCodes = (success: string, failure: string): string =>
-  `\nExit codes:\n  0  ${success}\n  1  ${failure}\n  2  the command is not used as described here\n`;
+  `\nExit codes:\n  0  ${success}\n  1  ${failure}\n  2  the arguments are wrong\n`;
 
-/** Parses an operator's reason or name, which the key record stores with the decision. */
+/** Parses the reason or the name of an operator, which the key record stores with the decision. */
 const parseRemark =
   (maxLength: number) =>
   (text: string): string => {
-    if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
+    if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
     if (text.length > maxLength) {
-      throw new InvalidArgumentError(`It has more than ${formatNumber(maxLength)} characters.`);
+      throw new InvalidArgumentError(`The text is longer than ${formatNumber(maxLength)} characters.`);
     }
     return text;
   };
@@ -236,11 +241,11 @@ const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** @returns ms */
 function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (amount === undefined) throw new InvalidArgumentError('Expected a number of s, m, h or d, such as 30m.');
+  if (amount === undefined) throw new InvalidArgumentError('Expected a number and a unit (s, m, h or d), such as 30m.');
   return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
 }
 
 function parseSampleSize(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected a number from 0 to 999999.');
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 0 to 999999.');
   return Number(text);
 }

@@ -12,29 +12,31 @@ import { parseAddress, type Target } from './target';
 
 /**
  * Checks whether a command can reach its database. Calls are retried for a minute, which suits an
- * outage, but an operator who forgot a step should learn that within seconds.
+ * outage. An operator who forgot a step learns it here, within seconds.
  */
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const CREDENTIALS_TIMEOUT_MS = 6_000;
 const READ_TIMEOUT_MS = 8_000;
 
-/** @throws CommandError that says what to check, within 15 s; within 2 s if nothing listens locally */
+/** @throws CommandError that says what to check, within 15 s, or within 2 s if nothing listens locally */
 export async function assertReachable(target: Target, db: Database, context: RequestContext): Promise<void> {
   if (target.address === undefined) await assertCredentials();
   else await assertListening(target.address, target.isAddressGiven);
   await assertReadable(target, db, context);
 }
 
-/** @throws CommandError at once, where gRPC would try again for a minute */
+/** @throws CommandError at once, because gRPC would retry for a minute */
 export async function assertListening(address: string, isGiven: boolean): Promise<void> {
   const socket = connect(parseAddress(address));
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
   } catch {
     const nothing = `Nothing listens at ${address}`;
-    if (!isGiven) throw new CommandError(`${nothing}. Run: npm start`);
-    throw new CommandError(`${nothing}, the address in FIRESTORE_EMULATOR_HOST. Start it, or unset the variable.`);
+    if (!isGiven) throw new CommandError(`${nothing}. Start the local service: npm start`);
+    throw new CommandError(
+      `${nothing}, the address in FIRESTORE_EMULATOR_HOST. Start a Firestore there, or unset the variable.`,
+    );
   } finally {
     socket.destroy();
   }
@@ -44,7 +46,7 @@ async function assertCredentials(): Promise<void> {
   try {
     await abortable(AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS), () => applicationDefault().getAccessToken());
   } catch {
-    throw new CommandError(`${NO_CREDENTIALS} (or check the network)`);
+    throw new CommandError(NO_CREDENTIALS);
   }
 }
 
@@ -59,7 +61,7 @@ export async function assertReadable(target: Target, db: Database, context: Requ
     context.signal.throwIfAborted();
     if (target.address === undefined) throw new CommandError(describeError(error));
     throw new CommandError(
-      `What listens at ${target.address} does not answer as Firestore does. Check FIRESTORE_EMULATOR_HOST.`,
+      `The server at ${target.address} does not respond as Firestore does. Check FIRESTORE_EMULATOR_HOST.`,
     );
   } finally {
     timeout.cancel();

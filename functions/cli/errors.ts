@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resume';
 
-/** Describes errors for the operator: what failed, and what to do. */
+/** Tells the operator what failed and what to do. */
 
 /** The error of a command. Its message is printed unchanged. */
 export class CommandError extends Error {}
@@ -17,39 +17,40 @@ export function describeError(error: unknown): string {
 /** Describes why a key was not resolved, and what an operator can do. */
 function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
   const texts: Record<ResolutionErrorCode, string> = {
-    key_in_progress: 'Another attempt on the key is in progress. Wait for it.',
-    key_released: 'The key was released: the client may send the request again.',
-    key_resolved: 'The key was resolved meanwhile. Look at it again.',
-    key_in_review_again: 'The key requires review again since it was read. Look at it first.',
-    lists_ready: 'The key is completed: there is nothing to release.',
-    payload_unusable: `The payload cannot be used: ${detail}. This attempt can only be released; the client then has to send the request again.`,
+    key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
+    key_released: 'The key was released. The client may send the request again.',
+    key_resolved: 'The sweep or another operator has resolved the key meanwhile. Look at it again.',
+    key_in_review_again: 'The attempt failed again after this command had read the key. Look at the key first.',
+    lists_ready: 'The key is completed, so there is nothing to release.',
+    payload_unusable: `The stored payload cannot be used: ${detail}. Release the key. The client then has to send the request again.`,
   };
   return texts[code];
 }
 
-export const NO_CREDENTIALS = 'There are no usable credentials. Run: gcloud auth application-default login';
+export const NO_CREDENTIALS =
+  'No usable Google credentials were found. If the network works, run: gcloud auth application-default login';
 
 function describeFirestoreError(code: string, message: string): string {
   switch (code) {
     case 'UNAUTHENTICATED':
       return NO_CREDENTIALS;
     case 'PERMISSION_DENIED':
-      return 'This account may not use Firestore in this project. Check --project, and the role roles/datastore.user.';
+      return 'This account has no access to Firestore in this project. Check --project and the role roles/datastore.user.';
     case 'NOT_FOUND':
-      return 'This project has no Firestore database. Check --project.';
+      return 'The Firestore database was not found. Check --project and --database.';
     case 'RESOURCE_EXHAUSTED':
-      return 'Firestore refuses calls because there are too many: check the quotas of the project.';
+      return 'Firestore rejects calls because there are too many. Check the quotas of the project.';
     case 'INTERNAL':
     case 'CANCELLED':
     case 'UNKNOWN':
     case 'UNAVAILABLE':
     case 'DEADLINE_EXCEEDED':
-      return `Firestore does not answer (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
+      return `Firestore does not respond (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
     default:
       // Firestore's own message says, for example, which index is missing.
-      return `Firestore refused: ${message.replace(/^\d+ [A-Z_]+: /, '')}`;
+      return `Firestore rejected the call: ${message.replace(/^\d+ [A-Z_]+: /, '')}`;
   }
 }
 
 export const describeUnreadable = (path: string): string =>
-  `${path} cannot be read, and is left out. If a later version wrote it, deploy that again; report one changed by hand.`;
+  `${path} cannot be read and is left out. Deploy the version that wrote it again. Report a record that was changed by hand.`;

@@ -18,9 +18,9 @@ import {
 
 /** Formats the facts about a key as text for an operator. */
 
-/** @param isDefault true if no status was given: the keys are then the unresolved ones without an attempt in progress */
+/** @param isDefault true for the unresolved keys without an attempt in progress, false for keys of a given status */
 export function formatKeys(keys: readonly KeySummary[], isDefault: boolean, now: number): string {
-  const title = isDefault ? formatUnresolved(keys) : `${count(keys.length, 'key')} of this status`;
+  const title = isDefault ? formatUnresolved(keys) : count(keys.length, 'key');
   if (keys.length === 0) return `${title}.\n`;
   return `${title}, oldest first.\n\n${keys.map((key) => formatFields(key, now, getCommonFields(key))).join('\n')}`;
 }
@@ -35,12 +35,12 @@ function formatUnresolved(keys: readonly KeySummary[]): string {
   return parts.filter(Boolean).join(', ') || 'No key needs an operator';
 }
 
-/** Describes what `list` leaves out: how many attempts are in progress, and when the last lease ends. */
+/** Describes the keys that `list` leaves out: how many attempts are in progress, and when the last lease ends. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
   if (records.length === 0) return 'No attempt is in progress.\n';
   const until = formatTime(records.reduce((latest, { lease_expires_at }) => Math.max(latest, lease_expires_at), 0));
-  const [are, last] = records.length === 1 ? ['is', 'its lease'] : ['are', 'the last lease'];
-  return `${count(records.length, 'attempt')} ${are} in progress; ${last} lasts until ${until}.\n`;
+  const [are, last] = records.length === 1 ? ['is', 'Its lease'] : ['are', 'The last lease'];
+  return `${count(records.length, 'attempt')} ${are} in progress. ${last} lasts until ${until}.\n`;
 }
 
 const getCommonFields = (key: KeySummary) => ({
@@ -58,13 +58,13 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     claimed: formatTime(key.claimed_at),
     ...getCommonFields(key),
     cause: key.status === 'completed' ? null : failure_cause,
-    swept: automatic_resumes === 0 ? null : count(automatic_resumes, 'resume'),
+    resumed: automatic_resumes === 0 ? null : `${count(automatic_resumes, 'time')} by the sweep`,
     payload: payload.usable
       ? `${count(payload.bytes, 'byte')}, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
-      : `unusable, ${payload.reason}: the attempt can only be released`,
+      : `unusable (${payload.reason}), so the attempt can only be released`,
     fingerprint: key.fingerprint,
     request: key.document_id,
-    'api key': key.key_id ?? 'unknown: the request was accepted by a version before 1.1',
+    'api key': key.key_id ?? 'unknown, because a version before 1.1 accepted the request',
     'cost list': key.expected_forward_cost_id,
     'price list': key.price_list_id,
     response: key.response === null ? null : escapeJsonControls(key.response),
@@ -84,7 +84,7 @@ export function formatSweepResult({ time, boq_list_id, result, reason }: SweepRe
   return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }
 
-/** The text of a label in one line or several; null leaves the label out. {@link formatFields} escapes it. */
+/** The text beside a label, in one line or several; null omits the label. {@link formatFields} escapes the text. */
 type Field = string | readonly string[] | null;
 
 const LABEL_WIDTH = 12;
@@ -115,13 +115,13 @@ function formatStatus({ status, since, lease_expires_at }: KeySummary, now: numb
 }
 
 function formatProgress({ expected_forward_cost, price_list, products_count }: KeySummary): Field {
-  if (expected_forward_cost === null || price_list === null) return 'no lists: no market matched';
+  if (expected_forward_cost === null || price_list === null) return 'no lists, because no market matched';
   const format = ({ entries, status }: ListProgress, name: string) =>
     `${formatNumber(entries)} of ${formatNumber(products_count)} ${name} (${status ?? 'no list document'})`;
   return [format(expected_forward_cost, 'expected forward costs'), format(price_list, 'prices')];
 }
 
-export const formatTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);
+export const formatTime = (ms: number): string => `${new Date(ms).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
 function formatAge(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
@@ -130,7 +130,7 @@ function formatAge(ms: number): string {
   return minutes < 2_880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1_440)} days`;
 }
 
-/** Returns a command for a key, ready to type. @param options the options that name its target */
+/** Returns a command for a key, ready to type. @param options name the target of the command */
 export const formatCommand = (verb: string, boqListId: string, options: TargetOptions): string =>
   `${formatVerb(verb, options)} ${formatId(boqListId)}`;
 

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { DEFAULT_DATABASE_ID } from '../src/lib/config';
 import { CommandError } from './errors';
 
-/** Selects the database of a command. */
+/** The database of a command. */
 export interface Target {
   project: string;
   database: string;
   /** Address of a local Firestore; undefined in production. */
   address: string | undefined;
-  /** Whether the address is that of FIRESTORE_EMULATOR_HOST. */
+  /** Whether the address comes from FIRESTORE_EMULATOR_HOST. */
   isAddressGiven: boolean;
 }
 
@@ -56,7 +56,7 @@ export function parseAddress(address: string): { host: string; port: number } {
   // This scheme has no default port, so the URL keeps every port.
   const url = URL.canParse(`grpc://${address}`) ? new URL(`grpc://${address}`) : undefined;
   if (url === undefined || url.port === '')
-    throw new CommandError(`FIRESTORE_EMULATOR_HOST is not an address with a port: ${address}. Write host:port.`);
+    throw new CommandError(`FIRESTORE_EMULATOR_HOST is ${address}, but must be host:port.`);
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) };
 }
 
@@ -64,6 +64,8 @@ function readDefaultProject(): string {
   try {
     return (JSON.parse(readFileSync('.firebaserc', 'utf8')) as { projects: { default: string } }).projects.default;
   } catch {
-    throw new CommandError('This folder has no .firebaserc with a default project. Name the project: --project <id>');
+    throw new CommandError(
+      'No project is set, and this folder has no .firebaserc with a default project. Pass --project <id>.',
+    );
   }
 }

@@ -14,7 +14,7 @@ type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly
 
 const BAR_WIDTH = 40;
 
-/** The width of a terminal that does not report one. */
+/** The width of a terminal that does not report its width. */
 const DEFAULT_COLUMNS = 80;
 
 /** Prints to the operator of a command, and asks questions. */
@@ -28,19 +28,19 @@ export class Terminal {
     this.streams.stdout.write(text);
   }
 
-  /** Prints an error text, which may quote stored text, line by line. */
+  /** Prints an error. Its text may quote stored text, so control characters are escaped in each line. */
   printError(text: string): void {
     this.#endBar();
     this.streams.stderr.write(text.split('\n').map(escapeControls).join('\n'));
   }
 
-  /** Draws a progress bar on its own line. Draws nothing without a terminal or a total. */
+  /** Draws a progress bar on its own line, if there is a terminal and a total. */
   drawProgress(done: number, total: number, unit: string): void {
     const { stderr } = this.streams;
     if (stderr.isTTY !== true || total === 0) return;
     const bar = '█'.repeat(Math.round((Math.min(done, total) / total) * BAR_WIDTH)).padEnd(BAR_WIDTH, '░');
     const line = `  ${bar} ${formatNumber(done)} of ${formatNumber(total)} ${unit}`;
-    // A line that wraps could not be overwritten.
+    // The next bar could not overwrite a line that wraps.
     stderr.write(`\r${line.slice(0, (stderr.columns ?? DEFAULT_COLUMNS) - 1)}`);
     this.#isBarOpen = true;
     if (done >= total) this.#endBar();
@@ -55,14 +55,14 @@ export class Terminal {
   async confirm(question: string, signal: AbortSignal): Promise<void> {
     const { stdin, stderr } = this.streams;
     if (stdin.isTTY !== true) {
-      throw new CommandError(`${question}\nConfirmation required, but stdin is not a terminal. Pass --yes.`);
+      throw new CommandError(`${question}\nStandard input is not a terminal, so nobody can confirm this. Pass --yes.`);
     }
     const terminal = createInterface({ input: stdin, output: stderr });
     // On a terminal in raw mode Ctrl-C is a key, not a signal.
     terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     // Ctrl-C rejects the question. Ctrl-D ends the input; the question then rejects only in Node 24.
     const ended = once(terminal, 'close').then(() => '');
-    const answer = terminal.question(`${question}\nGo on? [y/N] `, { signal }).catch(() => '');
+    const answer = terminal.question(`${question}\nContinue? [y/N] `, { signal }).catch(() => '');
     const response = await Promise.race([answer, ended]);
     terminal.close();
     if (!/^y(es)?$/i.test(response.trim())) throw new CommandError('Nothing was changed.');

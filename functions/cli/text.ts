@@ -1,6 +1,6 @@
 /** Prepares text for an operator's terminal. */
 
-/** Characters that a terminal may obey as a command, or does not show. */
+/** Characters that a terminal obeys as commands or does not show. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Escapes control characters of stored text, as JSON does, so that no terminal obeys them. */
@@ -13,7 +13,7 @@ export const escapeJsonControls = (json: string): string =>
 /** Returns stored text in quotation marks. */
 export const quote = (text: string): string => escapeControls(JSON.stringify(text));
 
-/** Longer ids are cut. */
+/** The maximum length of an id in messages; longer ids are cut. */
 const MAX_ID_LENGTH = 100;
 
 /** Returns an id in quotation marks, cut if it would hide the text around it. */

@@ -33,7 +33,7 @@ export async function auditRecords(
   return report.violations === 0 ? 0 : 1;
 }
 
-/** Returns a line for the log of a job (docs/operations.md#audit), without product ids. */
+/** Returns a line for the log of a job, without product ids: see docs/operations.md#audit. */
 function toViolationLine(violation: Violation, targetOptions: TargetOptions): string {
   const { rule, boq_list_id, path, message } = violation;
   const command = getCommand(violation, targetOptions);
@@ -65,9 +65,8 @@ function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: Targe
 }
 
 function formatReport({ keys, attempts, violations, document_reads }: AuditReport, sampleSize: number): string {
-  const sample = sampleSize === 0 ? '' : `, ${formatNumber(sampleSize)} of each list compared`;
-  const entries = sampleSize === Infinity ? 'all entries compared' : `entries counted${sample}`;
-  const checked = `${count(keys, 'key')} with ${count(attempts, 'attempt')}, ${entries}`;
-  const result = violations === 0 ? 'Nothing is wrong' : count(violations, 'violation');
-  return `${checked}: ${count(document_reads, 'document read')}. ${result}.\n`;
+  const sample = sampleSize === 0 ? '' : `, and ${formatNumber(sampleSize)} of each list compared with the payload`;
+  const entries = sampleSize === Infinity ? 'compared with the payload' : `counted${sample}`;
+  const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. All entries were ${entries}.`;
+  return `${checked} ${count(document_reads, 'document read')}. ${count(violations, 'violation')}.\n`;
 }

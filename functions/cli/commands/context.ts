@@ -17,16 +17,16 @@ export interface CommandContext {
   readonly db: Database;
   /** Its signal aborts when the operator stops the command. */
   readonly requestContext: RequestContext;
-  /** Each command that this one prints repeats these options. */
+  /** The commands that this command prints repeat these options. */
   readonly targetOptions: TargetOptions;
 }
 
 export interface IdOptions {
-  /** The type of the ids; undefined if they may be of any type. */
+  /** The type of the ids; undefined for any type. */
   idType?: IdType;
 }
 
-/** Finds the one key that an id leads to. @throws CommandError if there is none, or several */
+/** Finds the one key that an id matches. @throws CommandError for no key or several */
 export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<KeyRecord> {
   const find = () => findKeyRecords(context.db, id, idType === undefined ? undefined : [idType]);
   const found = await retry(find, context.requestContext, 'standalone');
@@ -35,29 +35,31 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   if (others.length === 0) return first.record;
   const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);
   throw new CommandError(
-    `The id ${quoteId(id)} leads to ${count(found.length, 'key')}. Repeat the command with one of these:\n${matches.join('')}`,
+    `The id ${quoteId(id)} matches ${count(found.length, 'key')}. Run the command again with one of these:\n${matches.join('')}`,
   );
 }
 
 async function describeUnknown(id: string, { db, requestContext }: CommandContext): Promise<string> {
   const paths = await retry(() => findAttemptDocuments(db, id), requestContext, 'standalone');
   if (paths.length === 0) return `No request was ever accepted for ${quoteId(id)}. Check the id and --project.`;
-  return `No key refers to ${paths.join(' and ')}, though it exists: report that.`;
+  return `No key refers to ${paths.join(' and ')}, which exists. This is a fault: report it.`;
 }
 
-/** Half of the maximum size of a document. Later attempts need the other half. */
+/** Half of the maximum size of a document. Later attempts fill the other half. */
 const MAX_RECORD_BYTES = 512 * 1024;
 
 /** @throws CommandError if an operator may not act on the key now */
 export function assertActionAllowed(record: KeyRecord, { requestContext }: CommandContext): void {
   if (isLeaseHeld(record, requestContext.clock.now())) {
     const until = formatTime(record.lease_expires_at);
-    throw new CommandError(`An attempt on the key is in progress; its lease lasts until ${until}. Wait for it.`);
+    throw new CommandError(
+      `An attempt on the key is in progress. Its lease lasts until ${until}. Wait until the attempt ends.`,
+    );
   }
   if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES) {
     throw new CommandError(
-      `The key was resumed or released ${count(record.actions.length, 'time')}, and its record has no room for more. ` +
-        'Have the client send the price list under another boq_list_id.',
+      `The key was resumed or released ${count(record.actions.length, 'time')}, so its record is full. ` +
+        'Ask the client to send the price list with another boq_list_id.',
     );
   }
 }

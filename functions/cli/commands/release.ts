@@ -14,16 +14,16 @@ export async function releaseKey(id: string, options: ReleaseOptions, context: C
   if (status === 'completed') throw new ResolutionError('lists_ready');
   if (status !== 'released') {
     assertActionAllowed(record, context);
-    const lists = creation === null ? 'it has no lists, as no market matched' : 'its lists stay failed';
+    const lists = creation === null ? 'It has no lists, because no market matched.' : 'Its lists stay failed.';
     const question =
-      `Release ${quoteId(boq_list_id)}: ${lists}, and the next request for it is a new attempt, ` +
-      'with any payload. What was stored stays for the audit.';
+      `This releases ${quoteId(boq_list_id)}. ${lists} ` +
+      'The next request for it starts a new attempt, with any payload. Nothing is deleted.';
     if (options.yes !== true) await terminal.confirm(question, requestContext.signal);
     await release(record, { by: getOperatorName(options), reason: options.reason }, db, requestContext);
   }
   if (options.json === true) terminal.print(toJson({ released: boq_list_id }));
   else {
-    const is = status === 'released' ? 'was released before' : 'is released';
+    const is = status === 'released' ? 'was already released' : 'is released';
     terminal.print(`${quoteId(boq_list_id)} ${is}. The client may send the request again.\n`);
   }
   return 0;

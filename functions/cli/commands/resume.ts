@@ -22,15 +22,15 @@ export interface ResumeOptions extends IdOptions {
 
 /** The result for one id of the arguments. */
 interface ResumeResult {
-  /** The key; the id from the arguments if it leads to no key. */
+  /** The key; the id from the arguments if no key matches it. */
   boq_list_id: string;
-  /** `completed` means that the key was completed before this command. */
+  /** `completed`: the key was completed before this command. */
   result: 'resumed' | 'completed' | 'failed';
   reason: string | null;
   response: string | null;
 }
 
-/** Resumes keys one after another. One that cannot be resumed does not stop the others. */
+/** Resumes keys one after another. If one cannot be resumed, the others still are. */
 export async function resumeKeys(
   ids: readonly string[],
   options: ResumeOptions,
@@ -91,9 +91,12 @@ async function confirmResume(
   );
   const lists =
     products === 0
-      ? 'there are no lists, as no market matched'
-      : `write the missing entries of ${count(products, 'product')} into both lists, make the lists ready`;
-  await terminal.confirm(`Resume ${keys}: ${lists}, and store the response for the client.`, requestContext.signal);
+      ? 'There are no lists, because no market matched.'
+      : `The missing entries of ${count(products, 'product')} are written, and the lists become ready.`;
+  await terminal.confirm(
+    `This resumes ${keys}. ${lists} The response is stored for the client.`,
+    requestContext.signal,
+  );
 }
 
 function resumeKey(record: KeyRecord, options: ResumeOptions, context: CommandContext): Promise<string> {

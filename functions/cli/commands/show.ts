@@ -42,7 +42,7 @@ function writePayload(payload: StoredPayload, file: string, { terminal }: Comman
   const text = toPayloadText(payload.submission);
   if (file !== '-') {
     writeNewFile(file, text);
-    terminal.print(`The accepted payload, ${count(text.length, 'byte')}, is in ${quote(file)}.\n`);
+    terminal.print(`Wrote the accepted payload, ${count(text.length, 'byte')}, to ${quote(file)}.\n`);
   } else if (stdout.isTTY === true) terminal.print(`${escapeJsonControls(text.toString())}\n`);
   else stdout.write(text);
 }
@@ -52,7 +52,7 @@ function writeNewFile(file: string, content: Buffer): void {
   try {
     writeFileSync(file, content, { flag: 'wx' });
   } catch (error) {
-    const reasons: Record<string, string> = { EEXIST: 'it exists already', ENOENT: 'its folder does not exist' };
+    const reasons: Record<string, string> = { EEXIST: 'the file already exists', ENOENT: 'its folder does not exist' };
     const { code = '' } = error as NodeJS.ErrnoException;
     throw new CommandError(`${quote(file)} cannot be written: ${reasons[code] ?? String(error)}. Name another file.`);
   }

@@ -7,7 +7,7 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { runCommand } from './command';
 
-/** The audit as a command. What it finds: audit.test.ts and invariants.test.ts of the modules. */
+/** The audit as a command. functions/test/modules/price-lists tests what it finds (audit, invariants). */
 
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
@@ -49,7 +49,7 @@ test('a database with keys in every state has no violation', async () => {
   expect(await audit('--full')).toEqual({ code: 0, lines: [expect.objectContaining(completed)] });
   const { out } = await runCommand('audit');
   expect(out).toMatch(
-    /^4 keys with 5 attempts, entries counted, 10 of each list compared: \d+ document reads\. Nothing/,
+    /^Checked 4 keys with 5 attempts\. All entries were counted, and 10 of each list compared .*\. \d+ document reads\. 0 /,
   );
 });
 
@@ -80,7 +80,7 @@ test('a violation is a line with the command that shows more, and exit code 1', 
   const text = await runCommand('audit', '--full');
   expect(text.code).toBe(1);
   expect(text.out).toContain(`"boq 7": ${path} ${message}, such as "product-0". More: npx price-lists`);
-  expect(text.out).toMatch(/all entries compared: \d+ document reads\. 2 violations\.\n$/);
+  expect(text.out).toMatch(/All entries were compared with the payload\. \d+ document reads\. 2 violations\.\n$/);
 });
 
 test('it reads ten documents for each key by counts, more for a sample, and writes nothing', async () => {

@@ -6,7 +6,7 @@ import { createRequestContext } from '../../src/lib/request-context';
 import { useTestService } from '../support/service';
 import { runCommand } from './command';
 
-/** The message for an operator whose command cannot reach the database, and how soon it comes. */
+/** What an operator is told, and how soon, if the command cannot reach the database. */
 
 const service = useTestService({});
 beforeEach(() => {
@@ -28,7 +28,7 @@ const PRODUCTION: Target = {
 const RAW = /UNAVAILABLE:|ECONNREFUSED|\d+ [A-Z]+_?[A-Z]+:|    at /;
 
 test('a local database that is not started is one sentence with the command that starts it', async () => {
-  const sentence = `Nothing listens at ${NOWHERE}. Run: npm start`;
+  const sentence = `Nothing listens at ${NOWHERE}. Start the local service: npm start`;
   await expect(assertListening(NOWHERE, false)).rejects.toThrow(sentence);
 });
 
@@ -45,10 +45,7 @@ test('nothing at the address of FIRESTORE_EMULATOR_HOST: one sentence within 2 s
 test('an address without a port is one sentence', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = 'localhost';
   const { code, err } = await runCommand('list');
-  expect([code, err]).toEqual([
-    1,
-    'FIRESTORE_EMULATOR_HOST is not an address with a port: localhost. Write host:port.\n',
-  ]);
+  expect([code, err]).toEqual([1, 'FIRESTORE_EMULATOR_HOST is localhost, but must be host:port.\n']);
 });
 
 test('an empty FIRESTORE_EMULATOR_HOST is unset', () => {
@@ -65,14 +62,14 @@ test('production without credentials is one sentence with the command that signs
   const { code, out, err } = await runCommand('list', '--project', 'production');
   expect(performance.now() - startedAt).toBeLessThan(15_000);
   expect([code, out]).toEqual([1, '']);
-  expect(err).toContain('Run: gcloud auth application-default login');
+  expect(err).toContain('run: gcloud auth application-default login\n');
   expect(err).not.toMatch(RAW);
 });
 
 test.each([
-  [7, 'PERMISSION_DENIED', 'Check --project, and the role roles/datastore.user.'],
-  [5, 'NOT_FOUND', 'This project has no Firestore database. Check --project.'],
-  [11, 'OUT_OF_RANGE', 'Firestore refused: because.'],
+  [7, 'PERMISSION_DENIED', 'Check --project and the role roles/datastore.user.'],
+  [5, 'NOT_FOUND', 'The Firestore database was not found. Check --project and --database.'],
+  [11, 'OUT_OF_RANGE', 'Firestore rejected the call: because.'],
 ] as const)('an error %s %s of production is one sentence with what to check', async (code, name, sentence) => {
   const error = Object.assign(new Error(`${code} ${name}: because.`), { code });
   const text = await getReadError(PRODUCTION, () => Promise.reject(error));
@@ -84,8 +81,8 @@ test('a database that does not respond is one sentence after 8 s, in production 
   const hang = () => new Promise<never>(() => undefined);
   const local = { ...PRODUCTION, address: NOWHERE };
   expect(await Promise.all([getReadError(PRODUCTION, hang), getReadError(local, hang)])).toEqual([
-    expect.stringMatching(/^Firestore does not answer .*Check the network, --project,/),
-    `What listens at ${NOWHERE} does not answer as Firestore does. Check FIRESTORE_EMULATOR_HOST.`,
+    expect.stringMatching(/^Firestore does not respond .*Check the network, --project,/),
+    `The server at ${NOWHERE} does not respond as Firestore does. Check FIRESTORE_EMULATOR_HOST.`,
   ]);
 }, 15_000);
 
