@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
-import { LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
+import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
 import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { findPendingEntries, getAllEntries } from '../../../src/price-lists/entries';
@@ -544,6 +544,18 @@ describe('a sweep', () => {
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
     expect(database.clock.now() - TEST_START).toBeLessThan(65_000);
     expect(await readKey('a')).toMatchObject({ failure_cause: 'unavailable', automatic_resumes: 1 });
+  });
+
+  test('is delayed at most a minute by a query for entries that hangs, in a hundredth of that time', async () => {
+    await fail('a', STOPPED);
+    const timeout = jest.replaceProperty(CALL_TIMEOUTS_MS, 'query', CALL_TIMEOUTS_MS.query / 100);
+    const fault = database.firestore.faults.inject({ rpc: 'RunQuery', nth: 3, action: { kind: 'hang' } });
+    const startedAt = performance.now();
+    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
+    expect(fault.count).toBe(1);
+    // The rest of a sweep may take two seconds on a busy machine.
+    expect(performance.now() - startedAt).toBeLessThan(60_000 / 100 + 2_000);
+    timeout.restore();
   });
 
   test('that cannot read the keys throws', async () => {
