@@ -35,8 +35,8 @@ interface CreationRequest {
 }
 
 /**
- * Creates both lists of a submission, exactly once for its key: claims the key, then carries out
- * the attempt.
+ * Creates both lists of a submission exactly once for its key. Claims the key, then carries out the
+ * attempt.
  *
  * @param context its signal aborts early enough to leave the time reserved for failing the attempt
  * @throws ApiError idempotency_key_reused, request_in_progress, review_required, creation_failed

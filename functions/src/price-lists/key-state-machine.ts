@@ -74,7 +74,7 @@ export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'fi
 
 /** What a key record means for the sender of an event. */
 export type KeyOutcome =
-  /** The sender owns the attempt in progress: go on. */
+  /** The sender owns the attempt in progress and may continue. */
   | { kind: 'owned'; record: KeyRecord }
   /** The key is completed. `isOwn`: the sender's own attempt completed it. */
   | { kind: 'completed'; response: string; isOwn: boolean }
@@ -127,7 +127,7 @@ function getCaller(event: KeyEvent): CallerIdentity | null {
   }
 }
 
-/** @param record with an expired lease taken into account */
+/** @param record the record after {@link settleLease} */
 function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: number): KeyRecord | undefined {
   switch (event.kind) {
     case 'claim':
@@ -195,7 +195,7 @@ const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecor
   return { ...completed, response: createSuccessResponse(record, info, completed.updated_at) };
 };
 
-/** Marks the failure as permanent: the sweep does not resume the attempt, and clients are not asked to wait. */
+/** Marks the failure as permanent, so that the sweep does not resume the attempt and clients do not wait for it. */
 const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRecord =>
   record.failure_cause === 'error' ? record : update(record, { failure, failure_cause: 'error' }, now);
 
@@ -203,7 +203,7 @@ const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRe
 export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
   status === 'processing' && now < lease_expires_at && lease_expires_at <= now + MAX_AHEAD_MS;
 
-/** The record with an expired lease taken into account: such an attempt has no owner and requires review. */
+/** Returns the record in review and without an owner if its lease has expired, otherwise the identical record. */
 export function expireLease(record: KeyRecord, now: number): KeyRecord {
   if (record.status !== 'processing' || isLeaseHeld(record, now)) return record;
   const failure = { failure: LEASE_EXPIRED, failure_cause: 'lease_expired' } as const;
@@ -247,7 +247,7 @@ function createClaim(
 }
 
 function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind: 'resume' }>, now: number): KeyRecord {
-  // A person's decision starts the sweep's count again.
+  // A resume by a person resets the count of resumes by the sweep.
   const automatic_resumes = event.isAutomatic ? record.automatic_resumes + 1 : 0;
   const attempt = { ...event.attempt, lease_expires_at: now + LEASE_DURATION_MS, progress: null };
   const resumed = { ...record, ...attempt, status: 'processing', automatic_resumes } as const;

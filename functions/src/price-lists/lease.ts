@@ -13,8 +13,8 @@ export class LeaseLostError extends Error {
 /**
  * The lease of an attempt. All writes of the attempt go through it.
  *
- * No timer renews the lease: each try first renews it if that is due. So no try starts under an
- * overdue lease, an instance without CPU holds no key, and a short attempt makes no call to renew.
+ * No timer renews the lease. Instead, each try first renews it if that is due. So no try starts under
+ * an overdue lease, an instance without CPU holds no key, and a short attempt makes no call to renew.
  */
 export class Lease {
   #expiresAt: number;
@@ -34,7 +34,7 @@ export class Lease {
     return this.#expiresAt;
   }
 
-  /** Renews the lease if that is due, then calls `write`: one try of both. */
+  /** Tries once to renew the lease if that is due, and then to call `write`. */
   async run<T>(write: () => Promise<T>): Promise<T> {
     await this.renewIfDue();
     return write();

@@ -20,7 +20,7 @@ export class Payload {
     this.fingerprint = computeFingerprint(submission);
   }
 
-  /** Compresses the submission when first called: a replay needs no chunks. */
+  /** Compresses the submission when first called, because a replay needs no chunks. */
   getChunks(): Promise<readonly Buffer[]> {
     this.#chunks ??= compressToChunks(this.submission);
     return this.#chunks;
@@ -74,9 +74,10 @@ const PRODUCTS_PER_HASH_UPDATE = 1024;
 export const FINGERPRINT_VERSION = 1;
 
 /**
- * Computes fingerprint version 1: the SHA-256 of the canonical info and the products, in lowercase
- * hex. Products are hashed in batches: ids as JSON, then prices, with the cost of each product first.
- * Hashing the 64 bits of a price takes a fifth of the time of its digits, and both differ for the same prices.
+ * Computes fingerprint version 1: the lowercase hex SHA-256 of the canonical info and the products.
+ * Products are hashed in batches: ids as JSON, then prices, with the cost of each product first.
+ * Hashing a price as 64 bits takes a fifth of the time of its digits. Two prices have equal bits
+ * exactly if they have equal JSON.
  */
 export function computeFingerprint({ info, products }: PriceListSubmission): string {
   const hash = createHash('sha256').update(toCanonicalInfo(info));
@@ -141,7 +142,7 @@ export async function parseStoredPayload(
     if (computeFingerprint(submission) === attempt.fingerprint) return { kind: 'valid', submission };
   } catch (error) {
     if (isZlibError(error) || error instanceof JsonSyntaxError) return invalid(`it is damaged: ${error.message}`);
-    // The rules for requests have changed: an earlier version accepted a payload that this one rejects.
+    // An earlier version with other rules for requests accepted this payload.
     if (error instanceof ApiError) return invalid('it was accepted by a version with other rules');
     throw error;
   }

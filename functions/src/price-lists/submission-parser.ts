@@ -110,7 +110,7 @@ class ProductsValidator implements MemberHandler {
   }
 }
 
-/** An array of numbers that grows: its memory is doubled when it is full. */
+/** A growing array of numbers, which doubles its memory when it is full. */
 class GrowingColumn {
   #values = new Float64Array(1);
   #length = 0;
@@ -132,8 +132,8 @@ class GrowingColumn {
 }
 
 /**
- * Fast path for nearly all products: true only if {@link productPricesSchema} accepts the value and
- * leaves its prices unchanged. zod takes ten times as long.
+ * A fast check that suffices for nearly all products. True only if {@link productPricesSchema} accepts
+ * the value and leaves its prices unchanged. zod takes ten times as long.
  */
 const isPlainPrices = (value: unknown): value is ProductPrices =>
   isObject(value) && isPlainPrice(value['price_list_price']) && isPlainPrice(value['expected_forward_cost_price']);

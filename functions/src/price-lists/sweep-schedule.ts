@@ -1,7 +1,7 @@
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
 import { LEASE_DURATION_MS, SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
-/** Pure functions of a key record: when the sweep looks at it, and how long a client should wait. */
+/** Computes from a key record when the sweep processes it, and how long clients should wait. */
 
 /** Whether an attempt that failed for this cause may succeed when the sweep resumes it. */
 export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
@@ -57,7 +57,7 @@ export function getRetryAfterMs(record: KeyRecord, now: number): number | null {
 
 /**
  * Returns the time until the sweep has begun to resume an attempt whose failure may not be stored.
- * Its lease was renewed at `now` at the latest.
+ * Its lease was renewed no later than `now`.
  */
 export const getUnknownRetryAfterMs = (now: number): number => getMsUntilSweep(now + LEASE_DURATION_MS, now);
 

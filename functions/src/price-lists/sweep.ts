@@ -27,7 +27,7 @@ export interface SweepOptions {
   dryRun: boolean;
   /** Reads every unresolved key, and stores `sweep_due_at` in records of a version without that field. */
   all: boolean;
-  /** After it aborts, no more resumes begin. Running resumes continue until the signal of the context aborts. */
+  /** After this signal aborts, no more resumes begin. Running resumes continue until the signal of the context aborts. */
   stopping?: AbortSignal;
 }
 
@@ -196,7 +196,7 @@ class KeySweeper {
     await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
   }
 
-  /** Reports a key to an operator, unless that was done before. @param event the event that makes the key need one */
+  /** Reports a key to an operator, unless it was reported before. @param event the event that makes the key need one */
   async #leave(key: FoundKey, keys: KeyStore, event: KeyEvent): Promise<void> {
     const { context, options } = this;
     const { record } = transition(key.record, event, context.clock.now());

@@ -67,7 +67,7 @@ describe('reads', () => {
   ])('a key by its counts, and entries of a sample of %d by %d more', async (sampleSize, entries) => {
     await create('a');
     const { report, found } = await runAudit(sampleSize, { random: Math.random });
-    // Four pages; the request, its chunk and two lists; two counts.
+    // It reads four pages, the request record, its chunk, two lists and two counts.
     expect(report).toEqual({ violations: 0, keys: 1, attempts: 1, document_reads: 4 + 4 + 2 + entries });
     expect(found).toEqual([]);
   });

@@ -383,10 +383,10 @@ describe('a payload of more chunks than a claim holds', () => {
   });
 });
 
-describe('a creation that cannot go on', () => {
+describe('a creation that cannot continue', () => {
   const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
 
-  test('fails its attempt and both lists in one commit, tells the log, and needs an operator', async () => {
+  test('fails its attempt and both lists in one commit, logs the failure, and needs an operator', async () => {
     failCommits(database, isEntries, { nth: 2 });
     atCommit(database, isEntries, () => database.clock.advance(1_000));
     const { result, logged, context } = await create();

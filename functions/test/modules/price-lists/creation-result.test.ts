@@ -4,7 +4,7 @@ import { toCreationResult } from '../../../src/price-lists/creation-result';
 import { toResolutionError } from '../../../src/price-lists/resume';
 import { createKeyRecord } from '../../support/key-records';
 
-/** What the client of a request gets for each outcome, and what an operator gets. */
+/** The result or error that clients and operators get for each outcome. */
 
 const cause = new StoppedError('why the attempt was not completed');
 

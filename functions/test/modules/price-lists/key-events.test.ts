@@ -80,7 +80,7 @@ describe('an event', () => {
     });
   });
 
-  test('condemn leaves a key to an operator permanently, and does not change one that is left already', () => {
+  test('condemn leaves a key to an operator permanently, and changes no key that is already left to one', () => {
     const { record, outcome } = apply(failed, condemn);
     const failure = { failure: 'chunks are missing', failure_cause: 'error', updated_at: NOW };
     expect(record).toEqual({ ...failed, ...failure });

@@ -30,7 +30,7 @@ const getProductErrors = (products: string): FieldError[] => getError(() => pars
 const product = (price: number, cost = 0) => `{"price_list_price":${price},"expected_forward_cost_price":${cost}}`;
 
 describe('a submission', () => {
-  test('has its info, and its products in the code-unit order of their ids, the last of each id', () => {
+  test('has its info and its products in the code-unit order of their ids, with the last product of each id', () => {
     const members = ['"b":1', '"a":2', '"10":3', '"9":4', '"\u{1d11e}":5', '"\uffff":6', '"a":7', '"B":8', '"a":9'];
     const products = `{${members.map((member) => member.replace(/\d+$/, (price) => product(Number(price), Number(price) / 2))).join()}}`;
     const submission = parse(`{"products":${products},"info":${INFO}}`);
