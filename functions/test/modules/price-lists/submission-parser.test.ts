@@ -86,7 +86,6 @@ describe('an invalid body', () => {
     ['[]', 'an array'],
     ['null', 'null'],
     ['1', 'a number'],
-    ['"text"', 'a string'],
   ])('%s has one error', (json, received) => {
     expect(getErrors(json)).toEqual([{ path: 'body', message: `Expected an object, received ${received}` }]);
   });
@@ -104,8 +103,6 @@ describe('an invalid body', () => {
   test.each([
     ['{}', 'Expected at least one product'],
     ['[]', 'Expected an object of product identifiers to prices, received an array'],
-    ['null', 'Expected an object of product identifiers to prices, received null'],
-    ['"text"', 'Expected an object of product identifiers to prices, received a string'],
   ])('with the products %s', (products, message) => {
     expect(getProductErrors(products)).toEqual([{ path: 'products', message }]);
   });
