@@ -57,7 +57,7 @@ async function runAudit(sampleSize = Infinity, changed: Partial<RequestContext> 
   return { report, found: found.sort(), progress };
 }
 
-describe('reads', () => {
+describe('the audit reads', () => {
   test.each([
     [0, 0],
     [3, 2 * 3],
@@ -113,7 +113,7 @@ describe('reads', () => {
   });
 });
 
-describe('reports', () => {
+describe('the audit reports', () => {
   test('an entry that differs, whether all are compared or a sample', async () => {
     const { creation } = await create('a');
     const path = `price_lists/${creation?.price_list_id}/products`;
@@ -248,7 +248,7 @@ describe('reports', () => {
   });
 });
 
-describe('beside other work', () => {
+describe('while other processes change keys, it', () => {
   /** Calls a function at the nth read of documents. */
   const atRead = (nth: number, run: () => Promise<unknown>, times = 1) =>
     database.firestore.faults.inject({

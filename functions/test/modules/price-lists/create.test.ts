@@ -282,7 +282,7 @@ describe('a creation', () => {
     expect(getCommits(calls).filter(isEntries)).toHaveLength(commits);
   });
 
-  test('of more than forty batches a list stores each price under its product', async () => {
+  test('of more than forty batches per list stores each price under its product', async () => {
     const body = createPriceListBody(41 * TEST_BATCH + 1);
     await create(body);
     await check(body);
@@ -308,9 +308,9 @@ describe('a creation', () => {
   });
 
   test.each([
-    ['of 10,000 bytes are kept', 'é'.repeat(5_000), 'é'.repeat(5_000)],
-    ['of more bytes count as missing', `${'é'.repeat(5_000)}x`, null],
-  ])('texts of a market %s', async (_, text, expected) => {
+    ['10,000 bytes are stored', 'é'.repeat(5_000), 'é'.repeat(5_000)],
+    ['more bytes count as missing', `${'é'.repeat(5_000)}x`, null],
+  ])('stores texts of a market: %s', async (_, text, expected) => {
     await database.client.doc('markets/market-1').set({ name: { en: text }, country_iso: text, currency_iso: text });
     await create();
     const iso = expected?.toUpperCase() ?? null;
@@ -492,11 +492,11 @@ describe('a creation that cannot continue', () => {
   });
 });
 
-describe('a commit of a key that loses its reply', () => {
+describe('a lost reply', () => {
   test.each([
     ['claim', isClaim],
     ['completion', isKeyEvent],
-  ])('takes effect once, and the creation continues: the %s', async (_, match) => {
+  ])('to the %s does not stop the creation or repeat the effect', async (_, match) => {
     failCommits(database, match, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const created = await create();
     expect(created.result).toMatchObject({ replayed: false });
@@ -504,7 +504,7 @@ describe('a commit of a key that loses its reply', () => {
     await check(BODY);
   });
 
-  test('stays the claim of its request, even if its lease expires before the next try', async () => {
+  test('to the claim does not cost the request its claim, even if the lease expires before the next try', async () => {
     replaceSizes({ MAX_CHUNK_BYTES: 40 });
     failCommits(database, isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
     const run = () => database.clock.advance(LEASE_DURATION_MS + 1);
@@ -516,20 +516,20 @@ describe('a commit of a key that loses its reply', () => {
     await check(BODY);
   });
 
-  test('takes effect once although the error is not retried: the claim', async () => {
+  test('to the claim does not stop the creation, even if the error is not retried', async () => {
     failCommits(database, isClaim, { times: 1, when: 'after' });
     expect((await create()).result).toMatchObject({ replayed: false });
     await check(BODY);
   });
 
-  test('takes effect once although the error is not retried: the completion', async () => {
+  test('to the completion does not stop the creation, even if the error is not retried', async () => {
     failCommits(database, isKeyEvent, { times: 1, when: 'after' });
     const { result, logged } = await create();
     expect(result).toMatchObject({ replayed: false });
     expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
   });
 
-  test('throws its error if it did not take effect: the claim', async () => {
+  test('differs from a failed claim, which throws its error', async () => {
     failCommits(database, isClaim, { times: 1 });
     const { result, logged } = await create();
     expect(result).toMatchObject({ code: 7 });
@@ -627,7 +627,7 @@ describe('the lease of a creation', () => {
     expect(renewals).toEqual([20, 40]);
   });
 
-  test('that was renewed makes the completion read the key again, because the record has changed', async () => {
+  test('makes the completion read the key again after a renewal, because the record has changed', async () => {
     const calls = database.recordCalls();
     const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';
     let batches = 0;

@@ -97,7 +97,7 @@ describe('an event', () => {
     expect(outcome).toEqual({ kind: 'completed', response, isOwn: true });
   });
 
-  test('never sets updated_at back, whatever the clock of its instance', () => {
+  test('never decreases updated_at, whatever the clock of its instance', () => {
     const ahead = { ...processing, updated_at: NOW + 5_000 };
     const event = { kind: 'fail', attempt: processing, reason: 'r', cause: 'error' } as const;
     expect(apply(ahead, event).record).toMatchObject({ status: 'requires_review', updated_at: NOW + 5_000 });
@@ -106,7 +106,7 @@ describe('an event', () => {
   test.each<KeyEvent>([
     { ...claim, attempt: processing },
     { ...resume, attempt: { owner } },
-  ])('of an owner whose lease expired unseen finds its own attempt (bullmq #3183): $kind', (event) => {
+  ])('$kind by an owner whose expired lease nobody has met keeps the attempt (bullmq #3183)', (event) => {
     expect(apply(processing, event, processing.lease_expires_at).record).toBe(processing);
   });
 

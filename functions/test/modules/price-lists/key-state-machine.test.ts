@@ -187,7 +187,7 @@ describe('a key', () => {
       if (before?.status === 'completed') expect(after).toBe(before);
     }));
 
-  test('that an event does not change stays the identical record', () =>
+  test('stays the identical record after an event without effect', () =>
     always(({ before, after, event }) => {
       if (event.kind !== 'renew' && JSON.stringify(before) === JSON.stringify(after)) expect(after).toBe(before);
     }));
@@ -207,7 +207,7 @@ describe('a key', () => {
       expect(after).toEqual({ ...before, lease_expires_at: now + LEASE_MS, progress });
     }));
 
-  test('counts the resumes without an operator, up to the limit, until an operator resumes it or it is claimed again', () =>
+  test('counts its automatic resumes, up to the limit, until an operator resumes it or it is claimed again', () =>
     always(({ before, after, event }) => {
       expect(after?.automatic_resumes ?? 0).toBeLessThanOrEqual(MAX_AUTOMATIC_RESUMES);
       if (before === undefined || after === undefined) return;

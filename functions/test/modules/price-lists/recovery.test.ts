@@ -533,7 +533,7 @@ describe('a sweep', () => {
     expect(await readKey('a')).toMatchObject({ automatic_resumes: 2, failure_cause: 'error' });
   });
 
-  test('gives up a resume after a minute of errors, so that others have their turn', async () => {
+  test('gives up a resume after a minute of errors, so that other keys are resumed', async () => {
     await fail('a', STOPPED);
     failCommits(database, isEntries, { code: 'UNAVAILABLE', times: Infinity });
     expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
