@@ -562,6 +562,13 @@ describe('a sweep', () => {
     expect(failures.sort()).toEqual(['stopped', STOPPED.failure]);
   });
 
+  test('that is stopped while it reads the keys returns what it did', async () => {
+    const stop = new AbortController();
+    const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;
+    database.firestore.faults.inject({ rpc: 'RunQuery', action });
+    expect((await runSweep({}, { signal: stop.signal })).summary).toEqual(NOTHING_DONE);
+  });
+
   test('starts no resume after it was told to stop', async () => {
     await fail('a', STOPPED);
     expect((await runSweep({ stopping: AbortSignal.abort() })).results).toEqual([]);
