@@ -251,19 +251,6 @@ describe('a creation', () => {
     await check(BODY);
   });
 
-  test('stores a response of the largest size, and replays it (fiber #4287)', async () => {
-    // Each character takes six bytes in JSON.
-    const text = '\u0001'.repeat(10_000);
-    const market_id = text.slice(0, 1_500);
-    const market = { name: { en: text }, country_iso: text, currency_iso: text };
-    await database.client.collection('markets').doc(market_id).set(market);
-    const body = createPriceListBody(1, { market_id, name: text });
-    const response = getResponse(await create(body));
-    expect(response.length).toBeGreaterThan(300_000);
-    expect(await create(body)).toMatchObject({ result: { response, replayed: true } });
-    await check(body);
-  });
-
   test('that is replayed does not compress its payload', async () => {
     await create();
     const getChunks = jest.spyOn(payloads.Payload.prototype, 'getChunks');
