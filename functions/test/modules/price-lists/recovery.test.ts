@@ -100,13 +100,6 @@ async function runRelease(record: KeyRecord): Promise<unknown> {
   return release(record, { by: 'operator', reason: null }, db, context).catch((error: unknown) => error);
 }
 
-/** Stops the process at the first commit of entries. */
-function stopAtEntries(): AbortSignal {
-  const controller = new AbortController();
-  atCommit(database, isEntries, () => controller.abort(new StoppedError('stopped')));
-  return controller.signal;
-}
-
 describe('a resume', () => {
   test('writes what is missing or differs, completes the key and returns its response', async () => {
     const record = await fail('a');
@@ -558,7 +551,9 @@ describe('a sweep', () => {
   test('that is stopped starts nothing more, and returns what it did', async () => {
     await fail('a', STOPPED);
     await fail('b', STOPPED);
-    const { summary } = await runSweep({ concurrency: 1 }, { signal: stopAtEntries() });
+    const stop = new AbortController();
+    atCommit(database, isEntries, () => stop.abort(new StoppedError('stopped')));
+    const { summary } = await runSweep({ concurrency: 1 }, { signal: stop.signal });
     expect(summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
     const failures = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).failure));
     expect(failures.sort()).toEqual(['stopped', STOPPED.failure]);
