@@ -10,21 +10,21 @@ import { readStoredPayload } from '../src/price-lists/payload';
 import type { ProductColumns } from '../src/price-lists/submission-parser';
 import { countEntries, readAttemptDocuments, readEntries, type Fields } from './stored-records';
 
-/** How many entries Firestore counts for the price of one document read. */
+/** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;
 
-/** Reads what is stored for attempts, and counts the documents that Firestore bills. */
+/** Reads the records of attempts, and counts the document reads that Firestore bills. */
 export class StoredAttemptReader {
   documentReads = 0;
 
-  /** @param sampleSize how many entries of each list are compared with the payload; Infinity for all */
+  /** @param sampleSize number of entries of each list that are compared with the payload; Infinity for all */
   constructor(
     private readonly db: Database,
     private readonly context: RequestContext,
     private readonly sampleSize: number,
   ) {}
 
-  /** Calls `fn`, again after a transient error. @param documentReads how many documents one call reads */
+  /** Calls `fn`, and repeats the call after a transient error. @param documentReads number of documents that one call reads */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
     return retry(fn, this.context, 'standalone');

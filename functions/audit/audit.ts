@@ -28,41 +28,39 @@ import {
 } from './stored-records';
 
 /**
- * The audit: reads every record of add price lists, and reports where an invariant (invariants.ts)
- * does not hold. Writes nothing.
+ * The audit reads every record of add price lists and reports each violation of an invariant
+ * (invariants.ts). It writes nothing, and may run beside creations, resumes and sweeps. Each
+ * reported violation existed at one moment:
  *
- * It may run beside creations, resumes and sweeps, and reports only what was true at one moment:
- *
- * - A key record is read before the records of its attempts, and again before a violation is
- *   reported. Everything that an invariant asks for is either written in one commit with the key
- *   record, or fixed and complete before that commit. So if both reads show the same state, no
- *   other state lay between them, and the violation was true then. Otherwise the key is checked
- *   again.
- * - A request record or a list is read before its key record is looked up. The claim writes all
- *   three in one commit, and no key record ever drops an attempt. So a key record without it is a
- *   violation whenever it is read.
+ * - The audit reads a key record before the records of its attempts, and again before it reports a
+ *   violation. The checked records are written in one commit with the key record, or complete
+ *   before that commit. So if both reads show the same state, the violation existed between them.
+ *   Otherwise the audit checks the key again.
+ * - The audit reads a request record or a list before its key record. The claim writes all three in
+ *   one commit, and a key record never drops an attempt. So a key record without the attempt is
+ *   always a violation.
  */
 
 export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
-  /** How many documents Firestore bills for reading, without retries. */
+  /** Number of document reads that Firestore bills, without those of retries. */
   document_reads: number;
 }
 
 export interface AuditReporter {
   onViolation: (violation: Violation) => void;
-  /** @param keys how many were checked so far */
+  /** @param keys number of keys that are checked so far */
   onProgress: (keys: number) => void;
 }
 
-/** How many keys are checked at once. Each holds a payload in memory. */
+/** Maximum number of keys that are checked at once, because each holds a payload in memory. */
 const CONCURRENT_KEYS = 4;
 
 const RECHECK_PAUSE_MS = 500;
 
-/** @param sampleSize how many entries of each list are compared with the payload; Infinity for all */
+/** @param sampleSize number of entries of each list that are compared with the payload; Infinity for all */
 export async function audit(
   db: Database,
   context: RequestContext,
@@ -75,7 +73,7 @@ export async function audit(
   return auditor.getReport();
 }
 
-/** A key record, and the stored time at which the sweep is to look at it. */
+/** A key record and its stored due time. */
 interface StoredKey {
   record: KeyRecord;
   sweepDueAt: unknown;
@@ -113,7 +111,7 @@ class Auditor {
   /** Checks that every document of a collection belongs to an attempt of a key. */
   async checkReferences(collection: AttemptCollection): Promise<void> {
     await this.#forEachDocument(collection, ['status'], async (id, { status }) => {
-      // It belongs to no attempt, or to one that was claimed after its key had been checked.
+      // A document that is not referred to may belong to an attempt that was claimed after its key was checked.
       if (this.#referred.has(id) || (await this.#isReferredNow(collection, id))) return;
       const ready = status === 'ready' ? 'is ready, but ' : '';
       const message = `${ready}belongs to no attempt of a key`;
@@ -133,7 +131,7 @@ class Auditor {
     return false;
   }
 
-  /** Checks a key, and checks it again if its state changed meanwhile. */
+  /** Checks a key until its state is the same before and after the check. */
   async #checkKey(id: string, given: StoredKey): Promise<void> {
     let key = given;
     for (;;) {
@@ -141,7 +139,7 @@ class Auditor {
       if (found.length === 0 && this.#checkRecord(id, key).length === 0) break;
       const present = parseKey(await this.#readKeyFields(id)) ?? key;
       if (isSameState(key.record, present.record)) {
-        // A renewal, or a sweep that corrects the due time, does not change the state of the key.
+        // Renewals and a corrected due time leave the state unchanged, so the present record is checked.
         for (const violation of [...this.#checkRecord(id, present), ...found]) this.#report(violation);
         break;
       }
@@ -176,7 +174,7 @@ class Auditor {
     const path = `${collections.priceListIdempotency}/${id}`;
     const version = typeof schema_version === 'number' ? ` of schema version ${schema_version}` : '';
     const key = typeof boq_list_id === 'string' ? boq_list_id : null;
-    const message = `is no key record${version} that is known`;
+    const message = `is not a valid key record${version}`;
     this.#report({ rule: 'key_readable', boq_list_id: key, path, message });
   }
 
@@ -185,7 +183,7 @@ class Auditor {
     this.reporter.onViolation(violation);
   }
 
-  /** Calls `fn` for each document of a collection, several at once, page by page. */
+  /** Calls `fn` for each document of a collection, page by page, with several calls at once. */
   async #forEachDocument(
     collection: string,
     fields: readonly string[] | 'all',
@@ -211,7 +209,7 @@ const getReferredIds = (record: KeyRecord): string[] =>
     creation === null ? [document_id] : [document_id, ...LIST_KINDS.map((kind) => creation[`${kind}_id`])],
   );
 
-/** Whether a key record changed by nothing but renewals between two reads. */
+/** Whether only renewals changed a key record between two reads. */
 function isSameState(before: KeyRecord, after: KeyRecord): boolean {
   const { lease_expires_at, progress } = after;
   return isDeepStrictEqual({ ...before, lease_expires_at, progress }, after);

@@ -1,4 +1,4 @@
-/** Calls `fn` for each item, at most `limit` at once. Starts no more after an error. @throws the first error */
+/** Calls `fn` for each item, with at most `limit` calls at once. No call starts after an error. @throws the first error */
 export async function forEachConcurrently<T>(
   items: readonly T[],
   limit: number,

@@ -1,12 +1,12 @@
 import type { EntryColumns } from '../src/lib/repositories/price-lists';
 
-/** The product ids for which the stored entries of a list differ from the payload. */
+/** The ids of products whose stored entries differ from the payload. */
 export interface EntryDifferences {
-  /** In the payload, but not stored. */
+  /** Products of the payload without a stored entry. */
   missing: string[];
-  /** Stored with a price other than that of the payload. */
+  /** Entries whose price differs from the payload. */
   different: string[];
-  /** Stored, but not in the payload. */
+  /** Entries whose product is not in the payload. */
   extra: string[];
 }
 

@@ -12,22 +12,21 @@ import { createListDocuments, createSuccessResponse } from '../src/price-lists/s
 import type { StoredPayload } from '../src/price-lists/payload';
 
 /**
- * What is true of stored records at any moment, after any fault: see docs/reliability.md.
- *
- * The audit (audit.ts) and the fault tests read the data, and share these checks. A check returns a
- * violation for each rule that is broken.
+ * The invariants of stored records, which hold at any moment and after any fault: see
+ * docs/reliability.md. The audit (audit.ts) and the fault tests read the records and share these
+ * checks. A check returns one violation for each broken rule.
  */
 
 /** The rules, by the names that the audit prints. */
 export type Rule =
   | 'key_readable' // a key record can be read
   | 'key_id' // a key record is stored under the hash of its key
-  | 'sweep_due_at' // a key record has the time at which the sweep has to look at it, or none
-  | 'lease' // an attempt in progress has a lease, or lost it a short time ago
-  | 'response' // a completed key, and no other, has a response that shows what is stored
-  | 'request' // an attempt has its request record, with the same facts
-  | 'payload' // the payload that is stored has the fingerprint of the attempt
-  | 'list_document' // a list document has the facts of its attempt
+  | 'sweep_due_at' // a key record has a due time exactly if the sweep has to check it then
+  | 'lease' // an attempt in progress has a lease, or its lease expired a short time ago
+  | 'response' // only a completed key has a response, and the response shows what is stored
+  | 'request' // an attempt has a request record with the same facts
+  | 'payload' // the stored payload has the fingerprint of the attempt
+  | 'list_document' // a list document has the same facts as its attempt
   | 'list_status' // lists are ready exactly if their key is completed
   | 'entry_count' // a ready list has one entry for each product, and no list has more
   | 'entry_values' // an entry has the price of the payload
@@ -35,17 +34,17 @@ export type Rule =
 
 export interface Violation {
   rule: Rule;
-  /** The key; null if it is not known. */
+  /** The key; null if the record does not name it. */
   boq_list_id: string | null;
   /** Path of the document, or of the collection of entries. */
   path: string;
   /** Contains no stored texts, prices or product ids. */
   message: string;
-  /** The ids of some of the products concerned. */
+  /** Some of the products with this violation. */
   products?: readonly string[];
 }
 
-/** An attempt in a key record: the current one, or a released one from its history. */
+/** An attempt in a key record: the current attempt, or a released one from the history. */
 export interface RecordedAttempt {
   record: KeyRecord;
   attempt: Attempt;
@@ -57,7 +56,7 @@ export const getRecordedAttempts = (record: KeyRecord): RecordedAttempt[] => [
   ...record.history.map((attempt) => ({ record, attempt, status: 'released' as const })),
 ];
 
-/** What is stored for an attempt besides the key record. */
+/** The records of an attempt, besides the key record. */
 export interface StoredAttempt {
   /** The fields of the request record; undefined if it does not exist. */
   request: Fields | undefined;
@@ -86,8 +85,8 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
 }
 
 /**
- * Checks that the sweep finds a key when it has to. A key that needs an operator has a due time until
- * the sweep has reported it.
+ * Checks that the sweep finds a key in time. A key that needs an operator keeps its due time until
+ * the sweep has reported the key.
  *
  * @param sweepDueAt the field as it is stored
  */
@@ -97,14 +96,14 @@ export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violati
   const dueAt = getSweepDueAt(record);
   if ((sweepDueAt ?? null) === dueAt) return [];
   const stored = typeof sweepDueAt === 'number' ? sweepDueAt : 'none';
-  const message = `has the sweep_due_at ${stored} in place of ${dueAt ?? 'none'}`;
+  const message = `has sweep_due_at ${stored}, but it must be ${dueAt ?? 'none'}`;
   return [createKeyReporter(record)('sweep_due_at', message)];
 }
 
-/** How long an expired lease may go unnoticed. It covers several sweeps, and clocks that differ. */
+/** How long a lease may have expired before it counts as a violation. Several sweeps run meanwhile, and clocks differ. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
-/** Checks that no attempt is forgotten: neither one whose lease expired, nor one with a time in the far future. */
+/** Checks that no attempt has a lease that expired long ago, or a time in the far future, which would keep the sweep away. */
 export function checkTimes(record: KeyRecord, now: number): Violation[] {
   const { status, lease_expires_at, updated_at } = record;
   const report = createKeyReporter(record);
@@ -114,18 +113,18 @@ export function checkTimes(record: KeyRecord, now: number): Violation[] {
     return [
       report(
         'sweep_due_at',
-        `was changed at ${time}, in the future: no sweep looks at it before, resume or release settles it`,
+        `was changed at ${time}, in the future, so no sweep resumes it before: use resume or release`,
       ),
     ];
   }
   if (status !== 'processing') return [];
   if (lease_expires_at > maxTime) {
     const time = new Date(lease_expires_at).toISOString();
-    return [report('lease', `has a lease until ${time}, which no instance grants: sweep --all settles it`)];
+    return [report('lease', `has a lease until ${time}, longer than any instance grants: use sweep --all`)];
   }
   if (now < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
   const minutes = Math.floor((now - lease_expires_at) / 60_000);
-  return [report('lease', `is processing, but its lease expired ${minutes} min ago: no sweep resumes it`)];
+  return [report('lease', `is processing, but its lease expired ${minutes} min ago, and no sweep has resumed it`)];
 }
 
 /** Checks an attempt, its payload and its lists. */
@@ -167,10 +166,10 @@ function checkPayload({ record, attempt, status }: RecordedAttempt, { request, p
   const { document_id, products_count, payload_chunks, market_id } = attempt;
   const report = createReporter(record.boq_list_id, `${collections.priceListRequests}/${document_id}/payload`);
   if (payload.kind === 'invalid') {
-    // The claim stores the first chunks; the rest may be missing until the first entry is written.
+    // The claim stores the first chunks. The others may be missing until the first entry is written.
     const { chunks } = payload;
     const mayBeIncomplete = status !== 'completed' && chunks >= MAX_CLAIM_CHUNKS;
-    // The owner lets Firestore delete the payloads of settled attempts (docs/data-model.md#retention).
+    // A time-to-live policy may delete the payloads of settled attempts (docs/data-model.md#retention).
     const isSettled = status === 'completed' || status === 'released';
     const mayBeDeleted = isSettled && typeof request?.['payload_expires_at'] === 'number';
     return chunks < payload_chunks && (mayBeIncomplete || mayBeDeleted)
@@ -179,14 +178,14 @@ function checkPayload({ record, attempt, status }: RecordedAttempt, { request, p
   }
   const { info, products } = payload.submission;
   const violations: Violation[] = [];
-  if (info.boq_list_id !== record.boq_list_id) violations.push(report('payload', 'is of another key'));
+  if (info.boq_list_id !== record.boq_list_id) violations.push(report('payload', 'belongs to another key'));
   if (info.market_id !== market_id) violations.push(report('payload', 'is for another market'));
   if (products.ids.length !== products_count)
-    violations.push(report('payload', `has ${products.ids.length} products, its attempt ${products_count}`));
+    violations.push(report('payload', `has ${products.ids.length} products, but its attempt has ${products_count}`));
   return violations;
 }
 
-/** A response of an earlier version may have another message. */
+/** Compares the stored response with the records. Ignores `message`, which an earlier version may have worded differently. */
 function checkResponse({ record, attempt, status }: RecordedAttempt, info: PriceListInfo): Violation[] {
   const { response, updated_at } = record;
   if (status !== 'completed' || response === null) return [];
@@ -196,10 +195,12 @@ function checkResponse({ record, attempt, status }: RecordedAttempt, info: Price
   if (shown === undefined) return [report('response', 'has a response that is not JSON')];
   const names = Object.keys({ ...expected, ...shown }).filter((name) => !isSame(shown[name], expected[name]));
   const differing = names.filter((name) => name !== 'message');
-  return differing.length === 0 ? [] : [report('response', `has a response that differs: ${differing.join(', ')}`)];
+  return differing.length === 0
+    ? []
+    : [report('response', `has a response that differs from its records: ${differing.join(', ')}`)];
 }
 
-/** How many product ids a violation names. */
+/** The maximum number of product ids that a violation names. */
 const MAX_EXAMPLES = 3;
 
 function checkList(
@@ -248,7 +249,7 @@ export function checkListStatus(
   return [report('list_status', `is ${shown}, but its attempt is ${status}`)];
 }
 
-/** The lists of a resumed attempt are still failed, or processing if an older version took over a crashed one. */
+/** The lists of a resumed attempt stay failed until it completes, or processing if an older version resumed a crashed attempt. */
 function getAllowedStatuses(status: KeyRecord['status'], { actions }: KeyRecord): string[] {
   switch (status) {
     case 'processing':
@@ -270,7 +271,7 @@ function checkListDocument(
   const { creation } = attempt;
   if (creation === null) return [];
   const expected: Fields = createListDocuments(attempt, creation, info, 'ready', record.updated_at)[kind];
-  // Before completion, `updated_at` may vary, and another rule checks the status.
+  // Before completion `updated_at` varies. The rule `list_status` checks the status.
   const ignored = status === 'completed' ? ['status'] : ['status', 'updated_at'];
   const names = Object.keys(expected).filter((name) => !isSame(document[name], expected[name]));
   const differing = names.filter((name) => !ignored.includes(name));
@@ -300,7 +301,7 @@ function parseObject(json: string): Fields | undefined {
   }
 }
 
-/** Compares as JSON: stored maps may come from another realm, with prototypes of their own. */
+/** Compares two values as JSON, because the prototypes of stored maps may come from another realm. */
 const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(toPlain(a), toPlain(b));
 
 const toPlain = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));

@@ -15,13 +15,13 @@ import { toText } from '../src/lib/repositories/field-values';
 import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
-/** Reads stored records for the operator's command and the audit. Every function is one try. */
+/** Reads stored records for the operator's command and the audit. No function repeats a call after an error. */
 
 /** @returns undefined if no request for the key was ever accepted */
 export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
   (await readKey(db, keyDocument(db, boqListId))).record;
 
-/** What an id can be: the name of its field, or `hash` for the id of a key record. */
+/** The types of an id: the name of its field, or `hash` for the id of a key record. */
 export const ID_TYPES = [
   'boq_list_id',
   'hash',
@@ -33,15 +33,16 @@ export const ID_TYPES = [
 
 export type IdType = (typeof ID_TYPES)[number];
 
-/** A key that an id leads to, and as what. */
+/** A key that an id matches. */
 export interface FoundKeyRecord {
   record: KeyRecord;
+  /** The types as which the id matches the key. */
   idTypes: IdType[];
 }
 
 /**
- * Finds the keys that an id leads to in any of these meanings. A client chooses its `boq_list_id` and
- * its request ids, so they can be the id of somebody else's key: no meaning hides another.
+ * Finds the keys that an id matches as any of these types. A client chooses its `boq_list_id` and its
+ * request ids, so its ids may equal those of another client's key. Therefore all types are tried.
  */
 export async function findKeyRecords(
   db: Database,
@@ -64,7 +65,7 @@ export async function findKeyRecords(
 /** A client may send one request id with many requests. */
 const MAX_MATCHES = 20;
 
-/** Finds the keys that an id in this meaning leads to, whether or not they have a record. */
+/** Finds the keys that an id of this type matches, even keys without a record. */
 export async function findBoqListIds(db: Database, id: string, idType: IdType): Promise<string[]> {
   if (idType === 'boq_list_id') return [id];
   if (!isDocumentId(id)) return [];
@@ -84,14 +85,14 @@ export async function findBoqListIds(db: Database, id: string, idType: IdType): 
   return found.filter((boqListId) => typeof boqListId === 'string');
 }
 
-/** How far one list of an attempt is written. */
+/** The progress of one list of an attempt. */
 export interface ListProgress {
   /** The status of the list document; null if the document does not exist. */
   status: string | null;
   entries: number;
 }
 
-/** Reads the statuses of lists in one call. @returns the status by list id; null for a list without one */
+/** Reads the statuses of lists in one call. @returns the status by list id; null for a list without a status */
 export async function readListStatuses(
   db: Database,
   creations: readonly ClaimedLists[],
@@ -122,13 +123,13 @@ export async function* readPages<T>(
   }
 }
 
-/** A document as it is stored. */
+/** The id and the stored fields of a document. */
 export type StoredDocument = [id: string, stored: Fields];
 
-/** How many documents one call of {@link readPage} reads. */
+/** Maximum number of documents that one call of {@link readPage} reads. */
 export const PAGE_SIZE = 300;
 
-/** Reads a page of a collection, ordered by id. @param after the last document of the page before */
+/** Reads a page of a collection, ordered by id. @param after the last document of the previous page */
 export async function readPage(
   db: Database,
   collection: string,
@@ -155,7 +156,7 @@ export const hasStatus = ({ status }: Fields): boolean => KEY_STATUSES.some((eac
 
 const KEY_STATUSES = keyRecordSchema.shape.status.options;
 
-/** Reads a key record as it is stored, by the id of its document. */
+/** Reads the stored fields of a key record by the id of its document. */
 export async function readKeyFields(db: Database, id: string): Promise<Fields | undefined> {
   const [key] = await db.getAll(keyRecords(db).doc(id));
   return key.data();
@@ -170,7 +171,7 @@ export const ATTEMPT_COLLECTIONS = [
 
 export type AttemptCollection = (typeof ATTEMPT_COLLECTIONS)[number];
 
-/** What the ids of documents are. */
+/** The type of the document ids in each collection. */
 export const ID_TYPE_OF = {
   [collections.priceListIdempotency]: 'hash',
   [collections.priceListRequests]: 'document_id',
@@ -199,10 +200,10 @@ export async function readAttemptDocuments(db: Database, { document_id, creation
 export const countEntries = (db: Database, kind: ListKind, creation: ClaimedLists): Promise<number> =>
   db.count(entriesCollection(db, kind, creation), CALL_TIMEOUTS_MS.query);
 
-/** How many entries one call reads. */
+/** Maximum number of entries that one call reads. */
 const ENTRIES_PER_CALL = 500;
 
-/** Reads stored entries by their product ids, and leaves out those that do not exist. */
+/** Reads the stored entries of the given products, and omits products without an entry. */
 export async function* readEntries(
   db: Database,
   kind: ListKind,

@@ -1,3 +1,4 @@
+import * as main from '../../cli/main';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import type { ClaimedLists } from '../../src/lib/schemas/key-record';
@@ -85,4 +86,13 @@ test('a closed output gives back what a sweep has under way, as Ctrl-C does', as
   service.firestore.faults.clear();
   expect(await readRecord('a')).toMatchObject({ status: 'completed' });
   expect(await readRecord('b')).toMatchObject({ ...GIVEN_BACK, automatic_resumes: 0 });
+});
+
+test('a command whose promise never settles exits with 1', async () => {
+  jest.spyOn(main, 'runPriceLists').mockReturnValue(new Promise<never>(() => undefined));
+  const { exitCode } = process;
+  await import('../../cli/price-lists');
+  const unsettled = process.exitCode;
+  process.exitCode = exitCode;
+  expect(unsettled).toBe(1);
 });

@@ -163,7 +163,7 @@ describe('the audit reports', () => {
   test('a wrong sweep_due_at, unless it is corrected meanwhile', async () => {
     await create('a');
     await getKey('a').update({ sweep_due_at: TEST_START });
-    const message = `has the sweep_due_at ${TEST_START} in place of none`;
+    const message = `has sweep_due_at ${TEST_START}, but it must be none`;
     expect((await runAudit()).found).toEqual([['sweep_due_at', 'a', getKey('a').path, message]]);
     const correct = async () => {
       await getKey('a').update({ sweep_due_at: FieldValue.delete() });
@@ -204,13 +204,8 @@ describe('the audit reports', () => {
   });
 
   test.each([
-    [
-      'with a version',
-      { schema_version: 2, boq_list_id: 'a' },
-      'a',
-      'is no key record of schema version 2 that is known',
-    ],
-    ['with neither', { schema_version: '2', boq_list_id: 1 }, null, 'is no key record that is known'],
+    ['with a version', { schema_version: 2, boq_list_id: 'a' }, 'a', 'is not a valid key record of schema version 2'],
+    ['with neither', { schema_version: '2', boq_list_id: 1 }, null, 'is not a valid key record'],
   ])('a key that cannot be read, %s', async (_, fields, key, message) => {
     await set('price_list_idempotency/unknown', fields);
     const { report, found } = await runAudit();

@@ -124,13 +124,13 @@ describe('a key record', () => {
 
 test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
   ['an attempt in progress is due with its lease', {}, 70, null],
-  ['a wrong time', {}, 71, 'has the sweep_due_at 71 in place of 70'],
-  ['a text in place of a time', {}, '70', 'has the sweep_due_at none in place of 70'],
+  ['a wrong time', {}, 71, 'has sweep_due_at 71, but it must be 70'],
+  ['a text in place of a time', {}, '70', 'has sweep_due_at none, but it must be 70'],
   ['a key that needs no sweep', { status: 'completed' }, undefined, null],
   ['a key that needs an operator, before that is reported', { status: 'requires_review' }, 70, null],
   ['a key that needs an operator, after that is reported', { status: 'requires_review' }, undefined, null],
-  ['a text there', { status: 'requires_review' }, '70', 'has the sweep_due_at none in place of 0'],
-  ['a time that it should not have', { status: 'completed' }, 70, 'has the sweep_due_at 70 in place of none'],
+  ['a text there', { status: 'requires_review' }, '70', 'has sweep_due_at none, but it must be 0'],
+  ['a time that it should not have', { status: 'completed' }, 70, 'has sweep_due_at 70, but it must be none'],
 ])('sweep_due_at: %s', (_, fields, sweepDueAt, message) => {
   const record = createKeyRecord({ lease_expires_at: 70, ...fields });
   const expected = message === null ? [] : [violation('sweep_due_at', KEY_PATH, message)];
@@ -139,10 +139,10 @@ test.each<[string, Partial<KeyRecord>, unknown, string | null]>([
 
 describe('a lease', () => {
   const expiredAt = NOW - 5 * 60_000;
-  const FAR_LEASE = 'has a lease until 2096-10-02T07:06:40.000Z, which no instance grants: sweep --all settles it';
+  const FAR_LEASE = 'has a lease until 2096-10-02T07:06:40.000Z, longer than any instance grants: use sweep --all';
   const FAR_FAILURE =
-    'was changed at 2096-10-02T07:06:40.000Z, in the future: no sweep looks at it before, resume or release settles it';
-  const EXPIRED = 'is processing, but its lease expired 5 min ago: no sweep resumes it';
+    'was changed at 2096-10-02T07:06:40.000Z, in the future, so no sweep resumes it before: use resume or release';
+  const EXPIRED = 'is processing, but its lease expired 5 min ago, and no sweep has resumed it';
 
   test.each<[string, Partial<KeyRecord>, Violation[]]>([
     ['that expired almost five minutes ago', { lease_expires_at: expiredAt + 1 }, []],
@@ -253,12 +253,12 @@ describe('a payload', () => {
   });
 
   test.each<[string, Partial<typeof submission>, string[]]>([
-    ['another key', { info: { ...info, boq_list_id: 'other' } }, ['is of another key']],
+    ['another key', { info: { ...info, boq_list_id: 'other' } }, ['belongs to another key']],
     ['another market', { info: { ...info, market_id: 'other' } }, ['is for another market']],
     [
       'more products',
       { products: parseSubmission(createPriceListBody(3)).products },
-      ['has 3 products, its attempt 2'],
+      ['has 3 products, but its attempt has 2'],
     ],
   ])('of %s', (_, changed, messages) => {
     const { record, stored } = createIn('requires_review', 'failed');
@@ -293,7 +293,9 @@ describe('a response', () => {
     ['has a field less', changed({ document_id: undefined }), 'document_id'],
     ['differs twice', changed({ success: false, market: null }), 'success, market'],
   ])('that %s', (_, text, names) => {
-    expect(differing(text)).toEqual([violation('response', KEY_PATH, `has a response that differs: ${names}`)]);
+    expect(differing(text)).toEqual([
+      violation('response', KEY_PATH, `has a response that differs from its records: ${names}`),
+    ]);
   });
 
   test.each(['{', '1', 'null'])('that is %s is no JSON object', (text) => {
