@@ -1,4 +1,4 @@
-/** A log entry as Cloud Logging stores it; a filter names its fields by path. */
+/** A log entry as Cloud Logging stores it. A filter names its fields by path. */
 export interface LogEntry {
   logName?: string;
   resource: { type: string; labels?: Record<string, string> };
@@ -7,18 +7,13 @@ export interface LogEntry {
 }
 
 /**
- * Evaluates a filter of docs/monitoring over a log entry. It knows only the part of the Logging query
- * language (https://cloud.google.com/logging/docs/view/logging-query-language) that those files use.
+ * Evaluates a filter of docs/monitoring over a log entry. Supports only the part of the Logging query
+ * language (https://cloud.google.com/logging/docs/view/logging-query-language) that these filters use.
  *
- * @throws Error for any other syntax, also for AND beside OR without parentheses
+ * @throws Error for any other syntax, including AND beside OR without parentheses
  */
 export function matchesFilter(filter: string, entry: LogEntry): boolean {
-  const tokens = filter.match(/"[^"]*"|[()]|[<>!]=|=~|[=:<>*]|[\w./-]+|\S/g) ?? [];
-  const take = (): string => {
-    const token = tokens.shift();
-    if (token === undefined) throw new Error(`filter ends too early: ${filter}`);
-    return token;
-  };
+  const tokens = filter.match(/"[^"]*"|[()]|[<>!]=|[=:<>*]|[\w./-]+|\S/g) ?? [];
   const takeIf = (expected: string): boolean => {
     if (tokens[0] !== expected) return false;
     tokens.shift();
@@ -26,6 +21,11 @@ export function matchesFilter(filter: string, entry: LogEntry): boolean {
   };
   const expectToken = (expected: string): void => {
     if (!takeIf(expected)) throw new Error(`expected ${expected} before "${tokens.join(' ')}" in filter: ${filter}`);
+  };
+  const takeValue = (): string => {
+    const token = tokens.shift();
+    if (token === undefined) throw new Error(`filter ends too early: ${filter}`);
+    return token.replace(/^"(.*)"$/, '$1');
   };
 
   const parseExpression = (): boolean => {
@@ -35,25 +35,20 @@ export function matchesFilter(filter: string, entry: LogEntry): boolean {
     return operator === 'OR' ? terms.some(Boolean) : terms.every(Boolean);
   };
   const parseTerm = (): boolean => {
-    if (takeIf('NOT')) return !parseTerm();
-    const path = take();
-    if (path !== '(' && path !== 'log_id') return parseComparison(path);
-    if (path === 'log_id') expectToken('(');
-    const result = path === 'log_id' ? entry.logName === unquote(take()) : parseExpression();
+    const isLogId = takeIf('log_id');
+    if (!takeIf('(')) return parseComparison();
+    const result = isLogId ? entry.logName === takeValue() : parseExpression();
     expectToken(')');
     return result;
   };
-  const parseComparison = (path: string): boolean => {
-    const value = getValue(entry, path);
-    const operator = take();
-    const operands = takeIf('(') ? parseAlternatives() : [unquote(take())];
-    return operands.some((operand) => compare(value, operator, operand));
-  };
-  const parseAlternatives = (): string[] => {
-    const operands = [unquote(take())];
-    while (takeIf('OR')) operands.push(unquote(take()));
+  const parseComparison = (): boolean => {
+    const value = getValue(entry, takeValue());
+    const operator = takeValue();
+    if (!takeIf('(')) return compare(value, operator, takeValue());
+    const operands = [takeValue()];
+    while (takeIf('OR')) operands.push(takeValue());
     expectToken(')');
-    return operands;
+    return operands.some((operand) => compare(value, operator, operand));
   };
 
   const result = parseExpression();
@@ -61,28 +56,21 @@ export function matchesFilter(filter: string, entry: LogEntry): boolean {
   return result;
 }
 
-const unquote = (token: string) => token.replace(/^"(.*)"$/, '$1');
-
 const getValue = (entry: LogEntry, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], entry);
 
-/** Compares as Cloud Logging does: a field that is missing meets no condition. */
+/** Compares as Cloud Logging does: a missing field meets no condition. */
 function compare(value: unknown, operator: string, operand: string): boolean {
-  if (value === undefined) return false;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   switch (operator) {
     case '=':
       return text === operand;
     case '!=':
-      return text !== operand;
+      return value !== undefined && text !== operand;
     case ':':
-      return operand === '*' || text.includes(operand);
-    case '=~':
-      return new RegExp(operand).test(text);
+      return value !== undefined && (operand === '*' || text.includes(operand));
     case '>=':
       return Number(value) >= Number(operand);
-    case '<=':
-      return Number(value) <= Number(operand);
     case '>':
       return Number(value) > Number(operand);
     default:
