@@ -10,7 +10,7 @@ export interface BenchRequest {
 
 const agent = new Agent({ keepAlive: true });
 
-/** Sends a request once. @returns the time to the last byte in ms @throws unless the response is a complete 200 */
+/** Sends a request once. @returns the ms until the last byte @throws unless the response is a complete 200 */
 export async function sendOk(port: number, { method, body }: BenchRequest): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const startedAt = performance.now();
@@ -40,7 +40,7 @@ export async function sendOk(port: number, { method, body }: BenchRequest): Prom
   return promise;
 }
 
-/** Requests per second with `connections` concurrent clients in a closed loop. */
+/** Measures the requests per second of `connections` clients, each of which sends its next request after a response. */
 export async function measureThroughput(
   port: number,
   asked: BenchRequest,

@@ -1,15 +1,15 @@
 import type { PlainDocument } from '../packages/firestore-local/src/internal';
 
-/** Data and request bodies of the bench. */
+/** The records and request bodies of the benchmark. */
 
 export const MARKETS = 50;
 
-/** The market of price lists. */
+/** The market that each price list names. */
 const PRICE_LIST_MARKET = 'market-0';
 
 const teamId = (orders: number): string => `team-with-${orders}`;
 
-/** Creates markets, and one team with `size` orders per size. */
+/** Creates the markets, and one team for each number of orders. */
 export function createRecords(orders: readonly number[]): PlainDocument[] {
   return [
     { collection: 'markets', id: PRICE_LIST_MARKET, data: marketOf(0) },
@@ -31,7 +31,7 @@ function toRecords(collection: string, count: number, create: CreateData, prefix
   });
 }
 
-/** The first order's time; each later one is a second younger. */
+/** The time of the first order. Each following order is one second later. */
 const START = Date.UTC(2026, 0, 1);
 const STATUSES = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'];
 
@@ -42,7 +42,7 @@ const marketOf = (i: number): Data => ({
   regions: ['north', 'south'],
 });
 
-/** About 600 bytes, of which 200 are in a response. */
+/** Creates an order of about 600 bytes, of which a response contains 200. */
 const orderOf = (i: number, team_id: string): Data => ({
   team_id,
   market_id: `market-${i % MARKETS}`,
@@ -71,7 +71,7 @@ export const createOrdersBody = (orders: number): Buffer =>
 
 let lists = 0;
 
-/** A price list with a new `boq_list_id`. */
+/** Creates the body of a price list with a new `boq_list_id`. */
 export function createPriceListPayload(products: number): Buffer {
   lists += 1;
   const info = {

@@ -5,9 +5,9 @@ import { startFirestore } from '../packages/firestore-local/src/internal';
 import { createRecords } from './data';
 
 /*
- * The embedded Firestore in a process of its own, started by stack.ts. It sends its address to
- * its parent, and answers every message with the number of calls that have arrived. A message with
- * sizes first replaces all data by records of these sizes.
+ * stack.ts starts this embedded Firestore in a process of its own. It sends its address to its
+ * parent, and responds to every message with the number of calls that it has received. If a message
+ * contains `orders`, it first replaces all data by records of these sizes.
  */
 async function main(): Promise<void> {
   const indexes = JSON.parse(readFileSync('firestore.indexes.json', 'utf8')) as IndexDefinitions;

@@ -44,7 +44,7 @@ async function main(): Promise<void> {
       },
     });
   } catch (error) {
-    // The table shows what was measured before the error.
+    // The measurements before the error are still printed.
     console.error(error);
     process.exitCode = 1;
   } finally {
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** @throws Error on another version of Node than .nvmrc names, since times compare on that one alone */
+/** @throws Error unless this is the version of Node in .nvmrc, because times of other versions do not compare */
 function assertDeployedNode(): void {
   const version = readFileSync('.nvmrc', 'utf8').trim();
   if (process.versions.node === version) return;
@@ -69,7 +69,7 @@ function assertDeployedNode(): void {
   );
 }
 
-/** The rows of the summary of docs/performance.md. */
+/** The rows of the table in docs/performance.md. */
 const SUMMARY: readonly (readonly [scenario: string, metric: string])[] = [
   ['cold start of getMarkets', '÷ bare function, node_modules'],
   ['cold start of addPriceLists', '÷ bare function, node_modules'],
@@ -90,7 +90,7 @@ async function updateSummary(metrics: readonly BenchMetric[]): Promise<void> {
   writeFileSync(PERFORMANCE_PAGE, await renderPerformancePage(`${describeMachine()}\n\n${renderMetrics(summary)}`));
 }
 
-/** The machine that figures were measured on. */
+/** Describes the machine of this run. */
 function describeMachine(): string {
   const processors = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'} (${arch()})`;
   const memory = Math.round(totalmem() / 2 ** 30);

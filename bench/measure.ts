@@ -3,7 +3,7 @@ import { MEMORY_PROBE_ENV, type DeployedFunction } from '../functions/test/deplo
 import { sendOk, type BenchRequest } from './client';
 import { readProcessMemory, resetPeakMemory, startFunction, type BenchDatabase, type Variant } from './stack';
 
-/** Repeated, interleaved measurements and their statistics. */
+/** Repeats measurements of several programs in turn, and computes their statistics. */
 
 export interface Stats {
   median: number;
@@ -18,7 +18,7 @@ export function computeStats(values: readonly number[]): Stats {
   return { median, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN };
 }
 
-/** Ratios per round, so that a slow moment of the machine affects both sides. */
+/** Computes the ratio of each round, so that a slow moment of the machine affects both sides. */
 export const computeRatioStats = (a: readonly number[], b: readonly number[]): Stats =>
   computeStats(a.map((value, round) => value / (b[round] ?? NaN)));
 
@@ -28,7 +28,7 @@ export const divideStats = ({ median, min, max }: Stats, by: number): Stats => (
   max: max / by,
 });
 
-/** Runs `work` with a function, and always stops it. */
+/** Runs `work` with a function, and stops the function even after an error. */
 export async function withFunction<T>(
   starting: Promise<DeployedFunction>,
   work: (running: DeployedFunction) => Promise<T>,
@@ -41,7 +41,7 @@ export async function withFunction<T>(
   }
 }
 
-/** Measures every variant in each round, a different one first, after one warm-up round. */
+/** Measures every variant in each round, after one round that does not count. The first variant changes with the round. */
 export async function measureInterleaved<V extends Variant, T>(
   variants: readonly V[],
   rounds: number,
@@ -81,8 +81,8 @@ export async function measureFunctions<V extends Variant, T>(
 }
 
 /**
- * Peak memory of one request above what its process had before, in bytes, and its calls to
- * Firestore. Each round has a new process of the service, which has served one small request.
+ * Measures the peak memory of one request above that of the idle process, in bytes, and counts its
+ * calls to Firestore. Each round starts a process, which serves one small request first.
  */
 export async function measurePeakMemory(
   name: string,
@@ -109,7 +109,7 @@ export async function measurePeakMemory(
   return { peak: computeStats(peaks), calls };
 }
 
-/** Measures the most that one request holds after garbage collection, in bytes, by samples while it runs. */
+/** Measures the maximum that one request holds after garbage collection, in bytes. It takes samples while the request runs. */
 export function measureLiveMemory(
   name: string,
   database: BenchDatabase,

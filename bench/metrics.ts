@@ -7,18 +7,18 @@ export interface BenchMetric {
   scenario: string;
   metric: string;
   unit: string;
-  /** The median of rounds, if there are several. */
+  /** The value, or the median of several rounds. */
   value: number;
   spread: Stats | undefined;
-  /** Absent for a value without a target. */
+  /** The target; undefined if the value has none. */
   bound: Bound | undefined;
 }
 
-/** The target of a value. */
+/** A target. */
 export interface Bound {
   text: string;
   holds: (value: number) => boolean;
-  /** Whether a miss fails the bench: true for calls and most of the memory, which other load does not change. */
+  /** Whether a missed target fails the run: true for calls and most of the memory, which other load does not change. */
   isEnforced: boolean;
 }
 
@@ -74,7 +74,7 @@ export async function renderPerformancePage(summary: string): Promise<string> {
   return format(text, { ...config, parser: 'markdown' });
 }
 
-/** Three significant digits, with thousands separators. */
+/** Formats a number with about three significant digits and thousands separators. */
 const formatNumber = (value: number): string =>
   value.toLocaleString('en', {
     maximumFractionDigits: Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0,

@@ -17,15 +17,15 @@ import { atLeast, atMost, enforced, exactly, type Bound } from './metrics';
 import { readProcessMemory, readProcessorMs, startFunction, type BenchDatabase } from './stack';
 
 export interface BenchPlan {
-  /** With 0 rounds only calls and memory are measured. */
+  /** With 0 rounds, only calls and memory are measured. */
   orders: readonly { size: number; rounds: number }[];
   priceLists: readonly { size: number; rounds: number }[];
   /** Rounds of the cold starts and of the small reads. */
   rounds: number;
   loadMs: number;
-  /** In how many processes a memory peak is measured, because it depends on when garbage is collected. */
+  /** Number of processes in which a memory peak is measured. It varies, because it depends on when garbage is collected. */
   memoryRounds: number;
-  /** Whether to send as many of the largest bodies as an instance takes. */
+  /** Whether to send as many of the largest bodies at once as one instance accepts. */
   hasLargestBodies: boolean;
 }
 
@@ -61,10 +61,10 @@ export const plans: Record<'full' | 'quick', BenchPlan> = {
   },
 };
 
-/** Calls of a creation besides its batches: docs/reliability.md#guarantees. */
+/** Number of calls of a creation besides its batches: see docs/reliability.md#guarantees. */
 const FIXED_CALLS = 4;
 
-/** What a scenario gets. */
+/** The parameters of a scenario. */
 export interface BenchContext {
   plan: BenchPlan;
   database: BenchDatabase;
@@ -73,7 +73,7 @@ export interface BenchContext {
   begin: (scenario: string) => void;
 }
 
-/** Runs every scenario, in an order in which each finds the data that it needs. */
+/** Runs every scenario. Their order matters, because some replace the data. */
 export async function measureAll(bench: BenchContext): Promise<void> {
   const { plan, database } = bench;
   await database.fill(plan.orders.map(({ size }) => size));
@@ -125,10 +125,10 @@ async function smallReads({ plan, database, add, begin }: BenchContext): Promise
 }
 
 const MB = 1_000_000;
-/** 96 MiB. */
+/** The target of 96 MiB. */
 const READ_PEAK_MB = 100.6;
 
-/** Sizes from which the processor time of a read is long enough for its clock. */
+/** From this size on, the processor time of a read is long enough for a clock of hundredths of a second. */
 const LARGE_READ = 100_000;
 
 async function orders(bench: BenchContext, size: number, rounds: number): Promise<void> {
@@ -161,7 +161,7 @@ async function orders(bench: BenchContext, size: number, rounds: number): Promis
 }
 
 const BATCH = 500;
-/** With a smaller body, the memory of the process would vary by more than the request takes. */
+/** Below this size, the memory of the process varies by more than the request takes. */
 const LARGE_LIST = 100_000;
 
 async function priceLists(
@@ -198,10 +198,10 @@ async function priceLists(
   add('peak memory above idle ÷ body', '×', divideStats(peak, body.length), atMost(3.5));
 }
 
-/** The maximum load of one instance: as many of the largest bodies as it takes at once. */
+/** Measures the maximum load of one instance: as many of the largest bodies as it accepts at once. */
 async function largestBodies({ database, add, begin }: BenchContext): Promise<void> {
   const { concurrency } = writeOptions;
-  // Fails to compile if the unit changes.
+  // This line does not compile if the unit changes.
   const memory: `${number}GiB` = writeOptions.memory;
   begin(`${concurrency} lists of 32 MB at once`);
   await database.fill([]);

@@ -10,16 +10,16 @@ import {
 } from '../functions/test/deployment/deployed';
 import { engines } from '../package.json';
 
-/** The processes of the bench: one embedded Firestore, and one for each measured function. */
+/** The processes of the benchmark: one embedded Firestore, and one for each measured function. */
 
-/** Programs that are measured beside the service: bench/variants. */
+/** The programs in bench/variants, which are measured beside the service. */
 const BASELINES = ['sdk', 'bytes', 'bare'] as const;
 
 export type Variant = 'service' | (typeof BASELINES)[number];
 
 export const BENCH_API_KEY = 'bench-key';
 
-/** In node_modules, from where the variants resolve the packages that are not bundled. */
+/** This folder is in node_modules, so that the variants find the packages that are not bundled. */
 const BUILD = path.resolve('node_modules/.cache/bench');
 
 const getFolder = (variant: Variant): string =>
@@ -46,12 +46,12 @@ export async function buildVariants(): Promise<void> {
   process.once('exit', () => rmSync(folder, { recursive: true }));
 }
 
-/** The embedded Firestore of a bench. */
+/** The embedded Firestore of a run. */
 export interface BenchDatabase {
   address: string;
-  /** RPCs received so far. */
+  /** Returns the number of RPCs that it has received. */
   calls: () => Promise<number>;
-  /** Replaces all data by markets, and by a team with that many orders for each size. */
+  /** Replaces all data by the markets and one team for each number of orders. */
   fill: (orders: readonly number[]) => Promise<void>;
   stop: () => Promise<void>;
 }
@@ -60,7 +60,7 @@ export async function startDatabase(): Promise<BenchDatabase> {
   const child = fork('bench/firestore.ts', {
     execArgv: ['--import', 'tsx', '--max-old-space-size=12000'],
   });
-  // Without the database nothing responds, and a process that waits for nothing would exit with 0.
+  // If the database ends, this process has nothing to wait for and would exit with 0.
   child.once('exit', (code) => (process.exitCode ??= code ?? 1));
   const [{ address }] = (await once(child, 'message')) as [{ address: string }];
   const ask = async (orders: readonly number[] | null): Promise<number> => {
@@ -96,7 +96,7 @@ export const startFunction = (
     ...env,
   });
 
-/** Resident memory in bytes, current and peak; NaN except on Linux. */
+/** Reads the resident memory of a process in bytes, current and peak. On systems other than Linux both are NaN. */
 export function readProcessMemory(pid: number): { now: number; peak: number } {
   const status = readProcessFile(pid, 'status');
   const read = (name: string) => {
@@ -106,14 +106,14 @@ export function readProcessMemory(pid: number): { now: number; peak: number } {
   return { now: read('VmRSS'), peak: read('VmHWM') };
 }
 
-/** Sets the peak to the current value. */
+/** Resets the peak memory of a process to its current memory. */
 export function resetPeakMemory(pid: number): void {
   if (process.platform === 'linux') writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** Processor time so far, in ms; NaN except on Linux, which counts hundredths of a second. */
+/** Reads the processor time of a process in ms. Linux counts in hundredths of a second; elsewhere it is NaN. */
 export function readProcessorMs(pid: number): number {
-  // The fields after the name of the program, which may contain spaces.
+  // The name of the program may contain spaces, so only the fields after it are split.
   const [, fields = ''] = readProcessFile(pid, 'stat').split(') ');
   const [user, system] = fields.split(' ').slice(11, 13);
   return (Number(user) + Number(system)) * 10;

@@ -3,7 +3,7 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { Domain } from 'node:domain';
 import { encodeRunQueryRequest } from '../../functions/src/lib/firestore/messages';
 
-/** Receives the messages of a query and counts their bytes: the least that such a read costs. */
+/** Receives the messages of a query and counts their bytes. This is the minimum cost of such a read. */
 
 const client = new Client(process.env['FIRESTORE_EMULATOR_HOST'] ?? '', credentials.createInsecure());
 const parent = `projects/${process.env['GCLOUD_PROJECT']}/databases/(default)/documents`;

@@ -2,7 +2,7 @@ import type { Request, Response } from '@google-cloud/functions-framework';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Query } from 'firebase-admin/firestore';
 
-/** The SDK baseline: the same response, without API key, validation, idempotency or log. */
+/** The SDK baseline returns the same response, without API key, validation, idempotency or log. */
 
 initializeApp();
 const firestore = getFirestore();
@@ -28,7 +28,7 @@ async function sendRecords(response: Response, name: string, query: Query): Prom
   response.end(JSON.stringify({ [name]: records, count: docs.length }));
 }
 
-/** Writes both lists concurrently, each batch after the previous. */
+/** Writes both lists concurrently, and the batches of each list one after another. */
 export const addPriceLists = async (request: Request, response: Response) => {
   const products = Object.entries((request.body as { products: Record<string, Record<string, number>> }).products);
   const write = async (collection: string, price: string) => {

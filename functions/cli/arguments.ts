@@ -14,7 +14,7 @@ import { formatNumber, quoteForShell } from './text';
 
 /** The commands of `npx price-lists`, their arguments and their help. */
 
-/** Runs a command. @returns exit code */
+/** Runs a command. @returns the exit code */
 type Run = (context: CommandContext) => Promise<number>;
 
 export interface ParsedCommand {
@@ -26,7 +26,7 @@ export interface ParsedCommand {
 export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
 
 /**
- * Parses the arguments of `npx price-lists`. Prints the requested help, or a usage error.
+ * Parses the arguments of `npx price-lists`. Prints the help if requested, and an error if the arguments are wrong.
  *
  * @param environment holds the options that npm took for itself under `npm run price-lists`
  */
@@ -54,13 +54,13 @@ export function parseArguments(
   return { kind: 'command', run, targetOptions: { project, database } };
 }
 
-/** The commands that write, and the options that do not affect what they write. */
+/** The commands that write, and options that do not change what they write. */
 const WRITING_COMMANDS: readonly string[] = ['resume', 'release', 'sweep'];
 const HARMLESS_OPTIONS: readonly string[] = ['--json', '--yes'];
 
 /**
- * `npm run` takes options before `--` for itself and passes them as `npm_config_…`, where they look like settings of npm.
- * Without these options, a command might write more than the operator asked for.
+ * `npm run` takes options before `--` for itself, and passes them on as `npm_config_…` like its settings. Without them,
+ * a command could write more than the operator asked for.
  *
  * @returns the options that affect what the command writes
  */
@@ -76,7 +76,7 @@ function findOptionsTakenByNpm(program: Command, args: readonly string[], enviro
     const value = environment[`npm_config_${name.slice(2).replaceAll('-', '_')}`] ?? '';
     const isGiven = args.some((arg) => arg === name || arg.startsWith(`${name}=`));
     if (HARMLESS_OPTIONS.includes(name) || isGiven || value === '' || value === 'false') return [];
-    // Without an equals sign npm leaves the value among the arguments.
+    // For an option without an equals sign, npm leaves the value among the arguments.
     if (value === 'true') return [required ? flags : name];
     return [`${name}=${quoteForShell(value)}`];
   });
@@ -101,7 +101,7 @@ function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onComma
       writeErr: (text) => terminal.printError(text),
     })
     .configureHelp({ showGlobalOptions: true })
-    // The whole help would push the error off a small terminal.
+    // On a small terminal, the whole help would hide the error.
     .showHelpAfterError('(Add --help to see the usage.)')
     .exitOverride();
   addReadingCommands(program, onCommand);

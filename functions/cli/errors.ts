@@ -3,7 +3,7 @@ import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/re
 
 /** Tells the operator what failed and what to do. */
 
-/** The error of a command. Its message is printed unchanged. */
+/** An error whose message is printed unchanged. */
 export class CommandError extends Error {}
 
 export function describeError(error: unknown): string {
@@ -14,7 +14,7 @@ export function describeError(error: unknown): string {
   return code === undefined ? `Failed: ${error.message}` : describeFirestoreError(code, error.message);
 }
 
-/** Describes why a key was not resolved, and what an operator can do. */
+/** Describes why a key was not resolved and what the operator can do. */
 function describeResolutionError({ code, detail = 'unknown' }: ResolutionError): string {
   const texts: Record<ResolutionErrorCode, string> = {
     key_in_progress: 'Another attempt on the key is in progress. Wait until it ends.',
@@ -47,7 +47,7 @@ function describeFirestoreError(code: string, message: string): string {
     case 'DEADLINE_EXCEEDED':
       return `Firestore does not respond (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
     default:
-      // Firestore's own message says, for example, which index is missing.
+      // The message of Firestore says, for example, which index is missing.
       return `Firestore rejected the call: ${message.replace(/^\d+ [A-Z_]+: /, '')}`;
   }
 }

@@ -14,7 +14,7 @@ export type KeySummary = Awaited<ReturnType<typeof readKeySummary>>;
 /** The facts that `show` shows about a key. */
 export type KeyDetails = Awaited<ReturnType<typeof readKeyDetails>>;
 
-/** @param statuses by list id; may hold lists of other keys too */
+/** @param statuses the statuses of lists by id, which may include lists of other keys */
 export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<string, string | null>, db: Database) {
   const { boq_list_id, status, market_id, products_count, creation, updated_at: since } = record;
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
@@ -48,7 +48,7 @@ export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, 
   };
 }
 
-/** Returns the accepted payload in UTF-8. A valid payload has exactly this text. */
+/** Returns the canonical JSON of a submission in UTF-8, which is the accepted payload. */
 export const toPayloadText = (submission: PriceListSubmission): Buffer =>
   Buffer.from([...streamCanonicalJson(submission)].join(''));
 

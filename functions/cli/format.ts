@@ -146,8 +146,8 @@ function formatVerb(verb: string, { project, database }: TargetOptions): string 
 }
 
 /**
- * Returns the arguments that name a key at a shell: its hash if its id cannot be typed. They state
- * the type of the id, so they never lead to another key.
+ * Returns the arguments that name a key at a shell. An id that cannot be typed is replaced by its
+ * hash. The arguments state the type of the id, so they match no other key.
  */
 export const formatId = (boqListId: string): string =>
   isTypeable(boqListId)

@@ -10,9 +10,9 @@ import { describeTarget, resolveTarget, useTarget } from './target';
 import { Terminal, type Streams } from './terminal';
 
 /**
- * Runs one command of an operator.
+ * Runs one command.
  *
- * @param getSignal called once the command is about to begin; the signal aborts it
+ * @param getSignal returns the signal that aborts the command; called just before the command begins
  * @param environment holds the options that npm took for itself
  * @returns exit code: 0 success, 1 failure, 2 usage error
  */
@@ -49,7 +49,7 @@ async function runInProject(
     await assertReachable(target, db, requestContext);
     return await run({ terminal, db, requestContext, targetOptions });
   } finally {
-    // The client stays open until abandoned calls time out, so the command stops waiting for it.
+    // Termination may wait for abandoned calls, so the command waits at most a second for it.
     await Promise.race([firestore.terminate(), delay(1_000)]);
   }
 }

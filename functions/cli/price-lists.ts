@@ -6,7 +6,7 @@ import { runPriceLists } from './main';
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
 
-// A closed output, as after `| head -1`, ends the command as Ctrl-C does.
+// A closed output, as with `| head -1`, stops the command as Ctrl-C does.
 for (const output of [process.stdout, process.stderr]) {
   output.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -15,18 +15,18 @@ for (const output of [process.stdout, process.stderr]) {
 }
 
 /**
- * Aborts the command at the first signal that ends a process, including the loss of the terminal.
- * The command then gives back its attempt at once. The second signal ends the process.
+ * Aborts the command at the first SIGINT, SIGTERM or SIGHUP. The command then gives its attempt back
+ * at once. A second signal ends the process.
  */
 function abortOnSignals(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => abort(name));
   return stop.signal;
 }
 
-// This exit code applies if the event loop runs empty before the command has ended.
+// Node uses this exit code if it has nothing left to wait for before the command has a result.
 process.exitCode = 1;
 
 void runPriceLists(process.argv.slice(2), process, abortOnSignals, process.env).then((code) => {
-  // Abandoned streams would keep the process alive. Output to a pipe is written first.
+  // Abandoned calls would keep the process alive, so it exits as soon as its output is written.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

@@ -40,9 +40,9 @@ export function useTarget({ project, database, address }: Target): void {
     return;
   }
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
-  // gRPC would use the proxy of http_proxy, which cannot reach this machine.
+  // Otherwise gRPC would use the proxy of http_proxy, which cannot reach this machine.
   process.env['no_grpc_proxy'] = parseAddress(address).host;
-  // Without this, Google's libraries look for a metadata server.
+  // Otherwise Google's libraries would look for a metadata server.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 
@@ -53,7 +53,7 @@ export const describeTarget = ({ project, database, address }: Target): string =
 
 /** @throws CommandError */
 export function parseAddress(address: string): { host: string; port: number } {
-  // This scheme has no default port, so the URL keeps every port.
+  // A URL of this scheme has no default port, so it keeps every port.
   const url = URL.canParse(`grpc://${address}`) ? new URL(`grpc://${address}`) : undefined;
   if (url === undefined || url.port === '')
     throw new CommandError(`FIRESTORE_EMULATOR_HOST is ${address}, but must be host:port.`);

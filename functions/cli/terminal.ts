@@ -17,7 +17,7 @@ const BAR_WIDTH = 40;
 /** The width of a terminal that does not report its width. */
 const DEFAULT_COLUMNS = 80;
 
-/** Prints to the operator of a command, and asks questions. */
+/** Prints text for the operator, and asks for confirmation. */
 export class Terminal {
   #isBarOpen = false;
 
@@ -51,16 +51,16 @@ export class Terminal {
     this.#isBarOpen = false;
   }
 
-  /** Asks before anything is written. @throws CommandError unless the response is yes */
+  /** Asks the operator to confirm. @throws CommandError unless the answer is yes */
   async confirm(question: string, signal: AbortSignal): Promise<void> {
     const { stdin, stderr } = this.streams;
     if (stdin.isTTY !== true) {
       throw new CommandError(`${question}\nStandard input is not a terminal, so nobody can confirm this. Pass --yes.`);
     }
     const terminal = createInterface({ input: stdin, output: stderr });
-    // On a terminal in raw mode Ctrl-C is a key, not a signal.
+    // A question puts the terminal into raw mode, in which Ctrl-C sends no signal.
     terminal.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    // Ctrl-C rejects the question. Ctrl-D ends the input; the question then rejects only in Node 24.
+    // Ctrl-C rejects the question. Ctrl-D closes the interface, but rejects the question only in Node 24.
     const ended = once(terminal, 'close').then(() => '');
     const answer = terminal.question(`${question}\nContinue? [y/N] `, { signal }).catch(() => '');
     const response = await Promise.race([answer, ended]);

@@ -1,4 +1,4 @@
-/** Prepares text for an operator's terminal. */
+/** Formats text for a terminal and a shell. */
 
 /** Characters that a terminal obeys as commands or does not show. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -6,7 +6,7 @@ const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Escapes control characters of stored text, as JSON does, so that no terminal obeys them. */
 export const escapeControls = (text: string): string => text.replace(CONTROLS, toEscape);
 
-/** Escapes the control characters of JSON text, which stays the same JSON. Line breaks of its indentation are kept. */
+/** Escapes the control characters of JSON text, except line breaks. The text stays equal as JSON. */
 export const escapeJsonControls = (json: string): string =>
   json.replace(CONTROLS, (control) => (control === '\n' ? control : toEscape(control)));
 

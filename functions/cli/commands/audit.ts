@@ -56,7 +56,7 @@ function formatViolation(violation: Violation, targetOptions: TargetOptions): st
   return `${key}${escapeControls(path)} ${message}${examples}.${more}\n`;
 }
 
-/** Returns the command that shows the key, or a document without a key; null if its id cannot be typed. */
+/** Returns the command that shows the key or the document. Returns null if the id cannot be typed. */
 function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: TargetOptions): string | null {
   if (boq_list_id !== null && rule !== 'key_readable') return formatCommand('show', boq_list_id, targetOptions);
   const [collection, id = ''] = path.split('/');

@@ -59,7 +59,7 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
   return 0;
 }
 
-/** Reads the keys with one of these statuses. @returns also the paths of records that do not parse, of any status */
+/** Reads the keys with one of these statuses. @returns also the paths of the records that do not parse */
 async function readKeys(
   statuses: readonly KeyRecord['status'][],
   context: CommandContext,
@@ -74,7 +74,7 @@ async function readKeys(
   return { records: keys.flatMap(({ record }) => record ?? []), unreadable };
 }
 
-/** Finds records whose status is missing or damaged. No query finds them, so it reads all records, but only if two counts differ. */
+/** Finds records with a missing or damaged status. No query finds them, so it reads all records if two counts differ. */
 async function findKeysWithoutStatus({ db, requestContext }: CommandContext): Promise<string[]> {
   const count = (fn: typeof countKeyRecords) => retry(() => fn(db), requestContext, 'standalone');
   if ((await count(countKeyRecords)) === (await count(countKeyRecordsWithStatus))) return [];
@@ -87,13 +87,13 @@ async function findKeysWithoutStatus({ db, requestContext }: CommandContext): Pr
   return found;
 }
 
-/** Number of keys whose list documents one call reads. */
+/** Maximum number of keys whose list documents one call reads. */
 const KEYS_PER_CALL = 100;
 
-/** A count takes about ten milliseconds, mostly waiting. */
+/** Maximum number of counts at once. Each takes about 10 ms, and mostly waits. */
 const CONCURRENT_COUNTS = 40;
 
-/** Fewer keys are read before an operator needs to see progress. */
+/** Fewer keys than this are read so fast that no progress is shown. */
 const MIN_KEYS_WITH_PROGRESS = 100;
 
 async function readSummaries(

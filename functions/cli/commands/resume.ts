@@ -20,7 +20,7 @@ export interface ResumeOptions extends IdOptions {
   json?: true;
 }
 
-/** The result for one id of the arguments. */
+/** The result for one of the given ids. */
 interface ResumeResult {
   /** The key; the id from the arguments if no key matches it. */
   boq_list_id: string;

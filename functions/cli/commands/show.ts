@@ -47,7 +47,7 @@ function writePayload(payload: StoredPayload, file: string, { terminal }: Comman
   else stdout.write(text);
 }
 
-/** @throws CommandError also if the file exists */
+/** @throws CommandError if the file exists or cannot be written */
 function writeNewFile(file: string, content: Buffer): void {
   try {
     writeFileSync(file, content, { flag: 'wx' });

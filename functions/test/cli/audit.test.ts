@@ -37,7 +37,7 @@ async function audit(...args: string[]): Promise<{ code: number | null; lines: A
   return { code, lines: lines.map((line) => JSON.parse(line) as AuditLine) };
 }
 
-test('a database with keys in every state has no violation', async () => {
+test('finds no violation in a database with keys in every status', async () => {
   await submit('completed');
   await submitAndFail(service, createBody('failed'));
   await submitAndFail(service, createBody('released'));
@@ -53,7 +53,7 @@ test('a database with keys in every state has no violation', async () => {
   );
 });
 
-test('a violation is a line with the command that shows more, and exit code 1', async () => {
+test('prints each violation with a command that shows more, and exits with 1', async () => {
   const { price_list } = await submit('boq 7');
   const path = `price_lists/${price_list?.id}/products`;
   await service.db.doc(`${path}/product-0`).update({ price_list_price: 17 });
@@ -83,7 +83,7 @@ test('a violation is a line with the command that shows more, and exit code 1', 
   expect(text.out).toMatch(/All entries were compared with the payload\. \d+ document reads\. 2 violations\.\n$/);
 });
 
-test('it reads ten documents for each key by counts, more for a sample, and writes nothing', async () => {
+test('reads ten documents for each key with counts, and more for a sample, and writes nothing', async () => {
   for (const key of ['a', 'b', 'c']) await submit(key);
   const calls = service.recordCalls();
   const getReads = async (...args: string[]) => (await audit(...args)).lines[0]?.document_reads;

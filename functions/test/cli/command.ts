@@ -10,7 +10,7 @@ import { runPriceLists } from '../../cli/main';
 import { startProgram } from '../../../test/support/programs';
 import { getBundleVariables, bundleProgram, type CommitSizes } from '../resilience/bundle';
 
-/** The command, in this process or in one of its own as an operator runs it. */
+/** Runs the command in this process, or starts it in a process of its own. */
 
 export interface CommandOutput {
   code: number | null;
@@ -30,10 +30,10 @@ export interface CommandProgram {
   remove: () => Promise<void>;
 }
 
-/** Runs a command in this process, which has loaded all that it needs. */
+/** Runs a command in this process, which is faster than a new one. */
 export const runCommand = (...args: string[]): Promise<CommandOutput> => runWithInput(new PassThrough(), args);
 
-/** Same, at a terminal where an operator types a line. */
+/** Runs a command as at a terminal, where an operator types a line. */
 export function runCommandAtTerminal(line: string, ...args: string[]): Promise<CommandOutput> {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   stdin.write(`${line}\n`);

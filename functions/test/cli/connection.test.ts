@@ -24,15 +24,15 @@ const PRODUCTION: Target = {
   isAddressGiven: false,
 };
 
-/** An error as gRPC words it. */
+/** Matches the text of a gRPC error. */
 const RAW = /UNAVAILABLE:|ECONNREFUSED|\d+ [A-Z]+_?[A-Z]+:|    at /;
 
-test('a local database that is not started is one sentence with the command that starts it', async () => {
+test('if no local database runs, the error names the command that starts one', async () => {
   const sentence = `Nothing listens at ${NOWHERE}. Start the local service: npm start`;
   await expect(assertListening(NOWHERE, false)).rejects.toThrow(sentence);
 });
 
-test('nothing at the address of FIRESTORE_EMULATOR_HOST: one sentence within 2 s', async () => {
+test('if nothing listens at FIRESTORE_EMULATOR_HOST, the command says so within 2 s', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = NOWHERE;
   const startedAt = performance.now();
   const { code, out, err } = await runCommand('list');
@@ -42,20 +42,20 @@ test('nothing at the address of FIRESTORE_EMULATOR_HOST: one sentence within 2 s
   expect(err).not.toMatch(RAW);
 });
 
-test('an address without a port is one sentence', async () => {
+test('rejects a FIRESTORE_EMULATOR_HOST without a port', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = 'localhost';
   const { code, err } = await runCommand('list');
   expect([code, err]).toEqual([1, 'FIRESTORE_EMULATOR_HOST is localhost, but must be host:port.\n']);
 });
 
-test('an empty FIRESTORE_EMULATOR_HOST is unset', () => {
+test('an empty FIRESTORE_EMULATOR_HOST counts as unset', () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = '';
   const local = { address: '127.0.0.1:8080', isAddressGiven: false };
   expect(resolveTarget({ project: 'demo-price-lists', database: undefined })).toMatchObject(local);
   expect(resolveTarget({ project: 'production', database: undefined })).toMatchObject({ address: undefined });
 });
 
-test('production without credentials is one sentence with the command that signs in, within 15 s', async () => {
+test('without credentials for production, the error names the command that signs in, within 15 s', async () => {
   process.env['FIRESTORE_EMULATOR_HOST'] = '';
   process.env['GOOGLE_APPLICATION_CREDENTIALS'] = '/nowhere.json';
   const startedAt = performance.now();
@@ -70,14 +70,14 @@ test.each([
   [7, 'PERMISSION_DENIED', 'Check --project and the role roles/datastore.user.'],
   [5, 'NOT_FOUND', 'The Firestore database was not found. Check --project and --database.'],
   [11, 'OUT_OF_RANGE', 'Firestore rejected the call: because.'],
-] as const)('an error %s %s of production is one sentence with what to check', async (code, name, sentence) => {
+] as const)('error %s %s of production says what to check', async (code, name, sentence) => {
   const error = Object.assign(new Error(`${code} ${name}: because.`), { code });
   const text = await getReadError(PRODUCTION, () => Promise.reject(error));
   expect(text).toContain(sentence);
   expect(text).not.toMatch(RAW);
 });
 
-test('a database that does not respond is one sentence after 8 s, in production and locally', async () => {
+test('if the database does not respond, the command says so after 8 s, in production and locally', async () => {
   const hang = () => new Promise<never>(() => undefined);
   const local = { ...PRODUCTION, address: NOWHERE };
   expect(await Promise.all([getReadError(PRODUCTION, hang), getReadError(local, hang)])).toEqual([
@@ -86,7 +86,7 @@ test('a database that does not respond is one sentence after 8 s, in production 
   ]);
 }, 15_000);
 
-/** @returns the message of the error of a database whose reads are `getAll`; 8 s are 8 ms */
+/** Replaces the reads of the database, and shortens 8 s to 8 ms. @returns the message of the error */
 async function getReadError(target: Target, getAll: () => Promise<never>): Promise<string> {
   const clock: typeof systemClock = {
     ...systemClock,
@@ -100,7 +100,7 @@ async function getReadError(target: Target, getAll: () => Promise<never>): Promi
   );
 }
 
-test('behind a proxy it reaches a local database', async () => {
+test('reaches a local database although proxies are set', async () => {
   for (const name of ['http_proxy', 'https_proxy', 'grpc_proxy']) process.env[name] = `http://${NOWHERE}`;
   const { code, out } = await runCommand('list');
   expect([code, out]).toEqual([0, 'No key needs an operator.\nNo attempt is in progress.\n']);

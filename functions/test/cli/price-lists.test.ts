@@ -14,9 +14,9 @@ import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 import { runCommand as run, runCommandAtTerminal, type CommandOutput } from './command';
 
-/** The commands of an operator, over records that the service left behind. */
+/** The commands of an operator, with records that the service has written. */
 
-/** Three batches a list, the last of which is not full. */
+/** Each list has three batches, and the last one is not full. */
 const PRODUCTS = 2 * TEST_BATCH + 3;
 const BODY = createPriceListBody(PRODUCTS, { boq_list_id: 'BOQ "7"' });
 const KEY = BODY.info.boq_list_id;
@@ -43,7 +43,7 @@ const failAfter = (commits: number) => submitAndFail(service, BODY, { commits })
 const getKey = (key = KEY) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 const readRecord = async () => (await getKey().get()).data() ?? {};
 
-/** Expires the lease of the key, as time would. */
+/** Makes the lease of the key expired. */
 const expireLease = () => getKey().update({ status: 'processing', lease_expires_at: 1 });
 
 const parseLines = (out: string): unknown[] =>
@@ -94,7 +94,7 @@ test('list, show and resume take a failed attempt to ready lists', async () => {
   expect(JSON.parse(resumed.out)).toEqual({ boq_list_id: KEY, result: 'resumed', reason: null, response });
   expect((await readRecord())['actions']).toEqual([{ action: 'resume', at: anyNumber, by: 'ada', reason: 'checked' }]);
 
-  // A second resume finds the lists ready, and does not ask.
+  // A second resume finds the lists ready, so it asks nothing.
   const again = await run('resume', KEY, '--json');
   expect([again.code, JSON.parse(again.out)]).toEqual([
     0,
@@ -138,7 +138,7 @@ test('release leaves the lists failed, another payload claims the key, and the h
   expect(await run('resume', KEY, '--yes')).toMatchObject({ code: 0 });
 });
 
-test('show names the API key of the sender, where the record has one', async () => {
+test('show names the API key of the client, if the record has one', async () => {
   await failAfter(1);
   const key_id = String((await readRecord())['key_id']);
   expect(key_id).toMatch(/^[0-9a-f]{8}$/);
@@ -160,7 +160,7 @@ test('an attempt without its whole payload can only be released', async () => {
   expect((await submit()).status).toBe(200);
 });
 
-test('several keys: one that cannot be resumed does not stop the others, and each has a line of its own', async () => {
+test('resume prints a line for each of several keys, and one that fails does not stop the others', async () => {
   await failAfter(1);
   const { text } = await submit(createPriceListBody(3, { boq_list_id: 'other' }));
   const { code, out, err } = await run('resume', 'un/known', KEY, 'other', '--yes');
@@ -171,7 +171,7 @@ test('several keys: one that cannot be resumed does not stop the others, and eac
   ]);
 });
 
-test('several keys for programs: each line has its key, that of a failure too', async () => {
+test('resume --json prints a line with the key for each of several keys, even for a failure', async () => {
   await failAfter(1);
   const { code, out } = await run('resume', 'unknown', KEY, '--yes', '--json');
   expect(code).toBe(1);
@@ -181,7 +181,7 @@ test('several keys for programs: each line has its key, that of a failure too', 
   ]);
 });
 
-test('that a key is completed or released is said before anything is asked', async () => {
+test('resume and release name a completed or released key before they ask', async () => {
   const { text } = await submit();
   expect(await run('resume', KEY)).toMatchObject({ code: 0, out: containing(`: completed. The client gets: ${text}`) });
   const nothing = '\nThe key is completed, so there is nothing to release.\n';
@@ -192,7 +192,7 @@ test('that a key is completed or released is said before anything is asked', asy
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 0, out: containing(before) });
 });
 
-test('a key without a market has no lists that stay failed, or that are written', async () => {
+test('resume and release name no lists for a key without a market', async () => {
   await submit(createPriceListBody(1, { boq_list_id: KEY, market_id: 'none' }));
   await getKey().update({ status: 'requires_review', response: null });
   for (const args of [
@@ -205,7 +205,7 @@ test('a key without a market has no lists that stay failed, or that are written'
   }
 });
 
-test('a key whose record has no room for another action is neither resumed nor released', async () => {
+test('a key whose record is full is neither resumed nor released', async () => {
   await failAfter(1);
   const action = { action: 'release', at: 0, by: 'ada', reason: 'x'.repeat(1_000) };
   await getKey().update({ actions: Array.from({ length: 500 }, () => action) });
@@ -256,7 +256,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
     },
   );
 
-  test('is no matter where it leads to the same key', async () => {
+  test('is accepted if it leads to the same key', async () => {
     await service.call('addPriceLists', { json: BODY, headers: { 'x-request-id': 'same' } });
     const json = createPriceListBody(1, { boq_list_id: 'same' });
     await service.call('addPriceLists', { json, headers: { 'x-request-id': 'same' } });
@@ -265,7 +265,7 @@ describe('an id that another client has chosen as its own boq_list_id', () => {
   });
 });
 
-test('the payload is written to a new file only', async () => {
+test('show --payload writes only to a new file', async () => {
   await failAfter(1);
   const file = join(folder, 'payload.json');
   const written = await run('show', KEY, '--payload', file);
@@ -284,7 +284,7 @@ test('the payload is written to a new file only', async () => {
   expect(readFileSync(file, 'utf8')).toBe(content);
 });
 
-test('the next command names the project if the last one did', async () => {
+test('the printed command repeats --project', async () => {
   await failAfter(1);
   const { out } = await run('list', '--project', TEST_PROJECT);
   expect(out).toContain(`show --project ${TEST_PROJECT} --id-type boq_list_id 'BOQ "7"'`);
@@ -301,7 +301,7 @@ test.each(['-id', "it's $HOME", 'x'.repeat(9_000), '\u202e\n'])(
   },
 );
 
-/** Runs the command that an output ends with, its words told apart by a shell. */
+/** Runs the command at the end of an output. A shell splits it into words. */
 function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandOutput> {
   const [, command = ''] = /\nNext: npx price-lists ([^\n]{1,120})\n$/.exec(out) ?? [];
   const words = runProgramSync('sh', ['-c', `printf '%s\\0' ${command}`]).stdout.split('\0');
@@ -309,7 +309,7 @@ function runNext({ out }: CommandOutput, ...options: string[]): Promise<CommandO
   return run(verb, ...options, ...rest);
 }
 
-test('list counts the keys that need an operator apart from those that the sweep takes, and names one of the former', async () => {
+test('list counts keys for an operator and keys for the sweep separately, and suggests to show one for an operator', async () => {
   for (const boq_list_id of ['due', 'left'])
     await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id }));
   await getKey('due').update({ failure_cause: 'timeout' });
@@ -329,7 +329,7 @@ test('a completed key shows an earlier failure as history, and names no next com
   expect((await run('list', '--status', 'completed')).out).not.toMatch(/^ +failure /m);
 });
 
-test('keys are listed with two counts each, their list documents a hundred keys at a time', async () => {
+test('list makes two counts for each key, and reads the list documents of a hundred keys in one call', async () => {
   await failAfter(1);
   const record = await readRecord();
   const keys = Array.from({ length: 149 }, (_, i) => `many ${i}`);
@@ -339,13 +339,13 @@ test('keys are listed with two counts each, their list documents a hundred keys 
   const { out } = await run('list', '--json');
   expect(JSON.parse(out)).toHaveLength(150);
   const getCount = (rpc: string) => calls.filter((call) => call.rpc === rpc).length;
-  // One read shows whether the database responds.
+  // One read checks that the database responds.
   expect(getCount('BatchGetDocuments')).toBe(1 + 2);
-  // Two of all keys tell whether a status is damaged.
+  // Two counts of all keys show whether a status is damaged.
   expect(getCount('RunAggregationQuery')).toBe(300 + 2);
 });
 
-test('records that do not parse are named, also those that no query by status finds', async () => {
+test('list names records that do not parse, even those that no query by status finds', async () => {
   await failAfter(1);
   const record = await readRecord();
   const damaged = { a: { ...record, schema_version: 2 }, b: { ...record, status: 7 }, c: { boq_list_id: 'c' } };
@@ -356,7 +356,7 @@ test('records that do not parse are named, also those that no query by status fi
     expect(err).toContain(`price_list_idempotency/${id} cannot be read and is left out.`);
 });
 
-test('show says of a list that no key refers to that it exists', async () => {
+test('show says that a list exists although no key refers to it', async () => {
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
   expect(await run('show', 'alone')).toMatchObject({
     code: 1,
@@ -399,7 +399,7 @@ test.each<[args: string[], error: string]>([
   [['show', 'a', '--id-type', 'name'], 'Allowed choices are boq_list_id, hash'],
   [['audit', '--sample', 'all'], 'from 0 to 999999'],
   [['audit', '--sample', '3', '--full'], 'cannot be used with'],
-])('%j is no command: the error, and where to read on', async (args, error) => {
+])('%j prints an error and names --help', async (args, error) => {
   const { code, out, err } = await run(...args);
   expect([code, out]).toEqual([2, '']);
   expect(err).toMatch(/^error: /);
@@ -407,7 +407,7 @@ test.each<[args: string[], error: string]>([
   expect(err).toMatch(/\n\(Add --help to see the usage\.\)\n$/);
 });
 
-test('what an operator says of a decision is neither blank nor longer than a record may keep', async () => {
+test('rejects a reason or a name that is blank or too long', async () => {
   const refused = (...args: string[]) => run('release', 'a', ...args).then(({ code, err }) => [code, err]);
   expect(await refused('--reason', ' ')).toEqual([
     2,
@@ -421,7 +421,7 @@ test('what an operator says of a decision is neither blank nor longer than a rec
 });
 
 test.each(['list', 'show', 'resume', 'release', 'sweep', 'audit'])(
-  '%s --help is about this command alone, with its exit codes',
+  '%s --help describes this command and its exit codes',
   async (name) => {
     const { code, out, err } = await run(name, '--help');
     expect([code, err]).toEqual([0, '']);

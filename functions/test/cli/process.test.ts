@@ -8,7 +8,7 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { buildCommand, runCommand, type CommandProgram } from './command';
 
-/** The command in a process of its own, as an operator runs it: its exit code, and what ends it. */
+/** The command in a process of its own, as an operator runs it: its exit codes, signals and closed output. */
 
 const service = useTestService({ addPriceLists });
 let command: CommandProgram;
@@ -27,10 +27,10 @@ const failAttempt = (key: string) => submitAndFail(service, createPriceListBody(
 const getKey = (key: string) => service.db.collection('price_list_idempotency').doc(keyDocumentId(key));
 const readRecord = async (key: string) => (await getKey(key).get()).data();
 
-/** What is left of an attempt that was given back. */
+/** The fields of a key whose attempt was given back. */
 const GIVEN_BACK = { status: 'requires_review', failure_cause: 'stopped' };
 
-/** Delays the commits of a key's entries. @param until never, if it is undefined */
+/** Delays the commits of a key's entries. @param until the end of the delay; undefined for an endless one */
 async function delayEntries(key: string, until?: Promise<unknown>) {
   const { expected_forward_cost_id, price_list_id } = (await readRecord(key))?.['creation'] as ClaimedLists;
   const isOfKey = (name: string) =>
@@ -61,7 +61,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('a sweep that is stopped while it asks for the keys says so, and fails', async () => {
+test('a sweep that is stopped while it reads the keys says so and exits with 1', async () => {
   const action = { kind: 'hang' } as const;
   const hung = service.firestore.faults.inject({ rpc: 'RunQuery', times: Infinity, action });
   const sweep = command.start('sweep');
@@ -71,7 +71,7 @@ test('a sweep that is stopped while it asks for the keys says so, and fails', as
   expect([code, err]).toEqual([1, expect.stringContaining('Stopped before any key was swept.')]);
 });
 
-test('a closed output gives back what a sweep has under way, as Ctrl-C does', async () => {
+test('if its output is closed, a sweep gives its attempts back, as with Ctrl-C', async () => {
   for (const key of ['a', 'b']) {
     await failAttempt(key);
     await updateKey(getKey(key), { failure_cause: 'stopped' });
@@ -79,7 +79,7 @@ test('a closed output gives back what a sweep has under way, as Ctrl-C does', as
   const hung = await delayEntries('b');
   await delayEntries('a', hung.fired);
   const sweep = command.start('sweep');
-  // Its first line is that of a, when b is under way.
+  // The first line is about a, and is written while b is in progress.
   sweep.process.stdout?.destroy();
   const { code, err } = await sweep.output;
   expect([code, err]).toEqual([1, expect.not.stringContaining('EPIPE')]);

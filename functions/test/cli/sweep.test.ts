@@ -35,7 +35,7 @@ interface SweepLine {
   reason: string | null;
 }
 
-/** @returns the result and the reason of each key, by key */
+/** Runs a sweep. @returns the result and the reason by key */
 async function sweep(...args: string[]) {
   const { code, out } = await runCommand('sweep', '--json', ...args);
   expect(code).toBe(0);

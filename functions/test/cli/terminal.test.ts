@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Terminal } from '../../cli/terminal';
 
-/** @returns what a terminal shows of `use` */
+/** @returns what a terminal shows while `use` writes to it */
 async function show(use: (terminal: Terminal) => void, isTTY = true): Promise<string> {
   const screen = Object.assign(new PassThrough(), { isTTY, columns: 80 });
   use(new Terminal({ stdin: new PassThrough(), stdout: screen, stderr: screen }));
@@ -12,7 +12,7 @@ async function show(use: (terminal: Terminal) => void, isTTY = true): Promise<st
 
 const draw = (terminal: Terminal, done: number, total = 10) => terminal.drawProgress(done, total, 'entries');
 
-test('a bar grows on its line, which ends with it', async () => {
+test('a progress bar grows on one line, and the line ends when the bar is full', async () => {
   const shown = await show((terminal) => {
     for (const written of [0, 5, 10]) draw(terminal, written);
     terminal.printError('Nothing was wrong.\n');
@@ -26,7 +26,7 @@ test('a bar grows on its line, which ends with it', async () => {
   ]);
 });
 
-test('what is printed in the middle of a bar has a line of its own', async () => {
+test('text that is printed beside a progress bar starts on a new line', async () => {
   const shown = await show((terminal) => {
     draw(terminal, 5);
     terminal.printError('Failed.\n');
@@ -37,13 +37,13 @@ test('what is printed in the middle of a bar has a line of its own', async () =>
   expect(shown).toMatch(/ 5 of 10 entries\nFailed.\nAgain.\n\r[^\n]* 6 of 10 entries\nFound.\n$/);
 });
 
-test('a bar does not wrap, so that the next one is drawn over it', async () => {
+test('a progress bar is cut to the width of the terminal', async () => {
   const shown = await show((terminal) => terminal.drawProgress(1_500, 3_000, `entries of "${'x'.repeat(100)}"`));
   expect(shown).toMatch(/^\r[^\n]{79}$/);
   expect(shown).toContain(' 1,500 of 3,000 entries of "xx');
 });
 
-test('there is no bar without entries, nor without a terminal', async () => {
+test('without a total or a terminal no progress bar is drawn', async () => {
   expect(await show((terminal) => draw(terminal, 0, 0))).toBe('');
   expect(await show((terminal) => draw(terminal, 5), false)).toBe('');
 });
