@@ -7,26 +7,25 @@ import { expireLease } from '../../src/price-lists/key-state-machine';
 import type { BrokenParts } from './world';
 
 /**
- * Services that are broken on purpose, by what they run with: database, clock, signal or tokens.
- * They break what surrounds `transition()`; its own conditions are held by the suites in
- * ../modules/price-lists.
+ * Breaks the service on purpose by replacing its database, clock, signal or tokens. The suites in
+ * ../modules/price-lists prove the conditions of `transition()` itself.
  */
 
 export interface Break extends BrokenParts {
-  /** What the simulation says of it. */
+  /** Matches the violation that the simulation reports. */
   caught: RegExp;
 }
 
-/** One write of a commit, as the service adds it. */
+/** One write that the service adds to a commit. */
 interface Write {
   kind: keyof CommitWrites;
   reference: DocumentReference;
   data: object;
-  /** A precondition, or that the fields are merged. */
+  /** A precondition, or whether the fields are merged. */
   options: object | undefined;
 }
 
-/** Replaces the writes of every commit; null leaves one out. */
+/** Replaces the writes of every commit. Null removes a write. */
 const withWrites =
   (replace: (write: Write) => Write | null) =>
   (db: Database): Database => ({
@@ -46,12 +45,12 @@ const withWrites =
 
 const isIn = ({ reference }: Write, collection: string): boolean => reference.parent.id === collection;
 
-/** Replaces how batches of entries are written. */
+/** Replaces the function that writes batches of entries. */
 const withBatches =
   (write: (db: Database, ...batch: Parameters<Database['commitPriceEntries']>) => Promise<void>) =>
   (db: Database): Database => ({ ...db, commitPriceEntries: (batch) => write(db, batch) });
 
-/** A key record whose lease has expired, as it is for everybody but its owner. */
+/** Returns the snapshot of a key record as processes other than the owner see it: an expired lease has ended the attempt. */
 function expireSnapshot(snapshot: DocumentSnapshot, now: number): DocumentSnapshot {
   if (!snapshot.exists || snapshot.ref.parent.id !== collections.priceListIdempotency) return snapshot;
   const data = expireLease(keyRecordSchema.parse(snapshot.data()), now);
@@ -108,7 +107,7 @@ export const BREAKS: Record<string, Break> = {
     ),
     caught: /a precondition fails only where another event was applied/,
   },
-  'entries that are taken for written after an error': {
+  'entries that count as written after an error': {
     db: withBatches(async (db, batch) => {
       await db.commitPriceEntries(batch).catch((error: unknown) => {
         if (!isTransient(error)) throw error;
@@ -134,11 +133,10 @@ export const BREAKS: Record<string, Break> = {
       };
       return { ...db, getAll: getAll as Database['getAll'] };
     },
-    // By whichever comes first: its commits fail for ever, or what fails in the end is not what the
-    // retries are for.
+    // Either its commits always fail, or the retries end with an error that they should overcome.
     caught: /a precondition fails only where another event was applied|retries overcome what they can/,
   },
-  'a lease that is asked about before its owner': {
+  'a lease whose expiry is checked before its owner': {
     db: (db, context) => {
       const own = new Set<unknown>();
       const { clock, newToken } = context;
@@ -163,7 +161,7 @@ export const BREAKS: Record<string, Break> = {
     },
     caught: /writes entries after its lease expired/,
   },
-  'a try that goes on after it was given up': {
+  'a try that continues after it was given up': {
     context: (context) => ({
       ...context,
       signal: Object.assign(context.signal, { throwIfAborted: () => undefined }),

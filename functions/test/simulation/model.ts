@@ -10,7 +10,7 @@ import { checkInvariants } from '../resilience/invariants';
 import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';
 import { ProcessCrashed, type Process } from './world';
 
-/** The model: which response a client may get, given every state of the key record while it waited. */
+/** The model decides which response a client may get, given every state of the key record while the client waited. */
 
 export type ClientResult =
   | ({ kind: 'stored' } & CreationResult)
@@ -27,7 +27,7 @@ export interface ObservedResponse {
   mark: number;
 }
 
-/** A process with at most so many faults has had none that its retries could not overcome. */
+/** Retries overcome at least this number of faults. */
 export const MAX_TOLERATED_FAULTS = 5;
 
 const SECOND = 1_000;
@@ -42,12 +42,12 @@ export const getResultName = (result: ClientResult): string => {
   return result.kind === 'stored' && result.replayed ? 'replayed' : result.kind;
 };
 
-/** Whether nothing happened to a process that it could not overcome by itself. */
+/** Returns whether the process could overcome every fault by itself. */
 export const isUndisturbed = ({ faultCount, conflicts, permanent, lostMs, stopped }: Process): boolean =>
   faultCount + conflicts <= MAX_TOLERATED_FAULTS && !permanent && !stopped && lostMs < 15 * SECOND;
 
 export class ResponseModel {
-  /** The response to each key, byte for byte. */
+  /** The stored response of each key. */
   readonly #responses = new Map<string, string>();
   readonly #created = new Set<string>();
 
@@ -75,8 +75,8 @@ export class ResponseModel {
         return;
       case 'unexpected': {
         assert(!isUndisturbed(process), `retries overcome what they can: ${String(result.error)}`);
-        // The record is read before a claim is given up; that fails only after as many faults
-        // again.
+        // The record is read before a claim is given up. This read fails only after the same
+        // number of further faults.
         const wasRead = process.faultCount <= 2 * MAX_TOLERATED_FAULTS && process.lostMs < 30 * SECOND;
         const claimed = states.some((state) => state?.owner === process.name);
         assert(!claimed || !wasRead || process.permanent || process.stopped, 'no request is rejected by its own claim');
@@ -145,15 +145,15 @@ export class ResponseModel {
       }
       default:
         assert.equal(error.code, 'creation_failed');
-        // A failure for a permanent fault that may be stored promises nothing.
+        // A permanent fault is stored as a failure that no sweep resumes.
         if (error.cause instanceof PayloadNotStoredError)
           assert.equal(error.headers['Retry-After'], undefined, 'no sweep resumes an attempt without its payload');
         else if (states.at(-1)?.status === 'requires_review' && !process.permanent)
           this.#assertSweepPromise(error, states, fingerprint);
         assert(own !== undefined, 'only a claimed attempt fails');
         assert(!isUndisturbed(process), 'retries overcome what they can');
-        // After a freeze alone, an attempt reads what became of its key, unless that outlasts the
-        // time reserved for it.
+        // An attempt that was only frozen reads the state of its key, unless the freeze exceeds the
+        // time that is reserved for this.
         assert(
           !isStale || process.faultCount > 0 || process.conflicts > 0 || process.isReserveUsed,
           'a stale attempt does not fail its request',
@@ -165,7 +165,7 @@ export class ResponseModel {
     }
   }
 
-  /** With a Retry-After the sweep resumes the attempt by itself; a lease may expire without anybody having stored that yet. */
+  /** Asserts that a Retry-After promises a resume by the sweep, and that without it an operator is needed. */
   #assertSweepPromise({ headers }: ApiError, states: readonly KeyState[], fingerprint: string): void {
     const isSwept = (state: KeyState) =>
       state !== undefined &&

@@ -1,10 +1,10 @@
-/** Chance from a seed: the same seed, the same chances. */
+/** Generates pseudorandom numbers. Equal seeds give equal numbers. */
 export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
     this.#state = seed >>> 0;
-    // Seeds that are close to each other shall not begin alike.
+    // Without this, seeds that are close to each other give similar first numbers.
     for (let i = 0; i < 8; i += 1) this.next();
   }
 
@@ -19,7 +19,7 @@ export class SeededRandom {
 
   chance = (probability: number): boolean => this.next() < probability;
 
-  /** An integer from `least` to `most`, both included. */
+  /** Returns an integer from `least` to `most`, both inclusive. */
   integer = (least: number, most: number): number => least + Math.floor(this.next() * (most - least + 1));
 
   pick = <T>(values: readonly T[]): T => {

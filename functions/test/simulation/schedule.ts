@@ -22,20 +22,19 @@ import { SeededRandom } from './random';
 import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates, type Process } from './world';
 
 /**
- * One schedule: clients that send requests again and again, operators who resume and release,
- * sweeps, and faults of all of them; then the faults end, and every key must come to a good end.
- * The database is checked after every commit.
+ * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
+ * fail. Then the faults end, and every key must be completed. The monitor checks the database after
+ * every commit.
  */
 
-/** What a schedule came to. */
 export interface ScheduleResult {
   /** The responses and the outcomes of commands that came at least once. */
   results: ReadonlySet<string>;
-  /** All that happened, line by line. */
+  /** One line for each event. */
   trace: readonly string[];
 }
 
-/** A schedule in which an invariant was broken. */
+/** Thrown when a schedule violates an invariant. */
 export class InvariantViolation extends Error {
   constructor(
     readonly seed: number,
@@ -52,7 +51,7 @@ const HOUR = 60 * MINUTE;
 
 const SWEEP = { concurrency: 1, all: false } as const;
 
-/** How long a deployed function works at a request before it fails it by itself. */
+/** Time in which a deployed function works on a request before it fails the request itself. */
 const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
 /** Runs the schedule of a seed against an empty database. @throws InvariantViolation */
@@ -82,10 +81,10 @@ class Schedule {
   readonly #history: KeyMonitor;
   readonly #model: ResponseModel;
   readonly #keys: readonly string[];
-  /** The reports of each time in which a key needed an operator. */
+  /** The sweep's reports, by the key and the start of the period in which it needed an operator. */
   readonly #reports = new Map<string, { process: Process; troubles: number }[]>();
   #failure: unknown;
-  /** What had happened by the first failure. */
+  /** The trace until the first failure. */
   trace: string[] | undefined;
   #processes = 0;
 
@@ -133,7 +132,7 @@ class Schedule {
   #createPayloads(boq_list_id: string): PriceListSubmission[] {
     const { pick, chance, integer } = this.#random;
     const market_id = chance(0.2) ? 'nowhere' : 'market';
-    // A batch or several, and as many chunks (see simulation.test.ts).
+    // One or several batches and chunks, whose sizes simulation.test.ts sets.
     const count = integer(1, 7);
     return (chance(0.4) ? ['one', 'other'] : ['one']).map((name) => {
       const price = pick([1, 2.5]);
@@ -165,7 +164,7 @@ class Schedule {
     };
   }
 
-  /** Sends one submission up to four times, as an unsure client does. */
+  /** Sends one submission up to four times, as a client does that retries. */
   async #runClient(name: string): Promise<void> {
     const { pick, integer } = this.#random;
     const submission = pick(this.#submissions);
@@ -175,12 +174,12 @@ class Schedule {
     const self = this.world.process(name);
     for (const pause of pauses) {
       await self.context.clock.sleep(pause, NEVER);
-      // A client that disconnects gets nothing; the process goes on without it.
+      // A client may disconnect. The process continues without it.
       await Promise.race([this.#sendRequest(submission), self.context.clock.sleep(timeoutMs, NEVER)]);
     }
   }
 
-  /** Sends a submission to a process of its own and checks the response. */
+  /** Sends a submission to a new process and checks the response. */
   async #sendRequest(submission: PriceListSubmission): Promise<string> {
     const process = this.world.process(`request-${(this.#processes += 1)}`);
     const { boq_list_id } = submission.info;
@@ -197,13 +196,13 @@ class Schedule {
     const name = getResultName(result);
     this.world.note(process, `got ${name}`);
     this.results.add(name);
-    // Checked also if the client has disconnected.
+    // The response is checked even if the client has disconnected.
     const check = () => this.#model.assertResponse({ submission, process, result, mark });
     await this.world.whilePaused(check).catch(this.#fail);
     return name;
   }
 
-  /** An owner writes entries only while it may believe that its lease lasts. */
+  /** Fails if an owner writes entries although its lease has expired by its own clock. */
   #checkLease(process: Process): void {
     for (const key of this.#keys) {
       const record = this.#history.now(key);
@@ -213,7 +212,7 @@ class Schedule {
     }
   }
 
-  /** Resumes or releases a key every now and then, due or not. */
+  /** Resumes or releases keys at random times, even when no operator is needed. */
   async #runOperator(name: string): Promise<void> {
     const { pick, integer } = this.#random;
     const self = this.world.process(name);
@@ -231,7 +230,7 @@ class Schedule {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
         const record = await retry(() => readKeyRecord(db, key), context, 'standalone');
-        // As the command does, which names the key.
+        // As the command does when no record exists.
         if (record === undefined) throw new ResolutionError('key_resolved');
         if (how === 'resume') await resume(record, decision, db, context);
         else await release(record, decision, db, context);
@@ -246,7 +245,7 @@ class Schedule {
     }
   }
 
-  /** Sweeps every now and then. */
+  /** Sweeps at random times. */
   async #runSweeps(name: string): Promise<void> {
     const { pick, integer, chance } = this.#random;
     const self = this.world.process(name);
@@ -286,7 +285,7 @@ class Schedule {
     return process;
   }
 
-  /** A key that comes to need an operator is reported once, or again after a sweep that was kept from storing that it did. */
+  /** Fails if a report is wrong, or repeats one although nothing kept the earlier sweep from storing it. */
   #checkReport(key: string, process: Process): void {
     const start = this.#history.getReviewStart(key);
     if (start === undefined) {
@@ -303,8 +302,8 @@ class Schedule {
   }
 
   /**
-   * The end: sweeps at every full minute, in which a call may hang, make everything ready that failed
-   * for a cause that passes; then an operator resolves the rest, and every key comes to 200.
+   * Ends the schedule. Sweeps run every full minute, and a call may hang in each. They complete what
+   * failed for a transient cause. An operator resolves the rest, so every key returns 200.
    */
   async #end(): Promise<void> {
     const singleHang = this.#random.pick([0, 0.1, 0.3]);
@@ -318,13 +317,13 @@ class Schedule {
   async #runPhase(rates: FaultRates, run: () => Promise<void>): Promise<void> {
     const ended = run().catch((error: unknown) => (this.#failure ??= error));
     await this.world.runUntilIdle(rates);
-    // A violation stops the world, and so what would end here.
+    // After a violation, the phase never ends, because the simulator has stopped.
     if (this.trace !== undefined) throw this.#failure as Error;
     await ended;
     if (this.#failure !== undefined) throw this.#failure as Error;
   }
 
-  /** Sweeps until no key is due, which each key must come to in time. */
+  /** Sweeps until no key is due. Fails if a key stays due for too long. */
   async #heal(): Promise<void> {
     const scheduler = this.world.process('scheduler');
     const startedAt = this.world.now;
@@ -344,7 +343,7 @@ class Schedule {
     }
   }
 
-  /** When the sweep is to resume the attempt of a key; null: never. */
+  /** Returns when the sweep may resume the attempt of a key, or null for never. */
   #getResumeAt(key: string): number | null {
     const record = this.#history.now(key);
     return record === undefined ? null : getSweepResumeAt(record);
@@ -366,7 +365,7 @@ class Schedule {
     });
   }
 
-  /** What an operator can do about a key after the last sweep; undefined if it is resolved. */
+  /** Returns what an operator can do with a key after the last sweep, or undefined if it is resolved. */
   async #getOpenDecision(key: string): Promise<'resume' | 'release' | undefined> {
     const record = this.#history.now(key);
     assert.notEqual(record?.status, 'processing', 'the sweep leaves no attempt whose lease expired');
@@ -383,7 +382,7 @@ class Schedule {
 
 const createRequest = (process: Process) => ({ requestId: process.name, apiKeyId: 'api-key-1', log: NO_LOG });
 
-/** All that may keep a process from the commit that it is about to make. */
+/** Counts what may keep a process from its next commit. */
 const countTroubles = ({ state, faultCount, conflicts, lostMs, stopped, isReserveUsed }: Process): number =>
   faultCount + conflicts + lostMs + [state === 'dead', stopped, isReserveUsed].filter(Boolean).length;
 

@@ -17,7 +17,7 @@ const DEFAULT_SCHEDULES = 100;
 const schedules = Number(process.env['SIMULATION_SCHEDULES'] ?? DEFAULT_SCHEDULES);
 const firstSeed = Number(process.env['SIMULATION_SEED'] ?? 1);
 
-/** What clients, operators and sweeps get in the default schedules, so that every rule of the model is tried. */
+/** The results that the default schedules must include, so that they exercise every rule of the model. */
 const RESULTS = [
   'creation_failed',
   'idempotency_key_reused',

@@ -9,14 +9,9 @@ import { MAX_CLOCK_SKEW_MS } from '../resilience/monitor';
 import type { SeededRandom } from './random';
 
 /**
- * A world in which processes run one step at a time, in an order that a seed decides.
- *
- * Every call of a process to Firestore stops at a gate, and every sleep and timeout waits for a
- * virtual clock. Once all processes stand still, one of them is let on: its call is carried out, by
- * the real client against the embedded Firestore, alone; or it fails before or after it was carried
- * out, or gets no reply until its own timeout, or its process dies of it. So a schedule is one
- * order of calls out of all that could be, with what can go wrong at each, and the same seed makes
- * the same one again.
+ * Runs simulated processes one step at a time, in an order that a seed decides. Each call to
+ * Firestore waits at a gate, and each sleep or timeout waits for a virtual clock. Once all processes
+ * wait, one continues: its call runs alone against the embedded Firestore, fails, hangs or kills it.
  */
 
 /** The probability of each fault at every call. */
@@ -25,17 +20,17 @@ export interface FaultRates {
   before: number;
   /** An error after the call took effect. */
   after: number;
-  /** No reply until the call's own timeout, nor to any such call of the process for a time. */
+  /** No reply until the call's own timeout. For a time, the same call of the process gets none either. */
   hang: number;
-  /** The same of one call of a process at most, and once. */
+  /** No reply to one try, at most once in each process. */
   singleHang: number;
   /** The process dies, before or after the call takes effect. */
   crash: number;
-  /** The process stands still for a time. */
+  /** The process is frozen for a time. */
   freeze: number;
-  /** An error after which no retry helps. */
+  /** An error that no retry overcomes. */
   permanent: number;
-  /** The process is stopped, some seconds after SIGTERM, and is killed a little later. */
+  /** The process is told to stop, and is killed some seconds later. */
   stop: number;
 }
 
@@ -57,15 +52,15 @@ const PERMISSION_DENIED = 7;
 /** A process that serves one request, or runs one command. */
 export interface Process {
   readonly name: string;
-  /** Of the attempt that it last set about; the first is its name. */
+  /** The owner token of the latest attempt. The first token is the name of the process. */
   token: string;
-  /** Faults at its calls. */
+  /** Number of faults injected at its calls. */
   faultCount: number;
-  /** Preconditions of its commits that did not hold. */
+  /** Number of calls that Firestore rejected, such as commits whose precondition failed. */
   conflicts: number;
-  /** Milliseconds for which it stood still, or waited for a reply that never came. */
+  /** Milliseconds for which the process was frozen or waited for replies that never came. */
   lostMs: number;
-  /** Whether the time ran out that the service keeps for failing an attempt. */
+  /** Whether a timeout of the service ended, such as the time that it reserves to fail an attempt. */
   isReserveUsed: boolean;
   /** Whether one of the faults was permanent. */
   permanent: boolean;
@@ -73,18 +68,18 @@ export interface Process {
   /** Rejects with {@link ProcessCrashed} when the process dies. */
   readonly died: Promise<never>;
   readonly die: () => void;
-  /** Tells the process to stop; undefined before it runs, and once it was told. */
+  /** Tells the process to stop. Undefined before the process runs and after it was told to stop. */
   stop: (() => void) | undefined;
   stopped: boolean;
-  /** Until when which of its calls get no reply. */
+  /** For each call that hangs, the virtual time until which it gets no reply. */
   readonly hangs: Map<string, number>;
-  /** Ends its work. */
+  /** Aborts the work of the process. */
   readonly ending: AbortController;
   readonly context: RequestContext;
   readonly db: Database;
 }
 
-/** Replaces a part of what the service runs with by one that is broken, for tests of the simulation. */
+/** Replaces the database or the context of the service by a broken one, to test the simulation. */
 export interface BrokenParts {
   db?: (db: Database, context: RequestContext) => Database;
   context?: (context: RequestContext) => RequestContext;
@@ -92,69 +87,69 @@ export interface BrokenParts {
 
 interface Waiting {
   process: Process;
-  /** When it may go on. */
+  /** The virtual time from which it may continue. */
   at: number;
-  /** Whether the process stands still for it: not for a timeout, which runs beside its work. */
+  /** Whether the process waits for this. It does not wait for a timeout, which runs beside its work. */
   stands: boolean;
-  /** What it waits for: its turn at a call, a reply, or the end of a sleep or timeout. */
+  /** Makes the call, delivers the reply, or ends the sleep or timeout. */
   go: (rates: FaultRates) => Promise<void>;
 }
 
-/** A call at its gate. */
+/** A call that waits at its gate. */
 interface GatedCall {
   process: Process;
-  /** What it does, as the trace tells it. */
+  /** Description of the call in the trace. */
   what: string;
   timeoutMs: number;
-  /** Carries it out. */
+  /** Makes the call. */
   apply: () => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
 
-/** The process that was waited for has died. */
+/** Thrown to whoever waits for a process that died. */
 export class ProcessCrashed extends Error {}
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** From the end of the work of a stopping process to its own end, of which the first part is for failing its attempt. */
+/** A stopping process is killed after this time. It may use the reserve to fail its attempt. */
 const STOP_MS = 4 * SECOND;
 const STOP_RESERVE_MS = 2 * SECOND;
 
-/** How long a process stands still: often shortly, sometimes past every lease. */
+/** How long a process may be frozen: some values are short, others exceed every lease. */
 const FREEZES_MS = [SECOND, 10 * SECOND, 2 * MINUTE, 25 * MINUTE];
 
-/** For how long a call gets no reply, however often it is made. */
+/** For how long a call gets no reply, however often the process repeats it. */
 const HANGS_MS = [SECOND, 15 * SECOND, 51 * SECOND, 2 * MINUTE, 25 * MINUTE];
 
-/** When a call takes effect whose sender has lost it. */
+/** Delays after which a lost call still takes effect. */
 const DELAYS_MS = [10, SECOND, 15 * SECOND, MINUTE, 30 * MINUTE];
 
 export class Simulator {
   /** Virtual Unix milliseconds. */
   now = Date.UTC(2026, 0, 1);
-  /** Whose call is being carried out. */
+  /** The process whose call is running. */
   acting: Process | undefined;
   readonly trace: string[] = [];
   #waiting: Waiting[] = [];
-  /** Calls that are still on their way though their sender was told that they failed. */
+  /** Calls that will take effect later, although their process has seen them fail. */
   #late: { process: Process; at: number; apply: () => Promise<unknown> }[] = [];
-  /** What is at work between two gates. */
+  /** Processes that are running, and checks that pause the simulation. */
   readonly #running = new Set<object>();
   #stopped = false;
 
   constructor(
     readonly random: SeededRandom,
     readonly firestore: Firestore,
-    /** Called with what no process may do. */
+    /** Called when a process does what none may do. */
     readonly violated: (error: Error) => void,
     /** Called before a process writes entries. */
     readonly beforeEntries: (process: Process) => void,
     private readonly broken: BrokenParts = {},
   ) {}
 
-  /** A process whose calls and timers are the world's. */
+  /** Creates a process whose calls and timers this simulator controls. */
   process(name: string): Process {
     const skewMs = this.random.integer(-MAX_CLOCK_SKEW_MS, MAX_CLOCK_SKEW_MS);
     const clock: Clock = {
@@ -170,7 +165,7 @@ export class Simulator {
         return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
       },
     };
-    // A call that is carried out takes no time of this world.
+    // A call takes no virtual time.
     const real = createRequestContext(new AbortController().signal);
     let tokens = 0;
     const newToken = () => {
@@ -207,7 +202,7 @@ export class Simulator {
     return process;
   }
 
-  /** Runs a process for at most `budgetMs`; resolves with what comes of it, rejects with {@link ProcessCrashed} when it dies. */
+  /** Runs the work of a process for at most `budgetMs`. @throws ProcessCrashed when the process dies */
   async run<T>(process: Process, budgetMs: number, work: (context: RequestContext) => Promise<T>): Promise<T> {
     const { ending, context } = process;
     const endBudget = () => ending.abort(new DOMException('simulated end of the budget', 'TimeoutError'));
@@ -233,7 +228,7 @@ export class Simulator {
     }
   }
 
-  /** Has the world stand still while something is looked at. */
+  /** Pauses all processes until `look` has finished. */
   async whilePaused<T>(look: () => Promise<T>): Promise<T> {
     const looking = {};
     this.#running.add(looking);
@@ -244,12 +239,12 @@ export class Simulator {
     }
   }
 
-  /** Ends {@link Simulator.runUntilIdle}, and leaves everything where it stands. */
+  /** Ends {@link Simulator.runUntilIdle}. Processes that wait do not continue. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Lets processes on, one after another, until all have ended. */
+  /** Lets one process continue at a time, until all have ended. */
   async runUntilIdle(rates: FaultRates): Promise<void> {
     while (!this.#stopped) {
       await this.#standstill();
@@ -272,7 +267,7 @@ export class Simulator {
         await landing.apply().catch((error: unknown) => this.note(landing.process, `late, refused ${codeOf(error)}`));
       }
     }
-    // What was let on comes to its next gate, and makes no call after the end of the schedule.
+    // The last process reaches its next gate, so it makes no call after the schedule has ended.
     await this.#standstill();
   }
 
@@ -280,7 +275,7 @@ export class Simulator {
     this.trace.push(`${new Date(this.now).toISOString().slice(11, 23)} ${process.name.padEnd(12)} ${text}`);
   }
 
-  /** Waits until every process that runs has come to a gate or a sleep. */
+  /** Waits until every running process is at a gate or asleep. */
   async #standstill(): Promise<void> {
     do {
       for (let turns = 0; turns < 2; turns += 1) await turn();
@@ -291,7 +286,7 @@ export class Simulator {
     );
   }
 
-  /** @returns cancels the timer */
+  /** @returns a function that cancels the timer */
   #startTimer(process: Process, ms: number, end: () => void): () => void {
     const go = () => {
       end();
@@ -318,7 +313,7 @@ export class Simulator {
     });
   }
 
-  /** @param getProcess whose database it is, which is made later */
+  /** @param getProcess returns the process that uses the database, which is created later */
   #gateDatabase(real: Database, getProcess: () => Process): Database {
     const gate = <T>(kind: keyof typeof CALL_TIMEOUTS_MS, what: string, call: () => Promise<T>): Promise<T> =>
       this.#gate(getProcess(), what, CALL_TIMEOUTS_MS[kind], call);
@@ -340,7 +335,7 @@ export class Simulator {
     };
   }
 
-  /** Carries out a call of a query at its gate. One that fails after it took effect delivers a part, and breaks off. */
+  /** Runs a query at its gate. If it fails after it took effect, it first delivers a part of its result. */
   async *#stream(
     gate: (read: () => Promise<void>) => Promise<void>,
     ...request: [parent: string, request: Buffer]
@@ -377,7 +372,7 @@ export class Simulator {
     });
   }
 
-  /** Carries out a call that has come to its turn, or does it harm. */
+  /** Makes the call or injects a fault. */
   async #letOn(call: GatedCall, rates: FaultRates): Promise<void> {
     const { process, what, apply } = call;
     const { random } = this;
@@ -403,7 +398,7 @@ export class Simulator {
     else await this.#carryOut(call, random.chance(rates.after));
   }
 
-  /** Nothing of the process goes on meanwhile, its timers neither. */
+  /** Stops the process and its timers for a time. */
   #freeze({ process, what, ...call }: GatedCall, ms: number): void {
     this.note(process, `${what}: frozen for ${ms / SECOND} s`);
     process.lostMs += ms;
@@ -417,7 +412,7 @@ export class Simulator {
     for (const waiting of this.#waiting) if (waiting.process === process) waiting.at = Math.max(waiting.at, until);
   }
 
-  /** Gives no reply until the call's own timeout. It takes effect at once, later, perhaps after its timeout, or never. */
+  /** Gives no reply until the call's own timeout. The call takes effect at once, later or never. */
   async #hang(call: GatedCall): Promise<void> {
     const { process, timeoutMs, apply } = call;
     const effect = this.random.pick(['at once', 'late', 'never'] as const);
