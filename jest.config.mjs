@@ -1,20 +1,20 @@
 import './scripts/node-version.cjs';
 import { availableParallelism } from 'node:os';
 
-/** Folders that tests import from: `--watch` and `--findRelatedTests` see only files in these. */
+/** Folders that tests import from. `--watch` and `--findRelatedTests` see only their files. */
 const roots = ['functions', 'packages', 'local', 'test', 'scripts', 'docs/examples'];
 
-/** Each folder of tests is a project of its own: `npx jest --selectProjects local`. */
+/** Creates the project of a folder of tests, which `npx jest --selectProjects NAME` runs. */
 export const project = (displayName, folder) => ({
   displayName,
   roots: roots.map((root) => `<rootDir>/${root}`),
   modulePathIgnorePatterns: ['<rootDir>/functions/dist/'],
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: '<rootDir>/test/support/environment.cjs',
-  // A test file runs in a context of its own, where looking up a global is slow: hashing spent half of a suite's time on it.
+  // A test file runs in its own context, where access to a global is slow. It took half of the time of hashing.
   sandboxInjectedGlobals: ['Math'],
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
-  // As in the deployed bundle; and firebase-admin/auth needs a package that is an ES module only, which Jest cannot load.
+  // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.
   moduleNameMapper: {
     '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs',
     // The typed client, an ES module, imports its files by the names that they have once compiled.
@@ -31,11 +31,11 @@ export default {
     project('product', 'test'),
   ],
   // Test files wait for processes, disks and timers as much as for processors.
-  // A number: Jest reads a percentage over 100 as that many workers.
+  // Jest reads a percentage over 100 as that many workers, so this is a number.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
   workerIdleMemoryLimit: '1GB',
-  // On a busy machine a worker that has no more to do takes longer to end than Jest's half a second.
+  // On a busy machine, an idle worker needs more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends a test that hangs. It says nothing of how fast one should be: machines are busy.
+  // Ends a test that hangs. Tests may take longer on a busy machine, so this is no target.
   testTimeout: 120_000,
 };

@@ -2,12 +2,12 @@ import { project } from './jest.config.mjs';
 
 const modules = project('mutants', 'functions/test/modules');
 
-/** How stryker.config.mjs runs the suites. */
+/** Jest's configuration for stryker.config.mjs. */
 export default {
   ...modules,
   roots: ['<rootDir>/functions', '<rootDir>/packages', '<rootDir>/test'],
   setupFiles: [...modules.setupFiles, '<rootDir>/functions/test/mutants/setup.cjs'],
-  // Stryker wraps it, and looks it up from this folder.
+  // Stryker wraps this environment and resolves the path from this folder.
   testEnvironment: './functions/test/mutants/environment.cjs',
   testTimeout: 20_000,
 };

@@ -1,5 +1,5 @@
 /**
- * Mutation tests: how much the suites of functions/test/modules see (docs/testing.md, "Mutation tests").
+ * Mutation tests show which faults the suites of functions/test/modules find (docs/testing.md, "Mutation tests").
  *
  *     npx stryker run
  *     npx stryker run --mutate functions/src/price-lists/lease.ts
@@ -9,7 +9,7 @@ export default {
   testRunner: 'jest',
   jest: { configFile: 'jest.mutants.config.mjs' },
   coverageAnalysis: 'perTest',
-  // Each mutant of what a module computes as it is loaded would run all suites: hours for one in twenty.
+  // A mutant in code that runs when a module loads would need all suites. One in twenty is such a mutant, and they take hours.
   ignoreStatic: true,
   mutate: [
     'functions/src/price-lists/*.ts',
@@ -22,7 +22,7 @@ export default {
   // Types are stripped, not checked.
   disableTypeChecks: false,
   ignorePatterns: ['.stryker', '**/dist', 'bench', 'local'],
-  // What a mutant leaves behind, such as a timer, does not slow down all that follow.
+  // A new test runner drops what mutants leave behind, such as timers, which would slow down the rest.
   maxTestRunnerReuse: 100,
   tempDirName: '.stryker/sandbox',
   incrementalFile: '.stryker/incremental.json',

@@ -1,8 +1,8 @@
 import type { Random } from '../../../local/sample/random';
 
 /**
- * Request bodies made to cost as much memory as possible. Each follows from a small recipe, so that
- * a search can change a part of it and a report can print it.
+ * A recipe for a request body that should take as much memory as possible. A search can change one
+ * part of it, and a report can print it.
  */
 export interface BodyRecipe {
   shape: Shape;
@@ -76,7 +76,7 @@ export function writeBody(recipe: BodyRecipe): Buffer {
   return Buffer.concat([Buffer.from(start), items, Buffer.from(end)]);
 }
 
-/** As many items as so many bytes hold, with commas. If the first two are alike, all are. */
+/** Joins as many items as fit into `bytes`, with commas. If the first two are equal, all are. */
 function joinItems(item: (n: number) => string, bytes: number): Buffer {
   if (item(0) === item(1)) {
     const separated = Buffer.from(`,${item(0)}`);
@@ -115,7 +115,7 @@ function toId({ id, idLength }: BodyRecipe, n: number): string {
   }
 }
 
-/** Fillers that differ from each other, of those that are not all alike. */
+/** Number of different texts of a distinct filler. */
 const VARIANTS = 256;
 
 function createFiller({ filler, fillerBytes }: BodyRecipe): (n: number) => string {

@@ -8,15 +8,14 @@ import { fuzz } from './fuzz';
 import { FUZZ_KEY, FUZZED_OPERATIONS } from './requests';
 
 /**
- * Hostile requests against the functions, each in a process of its own as in production.
- * `FUZZ_REQUESTS` says how many, `FUZZ_SEED` where to begin: with the seed of a fault and one
- * request, that fault alone is repeated.
+ * Sends hostile requests to functions, each of which runs in its own process. `FUZZ_REQUESTS` sets
+ * how many, `FUZZ_SEED` the first seed. With the seed of a violation, one request repeats it.
  */
 
 const count = Number(process.env['FUZZ_REQUESTS'] ?? 800);
 const seed = Number(process.env['FUZZ_SEED'] ?? 1 + Math.floor(Math.random() * 1e9));
 
-/** What a process may hold more afterwards than before: caches that have filled, and code that has been compiled. */
+/** Bytes by which a process may grow, for caches and compiled code. */
 const MORE_MEMORY = 12 * 1024 * 1024;
 
 let firestore: EmbeddedFirestore;
@@ -45,7 +44,7 @@ const processOf = (name: OperationName): DeployedFunction => {
   return found;
 };
 
-/** The status of the response to a valid request. */
+/** Sends a valid request. @returns the status of the response */
 async function askWell(name: OperationName): Promise<number> {
   const good = operations[name];
   const headers = { 'x-api-key': FUZZ_KEY, 'content-type': 'application/json' };
@@ -53,7 +52,7 @@ async function askWell(name: OperationName): Promise<number> {
   return (await sendRequest(processOf(name).port, { method: good.method, headers, body })).status;
 }
 
-/** Whether the heap of a process falls below `bytes` within 20 seconds: buffers are freed some time after their owners. */
+/** Returns whether the heap of a process falls below `bytes` within 20 seconds. V8 frees buffers some time after their owners. */
 async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> {
   for (let tries = 0; tries < 20; tries += 1) {
     if ((await processOf(name).readHeapBytes()) < bytes) return true;
@@ -62,8 +61,8 @@ async function fallsBelow(name: OperationName, bytes: number): Promise<boolean> 
   return false;
 }
 
-test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, nothing but JSON, memory back to idle`, async () => {
-  // Warmed up, so that what is compared is not a process that has never done anything.
+test(`${count} hostile requests from seed ${seed} cause no crash, hang, 5xx, response other than JSON, or memory leak`, async () => {
+  // These requests warm up the processes, so caches and compiled code do not count as growth.
   await fuzz(({ operation }) => processOf(operation).port, { count: 300, seed: 1 });
   const before = new Map<OperationName, number>();
   for (const name of FUZZED_OPERATIONS) before.set(name, await processOf(name).readHeapBytes());
@@ -74,8 +73,8 @@ test(`${count} hostile requests from seed ${seed}: no crash, no hang, no 5xx, no
   const table = [...responses].sort(([, a], [, b]) => b - a).map(([response, times]) => `${response}: ${times}`);
   process.stdout.write(`${count} requests, seed ${seed}; slowest ${Math.round(maxMs)} ms; ${table.join(', ')}\n`);
   expect(violations).toEqual([]);
-  // Most requests must have reached the service, and each of its error responses must have
-  // occurred; not so in a repeat of one.
+  // Each kind of response must occur, which shows that requests reach the service. A repeat of one
+  // request is exempt.
   for (const response of count === 1 ? [] : ['200 JSON', '400 JSON', '401 JSON', '405 JSON', '400 bare'])
     expect(responses.get(response)).toBeGreaterThan(0);
 

@@ -4,7 +4,7 @@ import { createRandom } from '../../../local/sample/random';
 import { checkResponses } from './responses';
 import { hostileRequest, type HostileRequest } from './requests';
 
-/** The longest time that a request may keep its connection open, its own pauses included. */
+/** The longest time for which a request may keep its connection open, including its own pauses. */
 export const MAX_CONNECTION_MS = 10_000;
 
 const CONNECTIONS = 16;
@@ -21,7 +21,7 @@ export interface FuzzReport {
   violations: string[];
 }
 
-/** Sends hostile requests, the i-th from its own seed, so that one that finds a fault is repeated alone: `count` 1, `seed` its own. */
+/** Sends hostile requests. Each has its own seed, so a request that finds a fault can be repeated alone. */
 export async function fuzz(
   port: (request: HostileRequest) => number,
   { count, seed }: { count: number; seed: number },
@@ -36,7 +36,7 @@ export async function fuzz(
       const { bytes, hung } = await exchangeBytes(port(request), request);
       report.maxMs = Math.max(report.maxMs, performance.now() - startedAt);
       const sentHead = request.pieces[0]?.subarray(0, 5).toString() === 'HEAD ';
-      // A connection that we destroy may end anywhere.
+      // A connection that the client destroys may end at any byte.
       const { responses, violation } =
         request.end === 'destroy'
           ? { responses: ['destroyed'], violation: undefined }
@@ -54,10 +54,10 @@ export async function fuzz(
   return report;
 }
 
-/** Neighbouring seeds, far apart: the first numbers of a generator are close for seeds that are close. */
+/** Spreads neighbouring seeds, because close seeds give close first numbers. */
 const scattered = (seed: number): number => 1 + Number((BigInt(seed) * 2_654_435_761n) % 2_147_483_646n);
 
-/** Sends a request's pieces and takes what comes, until the connection ends. */
+/** Sends the pieces of a request and collects what it receives until the connection ends. */
 async function exchangeBytes(
   port: number,
   { pieces, paceMs, end }: HostileRequest,
@@ -67,7 +67,7 @@ async function exchangeBytes(
   let hung = false;
   const closed = new Promise<void>((resolve) => {
     socket.on('data', (chunk: Buffer) => received.push(chunk));
-    // The other side may well end the connection while a request is still being sent.
+    // The service may end the connection while the request is still being sent.
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
     socket.on('close', () => resolve());

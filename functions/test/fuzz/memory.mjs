@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Preloaded into a function's process: on SIGUSR2 it collects its garbage and writes its memory in bytes: what it then holds,
- * its resident set, and the peak of that since the last time (on Linux; elsewhere since the start).
+ * This file is preloaded into a function's process. On SIGUSR2 the process collects garbage and prints its memory, its
+ * resident set and the peak of the resident set in bytes. On Linux the peak counts from the last signal, otherwise from the start.
  */
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc');
@@ -17,7 +17,7 @@ process.on('SIGUSR2', () => {
   resetPeak();
 });
 
-/** Linux counts the process that started this one in `maxRSS`, so a large test runner would be taken for the function. */
+/** On Linux, `maxRSS` includes the process that started this one, such as a large test runner. */
 function readPeakRss() {
   try {
     return Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) * 1024;

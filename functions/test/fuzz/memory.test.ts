@@ -8,9 +8,9 @@ import { readDeclaredIndexes } from '../support/declared-indexes';
 import { mutateRecipe, randomRecipe, writeBody, type BodyRecipe } from './expensive-bodies';
 
 /**
- * Searches for the request body of at most 32 MiB that takes the most memory: the most expensive
- * ones that are known, then random ones and changes of the worst one so far. `FUZZ_BODIES` says how
- * many, `FUZZ_SEED` where to begin.
+ * Searches for the request body of at most 32 MiB that takes the most memory. It tries the known
+ * bodies, then random ones and variants of the worst one so far. `FUZZ_BODIES` sets how many random
+ * bodies it tries, `FUZZ_SEED` the seed.
  */
 
 const count = Number(process.env['FUZZ_BODIES'] ?? 1);
@@ -22,7 +22,7 @@ const API_KEY = 'fuzz-key';
 
 const full = { bodyBytes: 32 * MIB, fillerBytes: 2, idLength: 8 };
 
-/** Each was the worst of a search, before or after the limits of lib/payload-limits.ts. */
+/** Each was the most expensive body of a search. */
 const KNOWN: readonly BodyRecipe[] = [
   { ...full, shape: 'validProducts', filler: '{}', id: 'oneWideCharacter', idLength: 1_400 },
   { ...full, shape: 'invalidProducts', filler: 'names', id: 'ascii', fillerBytes: 50_000 },
@@ -37,7 +37,7 @@ afterAll(() => firestore.close());
 
 const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-encoding': 'gzip' };
 
-/** Sends a body to a process of its own. @returns by how many MiB its resident set exceeded that of the idle process */
+/** Sends a body to a new process. @returns by how many MiB its resident set exceeded that of the idle process */
 async function measureMiB(recipe: BodyRecipe): Promise<number> {
   firestore.clear();
   const deployed = await startDeployedFunction(DEPLOY_PACKAGE, 'addPriceLists', {
@@ -47,7 +47,7 @@ async function measureMiB(recipe: BodyRecipe): Promise<number> {
     METADATA_SERVER_DETECTION: 'none',
     ...MEMORY_PROBE_ENV,
   });
-  // In chunks: the response may come before the whole body is sent.
+  // The body is sent in chunks, because the response may come before it is complete.
   const sendCompressed = (body: Buffer) => {
     const packed = gzipSync(body, { level: 1 });
     return sendRequest(deployed.port, { method: 'POST', headers: HEADERS, body: [packed] });
@@ -63,7 +63,7 @@ async function measureMiB(recipe: BodyRecipe): Promise<number> {
   return Math.round((peakRss - idle) / MIB);
 }
 
-test(`no body takes more than ${MAX_MIB} MiB: known ones, and ${count} from seed ${seed}`, async () => {
+test(`known bodies and ${count} from seed ${seed} take at most ${MAX_MIB} MiB each`, async () => {
   const random = createRandom(seed);
   let worst = { mib: 0, recipe: randomRecipe(random) };
   for (let i = 0; i < KNOWN.length + count; i += 1) {
@@ -75,6 +75,6 @@ test(`no body takes more than ${MAX_MIB} MiB: known ones, and ${count} from seed
   process.stdout.write(
     `seed ${seed}: the most expensive body takes ${worst.mib} MiB, ${JSON.stringify(worst.recipe)}\n`,
   );
-  // The measurement sees what a body takes: this one needs at least its own products.
+  // A working measurement shows at least the products of this body.
   expect(worst.mib).toBeGreaterThan(20);
 }, 1_800_000);

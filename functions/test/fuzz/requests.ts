@@ -2,15 +2,15 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import type { Random } from '../../../local/sample/random';
 import { operations, type OperationName } from '../support/operations';
 
-/** One hostile request: the bytes, in the pieces and at the pace in which they are sent. */
+/** The bytes of a hostile request, and how they are sent. */
 export interface HostileRequest {
   operation: OperationName;
-  /** The mutations of a valid request. */
+  /** The names of the mutations. */
   kind: string;
   pieces: Buffer[];
   /** Milliseconds between pieces. */
   paceMs: number;
-  /** After the last chunk: the response is waited for, the sending side is closed, or the connection is destroyed. */
+  /** Whether the client then waits for the response, closes its side, or destroys the connection. */
   end: 'wait' | 'half-close' | 'destroy';
 }
 
@@ -23,7 +23,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 type Headers = [name: string, value: string][];
 
-/** A request that the service may accept, before it is mutated. */
+/** A valid request before its mutations. */
 interface Draft {
   method: string;
   path: string;
@@ -33,7 +33,7 @@ interface Draft {
 
 type Mutation = (draft: Draft, random: Random) => void;
 
-/** Makes a request from a valid one by one to three mutations; some are then broken as bytes. */
+/** Applies one to three mutations to a valid request. Some requests are then damaged byte by byte. */
 export function hostileRequest(random: Random): HostileRequest {
   const operation = random.pick(FUZZED_OPERATIONS);
   const draft = goodRequest(operation);
@@ -132,7 +132,7 @@ const mutations = {
 
 const SPACES = Buffer.alloc(MAX_BODY_BYTES + 2, ' ');
 
-/** 140 KB of gzip that inflate to a little over the limit. */
+/** 140 KB of gzip that inflate to slightly more than the limit. */
 const BOMB = gzipSync(SPACES, { level: 1 });
 
 const mutationNames = Object.keys(mutations) as [keyof typeof mutations, ...(keyof typeof mutations)[]];
@@ -143,7 +143,7 @@ function set(headers: Headers, name: string, value: string): void {
   else headers[at] = [name, value];
 }
 
-/** The request as bytes, with a true length of its body unless something else is said of it. */
+/** Returns the bytes of a request, with the true length of its body unless a mutation set another framing. */
 function serializeRequest({ method, path, headers, body }: Draft): Buffer {
   const framed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
   const all: Headers = framed || body.length === 0 ? headers : [...headers, ['Content-Length', String(body.length)]];
@@ -151,7 +151,7 @@ function serializeRequest({ method, path, headers, body }: Draft): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-/** Breaks the bytes of a few requests. Most stay valid HTTP, so that they reach the service. */
+/** Damages the bytes of a few requests. Most stay valid HTTP, so they reach the service. */
 function corruptBytes(bytes: Buffer, random: Random): [kind: string, bytes: Buffer] {
   const chance = random.next();
   if (chance > 0.12) return ['', bytes];

@@ -8,7 +8,7 @@ export interface ConnectionResult {
   violation: string | undefined;
 }
 
-/** Statuses of Node's server or the Functions Framework, without a body, before the service gets the request. */
+/** Statuses of responses without a body that Node's server or the Functions Framework sends before the service is called. */
 const BARE = new Set([
   400, // not HTTP
   404, // the Functions Framework: /favicon.ico and /robots.txt
@@ -21,7 +21,7 @@ const BARE = new Set([
 /** Every status that the service may return. */
 const STATUSES = new Set([200, 204, 400, 401, 403, 405, 408, 409, 413]);
 
-/** Checks the received bytes: successive responses, each JSON or one of {@link BARE}. */
+/** Checks that the received bytes are successive responses, each of them JSON or one of {@link BARE}. */
 export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult {
   const responses: string[] = [];
   let rest = bytes;
@@ -39,8 +39,8 @@ export function checkResponses(bytes: Buffer, toHead: boolean): ConnectionResult
     rest = rest.subarray(end + 4);
     if (status === 100) continue;
     const bodyless = toHead || status === 204;
-    // Only Node's own empty responses are chunked; the service chunks longer ones than any
-    // requested here.
+    // Only Node's own empty responses are chunked here. The service chunks longer responses, which no
+    // test requests.
     const chunked = headers.get('transfer-encoding') === 'chunked' && rest.subarray(0, 5).toString() === '0\r\n\r\n';
     const body = rest.subarray(0, bodyless || chunked ? 0 : Number(headers.get('content-length') ?? 0));
     rest = rest.subarray(chunked ? 5 : body.length);

@@ -1,6 +1,6 @@
 const ProgramEnvironment = require('../../../test/support/environment.cjs');
 
-/** One failed test kills a mutant: those after it in the file are skipped, for which Jest has no setting. */
+/** Skips the rest of a file after its first failed test, which has already killed the mutant. Jest has no setting for this. */
 module.exports = class MutantEnvironment extends ProgramEnvironment {
   #hasFailed = false;
 

@@ -1,2 +1,2 @@
-// Each mutant meets the same random cases, as many as half a second takes, and which of them fails is not asked.
+// Every mutant meets the same random cases, for at most half a second. Failures are not shrunk.
 require('fast-check').configureGlobal({ seed: 1, endOnFailure: true, interruptAfterTimeLimit: 500 });

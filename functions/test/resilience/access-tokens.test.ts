@@ -6,11 +6,11 @@ import { sendRequest } from '../support/http';
 import { writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 
-/** Renewals of the access token that the metadata server rejects for four seconds, on both channels, in the built package. */
+/** The metadata server refuses access tokens for four seconds. The built package must retry on both of its channels. */
 
-/** Longer than one renewal: those of Google's library end after its own retries, in about 2 s. */
+/** Longer than one failed renewal, which takes Google's library about 2 s with its retries. */
 const OUTAGE_MS = 4_000;
-/** Requests that one renewal makes before it fails. */
+/** Number of requests that one renewal makes before it fails. */
 const REQUESTS_PER_RENEWAL = 4;
 
 const API_KEY = 'test-key-1';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await writeMarket(db);
   await db.terminate();
   cloud = await startFakeGoogleCloud(firestore.port);
-  // So short that each call renews its token.
+  // This lifetime is so short that each call renews its token.
   cloud.token.lifetimeSeconds = 1;
   const env = { API_KEY, ...cloud.environment };
   const serve = (name: string) => startDeployedFunction(DEPLOY_PACKAGE, name, env);
@@ -49,10 +49,10 @@ async function addPriceLists(boq_list_id: string): Promise<number> {
   return (await sendRequest(write.port, { method: 'POST', headers, body })).status;
 }
 
-test('a read and a creation return 200 when no token is given for four seconds', async () => {
+test('a read and a creation return 200 when the metadata server refuses tokens for four seconds', async () => {
   expect([await getMarkets(), await addPriceLists('boq-1')]).toEqual([200, 200]);
   const outage = { until: Infinity, minFailures: 2 * REQUESTS_PER_RENEWAL + 2, failures: 0 };
-  // After the creation's read, which the Firestore SDK tries again by itself whatever the error is.
+  // The outage starts after the creation's first read.
   const begun = new Promise<void>((resolve) => {
     const stop = firestore.observe(({ rpc }) => {
       if (rpc !== 'BatchGetDocuments') return;

@@ -3,7 +3,7 @@ import { build, type Plugin } from 'esbuild';
 import type { Variables } from '../../../test/support/programs';
 import * as commitSizes from '../../src/price-lists/commit-sizes';
 
-/** Sizes that a bundled service has in place of those in commit-sizes.ts. */
+/** Sizes that replace those of commit-sizes.ts in a bundle. */
 export type CommitSizes = Partial<Record<keyof typeof commitSizes, number>>;
 
 const replaceSizes = (sizes: CommitSizes): Plugin => ({
@@ -16,7 +16,7 @@ const replaceSizes = (sizes: CommitSizes): Plugin => ({
   },
 });
 
-/** Bundles a program of the tests, as the deployed bundle is made, so that it starts as fast; perhaps with other commit sizes. */
+/** Bundles a program in the same way as the deployed service, so that it starts fast. */
 export async function bundleProgram(entryPoint: string, outfile: string, sizes: CommitSizes = {}): Promise<void> {
   await build({
     entryPoints: [entryPoint],
@@ -30,7 +30,7 @@ export async function bundleProgram(entryPoint: string, outfile: string, sizes: 
   });
 }
 
-/** Variables by which a bundle finds its packages wherever it lies, and the Firestore of its test. */
+/** Returns the variables with which a bundle in any folder finds its packages and the Firestore of its test. */
 export const getBundleVariables = (): Variables => ({
   NODE_PATH: resolve('node_modules'),
   FIRESTORE_EMULATOR_HOST: process.env['FIRESTORE_EMULATOR_HOST'],

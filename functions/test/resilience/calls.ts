@@ -5,7 +5,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
 import type { CommitSizes } from './bundle';
 
-/** The calls to Firestore that one clean creation with two batches a list makes, in the order in which they can come. */
+/** The calls to Firestore of one creation without faults, with two batches for each list, in a possible order. */
 export const CREATION_CALLS = [
   'read the key and the market',
   'claim',
@@ -19,28 +19,28 @@ export const CREATION_CALLS = [
 
 export type CallName = (typeof CREATION_CALLS)[number];
 
-/** The operation by which a call goes. */
+/** Returns the RPC of a call. */
 export const getRpc = (name: CallName): Rpc => (name.startsWith('read') ? 'BatchGetDocuments' : 'Commit');
 
 /**
- * Entries that a commit holds in these tests: what is tested is the order of the calls, and what
- * they leave. That a batch has 500 entries is a test of the operation.
+ * Number of entries in a commit of these tests. Small batches suffice, because the tests check the
+ * order of calls and what is stored. A test of the operation checks that a batch has 500 entries.
  */
 export const TEST_BATCH = 5;
 
-/** Has the service in this process make commits of other sizes. */
+/** Changes the sizes of the commits that the service makes in this process. */
 export function replaceSizes(sizes: CommitSizes): void {
   for (const [name, size] of Object.entries(sizes))
     jest.replaceProperty<Record<string, number>, string>(commitSizes, name, size);
 }
 
-/** Has a creation in this process write batches of {@link TEST_BATCH}. */
+/** Makes creations in this process write batches of {@link TEST_BATCH} entries. */
 export const useTestBatches = (): void => replaceSizes({ MAX_ENTRIES_PER_COMMIT: TEST_BATCH });
 
-/** One product more than a batch holds. */
+/** One more product than a batch holds. */
 const PRODUCTS = TEST_BATCH + 1;
 
-/** A body of two batches a list, whose key and products are not those of any other label, also where one label begins with another. */
+/** Creates a body with two batches for each list. Its key and products differ from those of every other label. */
 export function createLabelledBody(
   label: string,
   info: Partial<PriceListBody['info']> = {},
@@ -51,13 +51,13 @@ export function createLabelledBody(
   return { info: rest, products: Object.fromEntries(labelled) as PriceListBody['products'] };
 }
 
-/** The documents that a call reads or writes. */
+/** Returns the names of the documents that a call reads or writes. */
 function documentsOf({ request }: Call): readonly string[] {
   if ('documents' in request) return request.documents;
   return 'writes' in request ? request.writes.map(({ name }) => name) : [];
 }
 
-/** The name of a call that the creation of {@link createLabelledBody} makes; undefined for a call that is not of this label. */
+/** Returns which call of the label's creation this is, or undefined if another creation makes it. */
 export function identifyCall(label: string, call: Call): CallName | undefined {
   const names = documentsOf(call);
   const has = (part: string) => names.some((name) => name.includes(part));
@@ -72,20 +72,20 @@ export function identifyCall(label: string, call: Call): CallName | undefined {
 
 export type Match = (call: Call) => boolean;
 
-/** Matches for a time of the service, from the first match on. */
+/** Returns a matcher that stops matching `forMs` of the service's time after its first match. */
 export function lasting(forMs: number, match: Match): Match {
   let endsAt: number | undefined;
   return (call) => match(call) && systemClock.now() < (endsAt ??= systemClock.now() + forMs);
 }
 
-/** A moment of a creation: before or after a call takes effect. */
+/** A moment in a creation, before or after a call takes effect. */
 export interface Moment {
   label: string;
   name: CallName;
   when: 'before' | 'after';
 }
 
-/** Holds a creation at a moment until its process has died: a call of a process that is gone goes no further than it has come. */
+/** Holds a creation at a moment until its process has died. None of its later calls takes effect. */
 export function holdUntilDeath(
   { faults }: Pick<EmbeddedFirestore, 'faults'>,
   { label, name, when }: Moment,
@@ -100,7 +100,7 @@ export function holdUntilDeath(
   };
   const held = faults.inject({ rpc, match, when, action: { kind: 'call', run: hold } });
   if (when === 'before') faults.inject({ rpc, match, action: { kind: 'drop' } });
-  // Nor does the list beside it.
+  // The calls of the other list must not take effect either.
   const isLater = (call: Call) => {
     const called = identifyCall(label, call);
     return isHeld && called !== undefined && called !== name;

@@ -9,11 +9,11 @@ import { writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 
-/** Connections that die without a word, and servers that are out of reach for a while. Time is compressed. */
+/** Connections that go silent, and a server that is unreachable for a while. The channels use shorter times than in production. */
 
 const service = useTestService({ addPriceLists, getMarkets });
 
-/** Both ends of each connection. */
+/** The two sockets of each proxied connection. */
 const pairs = new Set<readonly [Socket, Socket]>();
 let attempts = 0;
 let isOutOfReach = false;
@@ -70,7 +70,7 @@ afterAll(() => {
 
 let keys = 0;
 
-/** A read, on the service's own channel, and a creation, which is on that of the Firestore SDK too. */
+/** Sends a read, which uses the service's own channel, and a creation, which also uses the SDK's channel. */
 async function callBoth(): Promise<number[]> {
   keys += 1;
   const json = createPriceListBody(1, { boq_list_id: `boq-${keys}` });
@@ -82,7 +82,7 @@ test('a connection that goes silent is replaced, and the calls return 200', asyn
   silence();
   const start = performance.now();
   expect(await callBoth()).toEqual([200, 200]);
-  // Without keepalive it is the deadline of a query, after 45 s.
+  // Without keepalive, the calls wait for the timeout of a query, 45 s.
   expect(performance.now() - start).toBeLessThan(15_000);
 }, 300_000);
 
@@ -93,7 +93,7 @@ test('an outage ends in 200 for calls that began in it, and connections are trie
   const before = attempts;
   const statuses = callBoth();
   while (attempts < before + 12) await delay(50);
-  // By gRPC's own backoff, the twelfth attempt of two channels comes after 15 s.
+  // With gRPC's default backoff, two channels need 15 s for twelve attempts.
   expect(performance.now() - start).toBeLessThan(10_000);
   isOutOfReach = false;
   expect(await statuses).toEqual([200, 200]);

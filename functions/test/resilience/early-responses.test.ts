@@ -5,9 +5,9 @@ import type { OperationName } from '../support/operations';
 import { TEST_API_KEY, useTestService } from '../support/service';
 
 /**
- * Responses that are sent before the body has arrived, to clients that send all of it before they
- * read. What they send meets a closed connection, and they lose the response, unless the service
- * discards the rest of the body first.
+ * Some responses are sent before the body has arrived, but some clients send the whole body before
+ * they read. They get the response only if the service discards the rest of the body before it
+ * closes the connection.
  */
 
 const service = useTestService(functions);
@@ -22,7 +22,7 @@ interface RawRequest {
   bodyBytes?: number;
 }
 
-/** Opens a connection that reads nothing, and sends the head of a request on it. */
+/** Opens a connection that reads nothing, and sends the head of a request. */
 async function openRaw(name: OperationName, { method = 'POST', headers = {}, bodyBytes = 8 * MB }: RawRequest) {
   const socket = connect(service.port(name), '127.0.0.1');
   socket.pause();
@@ -33,7 +33,7 @@ async function openRaw(name: OperationName, { method = 'POST', headers = {}, bod
   return socket;
 }
 
-/** Sends everything, and reads only then. Rejects if the connection breaks before that. */
+/** Sends the whole request before it reads. Rejects if the connection breaks first. */
 async function sendThenRead(name: OperationName, request: RawRequest) {
   const socket = await openRaw(name, request);
   const closed = new Promise((resolve, reject) => socket.once('close', resolve).once('error', reject));
@@ -78,6 +78,6 @@ test('a client with a wrong API key may send about 32 MiB before the connection 
   send();
   await closed;
   expect(sentBytes).toBeGreaterThan(31 * MIB);
-  // Beyond the bound only what the operating system buffers.
+  // Only what the operating system buffers may exceed 32 MiB.
   expect(sentBytes).toBeLessThan(48 * MIB);
 });

@@ -11,27 +11,24 @@ import { checkInvariants } from './invariants';
 import { monitorKeys } from './monitor';
 
 /**
- * The fault matrix: every call of a creation meets every fault, before it takes effect and after.
- * The creation must come out as if nothing had happened, and so must its repetition. What comes of
- * an error that no retry passes is proved in ../modules/price-lists.
- *
- * A second of the service takes a tenth of one here, so that a silence that outlasts a lease takes
- * five.
+ * Every call of a creation meets every fault, before and after it takes effect. The creation and its
+ * repetition must succeed as if nothing had happened. The suites in ../modules/price-lists cover
+ * permanent errors. Time passes ten times as fast here, so 51 seconds take five.
  */
 
 const SPEED = 10;
 
-/** What happens to a call: once, or for a time however often it is made. */
+/** The faults. With `forMs`, every try of the call meets the fault for this time, otherwise only the first. */
 const faults: Record<string, { action: FaultAction; forMs?: number }> = {
-  // First, so that the hanging reads, which the SDK gives up after ten seconds of this machine's,
-  // end before the suite.
+  // This fault comes first, because the SDK abandons hanging reads only after ten real seconds, which
+  // must pass before the suite ends.
   'silence for 51 s, or once before there is a claim': { action: { kind: 'hang' }, forMs: 51_000 },
   UNAVAILABLE: { action: { kind: 'error', code: 'UNAVAILABLE' } },
   'dropped connection': { action: { kind: 'drop' } },
 };
 const points = ['before', 'after'] as const;
 
-/** At these a client is told of a fault that lasts, and its next request creates: nothing is claimed yet. */
+/** Moments without a claim. A lasting fault would fail the request here, so these meet it once. */
 const UNCLAIMED = ['read the key and the market before', 'read the key and the market after', 'claim before'];
 
 const service = useTestService({ addPriceLists });
@@ -53,7 +50,7 @@ afterEach(() => {
   endMonitor();
 });
 
-/** The responses of one cell: to the first request, to the same again, and to another payload for the key. */
+/** Sends a request, repeats it, and sends another payload for the same key. */
 async function sendRequests(label: string) {
   const first = await service.call('addPriceLists', { json: createLabelledBody(label) });
   const again = await service.call('addPriceLists', { json: createLabelledBody(label) });
@@ -89,7 +86,7 @@ describe.each(Object.entries(faults))('%s', (fault, { action, forMs }) => {
         { error: 'Idempotency key already used with a different payload' },
       ]);
     };
-    // A dropped connection takes every call on it along, so those cells are tried one at a time.
+    // A dropped connection breaks all calls on it, so these cells run one at a time.
     const together = fault === 'dropped connection' ? 1 : cells.length;
     for (let i = 0; i < cells.length; i += together) await Promise.all(cells.slice(i, i + together).map(tryCell));
     await check(cells.map(({ label }) => label));

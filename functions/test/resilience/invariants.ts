@@ -24,8 +24,8 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { readAllDocuments } from '../support/firestore';
 
 /**
- * What must hold of the database at any moment, after any fault (docs/reliability.md): the
- * invariants of the audit, and that only what was submitted is stored. Read through the real SDK.
+ * Checks what must hold of the database at any moment and after any fault (docs/reliability.md): the
+ * invariants of the audit, and that it stores only what was submitted. It reads through the real SDK.
  */
 
 const LISTS = {
@@ -34,10 +34,10 @@ const LISTS = {
 } as const;
 
 /**
- * Checks every record of add price lists, given all submissions that were ever sent. Throws an
- * AssertionError that says what is broken.
+ * Checks every record of add price lists, given all submissions that were ever sent.
  *
  * @returns the records of the keys, by key
+ * @throws AssertionError that names the violated rule
  */
 export async function checkInvariants(
   db: Firestore,
@@ -102,7 +102,7 @@ function assertNone(violations: readonly Violation[]): void {
 
 type Documents = Map<string, Map<string, DocumentData>>;
 
-/** Documents by the path of their collection, then by id, in the order of ids. */
+/** Groups documents by the path of their collection, then by id, in the order of ids. */
 function byCollection(docs: readonly QueryDocumentSnapshot[]): Documents {
   const documents: Documents = new Map();
   for (const document of docs) {
@@ -118,7 +118,7 @@ const getChunks = (documents: Documents, { document_id }: Pick<Attempt, 'documen
     (chunk) => chunk['data'] as Buffer,
   );
 
-/** What the audit reads of an attempt, all entries compared. */
+/** Returns an attempt as the audit reads it, with all entries compared. */
 async function toStoredAttempt(documents: Documents, attempt: Attempt): Promise<StoredAttempt> {
   const { document_id, creation } = attempt;
   const request = documents.get('price_list_requests')?.get(document_id);

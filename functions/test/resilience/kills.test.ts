@@ -56,7 +56,7 @@ afterAll(async () => {
 test('what a killed process leaves is nothing, ready lists or a claim that the sweep completes (express-idempotency #32)', async () => {
   const firestore = await startFirestore();
   ends.push(() => firestore.close());
-  // A process of the tests that begins once every lease has expired.
+  // The sweep's clock is ahead of this machine's by this time, so every lease has expired.
   let aheadMs = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
   const endMonitor = monitorKeys(firestore, clock.now);

@@ -7,30 +7,30 @@ import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audi
 import { getSweepObstacle, isTransientCause } from '../../src/price-lists/sweep-schedule';
 
 /**
- * Checks every commit that an embedded Firestore carries out, of whichever process: how key records
- * and lists change. The schedules and the matrices run under it.
+ * Checks how each commit to an embedded Firestore changes key records and lists. It observes the
+ * commits of all processes. Schedules, fault matrix and kills use it.
  */
 
-/** A key record between two commits. */
+/** The state of a key record between two commits. */
 export type KeyState = KeyRecord | undefined;
 
-/** What a commit made of a key record. */
+/** A key record after a commit. */
 export interface KeyMoment {
   state: KeyState;
-  /** Whose commit it was; undefined where that is not known. */
+  /** The token of the attempt that committed, or undefined if it is not known. */
   by: string | undefined;
-  /** When the sweep has to look at the record; undefined: never. */
+  /** When the sweep must check the record, or undefined for never. */
   sweepDueAt: unknown;
 }
 
 export interface KeyMonitorOptions {
-  /** The true time. */
+  /** Returns the time without clock skew. */
   getNow: () => number;
-  /** Called with the error of a change that no commit may make. */
+  /** Called when a commit makes a forbidden change. */
   onViolation: (error: unknown) => void;
   /** Called when an owner renewed its lease. */
   onRenewal?: () => void;
-  /** Whose commit is carried out, by the token of its attempt. */
+  /** Returns the token of the attempt that commits. */
   getActor?: () => string | undefined;
 }
 
@@ -51,9 +51,9 @@ const PRICE_LISTS = 'price_lists';
 export class KeyMonitor {
   /** Ends the observation. */
   readonly stop: () => void;
-  /** What each key was, from the first. */
+  /** All states of each key, the oldest first. */
   readonly #moments = new Map<string, KeyMoment[]>();
-  /** Every list as it is, by path. */
+  /** The current fields of every list, by path. */
   readonly #lists = new Map<string, Fields>();
 
   constructor(
@@ -69,27 +69,27 @@ export class KeyMonitor {
     });
   }
 
-  /** Marks the present moment of a key. */
+  /** Marks the current state of a key. */
   mark(key: string): number {
     return this.#momentsOf(key).length - 1;
   }
 
-  /** What the key's record was at any time since the mark. */
+  /** Returns the states of the key since the mark. */
   since(key: string, mark: number): readonly KeyMoment[] {
     return this.#momentsOf(key).slice(mark);
   }
 
-  /** What the key's record is. */
+  /** Returns the current record of the key. */
   now(key: string): KeyState {
     return this.#momentsOf(key).at(-1)?.state;
   }
 
-  /** Whether the sweep has to look at the key, at some time. */
+  /** Returns whether the sweep must check the key now or later. */
   isDue(key: string): boolean {
     return this.#momentsOf(key).at(-1)?.sweepDueAt !== undefined;
   }
 
-  /** Since which moment the key needs an operator; undefined if it does not. */
+  /** Returns the index of the state since which the key needs an operator, or undefined if it needs none. */
   getReviewStart(key: string): number | undefined {
     const moments = this.#momentsOf(key);
     const needsOperator = ({ state }: KeyMoment) =>
@@ -98,7 +98,7 @@ export class KeyMonitor {
     return start === moments.length ? undefined : start;
   }
 
-  /** @throws AssertionError if a key or a list has changed in a way in which none may */
+  /** @throws AssertionError if a key or a list has changed in a forbidden way */
   #checkCommit(changes: readonly Change[]): void {
     const lists = changes.filter(({ collection }) => [COST_LISTS, PRICE_LISTS].includes(collection));
     for (const { collection, id, after } of lists) {
@@ -118,7 +118,7 @@ export class KeyMonitor {
     const record = keyRecordSchema.parse(change.after);
     const by = this.options.getActor?.();
     this.#momentsOf(record.boq_list_id).push({ state: record, by, sweepDueAt: change.after['sweep_due_at'] });
-    // The sweep changes nothing but the time at which a key is due, which is not part of the record.
+    // This commit changed only `sweep_due_at`, which the parsed record does not include.
     if (isDeepStrictEqual(record, before)) return;
     assertKeyTransition(before, record, this.options.getNow());
     const isExpired = record.failure_cause === 'lease_expired' && record.owner === '';
@@ -130,7 +130,7 @@ export class KeyMonitor {
     }
   }
 
-  /** What the audit checks of a key record and the statuses of its lists holds after every commit. */
+  /** Checks the audit's rules for a key record and the statuses of its lists. */
   #checkInvariants(record: KeyRecord): void {
     const violations = checkKeyRecord(record, keyDocumentId(record.boq_list_id));
     for (const recorded of getRecordedAttempts(record)) {
@@ -153,7 +153,7 @@ export class KeyMonitor {
   }
 }
 
-/** Checks every commit from now on. @returns ends that: throws the first violation */
+/** Checks every commit from now on. @returns a function that ends the checks and throws the first violation */
 export function monitorKeys(firestore: Pick<EmbeddedFirestore, 'observeCommits'>, getNow: () => number): () => void {
   const violations: unknown[] = [];
   const monitor = new KeyMonitor(firestore, { getNow, onViolation: (error) => violations.push(error) });
@@ -163,7 +163,7 @@ export function monitorKeys(firestore: Pick<EmbeddedFirestore, 'observeCommits'>
   };
 }
 
-/** None for a document that is neither a key record nor a list. */
+/** Returns nothing for a document that is neither a key record nor a list. */
 function toChange(change: CommittedChange): Change[] {
   const [, path = ''] = change.name.split('/documents/');
   const [collection = '', id = '', ...below] = path.split('/');
@@ -172,14 +172,14 @@ function toChange(change: CommittedChange): Change[] {
   return [{ collection, id, before: toFields(change.before), after: toFields(change.after) }];
 }
 
-/** What the SDK reads of a value, which in these documents is plain. */
+/** Converts a stored value to what the SDK would read. These documents have only plain values. */
 function toPlain(value: Value): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (Array.isArray(value)) return value.map(toPlain);
   return value instanceof Map ? Object.fromEntries(Array.from(value, ([name, each]) => [name, toPlain(each)])) : value;
 }
 
-/** By how much a clock may be ahead of the true time. */
+/** The largest difference between the clock of a process and the true time. */
 export const MAX_CLOCK_SKEW_MS = 10_000;
 
 function assertKeyTransition(before: KeyState, after: KeyState, now: number): void {
@@ -206,7 +206,7 @@ function assertKeyTransition(before: KeyState, after: KeyState, now: number): vo
       assert.equal(after.owner, before.owner, 'only the owner completes');
       break;
     case 'requires_review':
-      // Besides, the sweep finds that a failed attempt has no whole payload to go on with.
+      // The sweep also stores this when the payload of a failed attempt is incomplete.
       if (before.status === 'requires_review' && after.failure_cause === 'error') break;
       assert.equal(before.status, 'processing', `only an attempt in progress fails, not ${change}`);
       break;

@@ -4,33 +4,33 @@ import { getTeams } from '../../src/get-teams';
 import { TEST_API_KEY, useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
-/** What the log tells of large responses that do not reach their client. */
+/** Log lines of large responses that do not reach their client. */
 
 const service = useTestService({ getTeams });
 beforeEach(() => service.reset());
 
 const NAME = 'é'.repeat(450_000);
 
-/** Stores teams whose records take 900 kB each in the response. */
+/** Stores teams that take 900 kB each in the response. */
 async function storeLargeTeams(count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await service.db.doc(`teams/team-${i}`).set({ name: NAME });
 }
 
-test('a client that leaves after the last byte was written, but not sent, is no success', async () => {
+test('a client that leaves before the written response was sent is logged with 499', async () => {
   await storeLargeTeams(20);
   const calls = service.recordCalls();
   const headers = { 'x-api-key': TEST_API_KEY };
   const opened = request({ host: '127.0.0.1', port: service.port('getTeams'), headers, agent: false }).end();
   const [incoming] = (await once(opened, 'response')) as [IncomingMessage];
   incoming.on('error', () => undefined);
-  // The query has ended, and what the operating system does not buffer waits for the client.
+  // The query has ended. The bytes that the operating system cannot buffer wait for the client.
   await waitFor(() => calls.length > 0);
   incoming.destroy();
   await waitFor(() => service.log.length > 0);
   expect(service.log).toMatchObject([{ severity: 'NOTICE', status: 499, client_gone: true }]);
 });
 
-test('a query that fails after the first byte is out breaks the connection', async () => {
+test('a query that fails after the first byte was sent breaks the connection', async () => {
   await storeLargeTeams(36);
   service.firestore.faults.inject({
     rpc: 'RunQuery',

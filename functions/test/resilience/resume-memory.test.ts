@@ -12,10 +12,9 @@ import { NO_LOG, updateKey, writeMarket } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 
 /**
- * Four resumes at once, of lists with the widest identifiers, every entry of which is stored: the
- * deployed sweep completes them in a heap of the size that it has. By default both are smaller, in
- * proportion; `RESUME_PRODUCTS=23000 RESUME_HEAP_MIB=560` is the largest body in a container of
- * 1 GiB. With `RESUME_OUTAGE_S=120` one of the lists' collections is not available at first.
+ * The deployed sweep resumes four lists at once, with the widest identifiers and all entries stored.
+ * The default lists and heap are small. `RESUME_PRODUCTS=23000 RESUME_HEAP_MIB=560` tests the largest
+ * body in a container of 1 GiB. `RESUME_OUTAGE_S=120` makes one collection unavailable at first.
  */
 
 const products = Number(process.env['RESUME_PRODUCTS'] ?? 3_000);
@@ -41,10 +40,10 @@ afterAll(async () => {
 
 const getKey = (key: string) => client.collection('price_list_idempotency').doc(keyDocumentId(key));
 
-/** One character beyond Latin-1 makes a string take two bytes for each. */
+/** One character beyond Latin-1 makes each character of the string take two bytes. */
 const createId = (i: number) => `${String(i).padStart(6, '0')}${'x'.repeat(1_391)}…`;
 
-/** Leaves what a process leaves that dies just before its completion. */
+/** Stores what a process leaves if it dies just before it completes its attempt. */
 async function createAndCrash(key: string): Promise<void> {
   const prices = Array.from({ length: products }, (_, i) => [
     createId(i),
