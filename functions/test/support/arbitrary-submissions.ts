@@ -22,7 +22,7 @@ const fields: { [Field in keyof PriceListInfo]-?: fc.Arbitrary<Required<PriceLis
 };
 
 const fieldNames = Object.keys(fields) as (keyof PriceListInfo)[];
-/** Fields that may be absent, and are half of the time. */
+/** Required fields. The other fields are absent half of the time. */
 const requiredKeys = fieldNames.filter((name) => !infoSchema.shape[name].safeParse(undefined).success);
 
 /** Any valid body. */

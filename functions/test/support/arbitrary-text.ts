@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** The same as fast-check's unit `binary`, which takes more than a second to list all characters in every process. */
+/** Any character, as fast-check's unit `binary`, which needs more than a second in every process to list all characters. */
 export const anyCharacter: fc.Arbitrary<string> = fc
   .oneof(
     fc.integer({ max: 0x7f, min: 0 }),
@@ -9,7 +9,7 @@ export const anyCharacter: fc.Arbitrary<string> = fc
   )
   .map((codePoint) => String.fromCodePoint(codePoint));
 
-/** A text of some parts, and its inside as JSON with any of them written as escapes. */
+/** A text of several parts, and its JSON without quotes, in which any part may be escaped. */
 export const arbitraryWrittenText = (part: fc.Arbitrary<string>, maxLength: number) =>
   fc.array(fc.tuple(part, fc.boolean()), { maxLength }).map((parts) => ({
     text: parts.map(([each]) => each).join(''),

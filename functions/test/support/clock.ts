@@ -1,11 +1,11 @@
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 
-/** A clock that only moves when a test moves it or a sleep is requested; a sleep ends at once. */
+/** A clock that moves only when a test advances it or code sleeps. A sleep ends at once. */
 export class ManualClock implements Clock {
-  /** How long each sleep was, in milliseconds. */
+  /** The length of each sleep, in milliseconds. */
   readonly slept: number[] = [];
-  /** Calls of the database are real, so their timeouts are. */
+  /** Timeouts are real, because the database calls are. */
   readonly createTimeout = systemClock.createTimeout;
   #now: number;
 
@@ -29,10 +29,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/**
- * Has time pass so many times faster for the service in this process: leases, pauses, timeouts and
- * reserves alike shrink by this one factor.
- */
+/** Makes time pass faster by this factor for the service in this process, including leases, pauses and timeouts. */
 export function speedUpTime(factor: number): void {
   const { now, sleep, createTimeout } = systemClock;
   const startedAt = now();
@@ -41,6 +38,6 @@ export function speedUpTime(factor: number): void {
     sleep: (ms, signal) => sleep(ms / factor, signal),
     createTimeout: (ms, ...reasons) => createTimeout(ms / factor, ...reasons),
   } satisfies Clock);
-  // The deadline that gRPC has for it.
+  // gRPC has its own deadline for a commit.
   jest.replaceProperty(CALL_TIMEOUTS_MS, 'commit', CALL_TIMEOUTS_MS.commit / factor);
 }

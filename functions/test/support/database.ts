@@ -7,22 +7,22 @@ import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
 import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
 
-/** When each test begins. */
+/** The time of the clock when a test begins, in Unix milliseconds. */
 export const TEST_START = Date.UTC(2026, 5, 1);
 
-/** The database of the tests of a module, without functions in front of it. */
+/** The database of module tests, without functions in front of it. */
 export interface TestDatabase {
-  /** To fill the database, and to look at it. */
+  /** The client with which a test fills and checks the database. */
   client: Firestore;
-  /** The same database from within: where faults are injected. */
+  /** The server of this database, which can inject faults. */
   firestore: FirestoreFront;
-  /** Stands at {@link TEST_START} until a test or a sleep moves it. */
+  /** Starts at {@link TEST_START}. Only a test or a sleep advances it. */
   clock: ManualClock;
-  /** The calls that reach the database from now until the next {@link TestDatabase.reset}. */
+  /** Records the calls that end from now until the next {@link TestDatabase.reset}. */
   recordCalls: () => EndedCall[];
-  /** The database and the context of a request: tokens are `owner-1`, `owner-2`, and pauses are the shortest. */
+  /** Opens the database with the context of a request. Tokens are `owner-1`, `owner-2` and so on, and pauses are the shortest possible. */
   open: (changed?: Partial<RequestContext>) => { db: Database; context: RequestContext };
-  /** Empties the database and takes back faults and time. To be called before each test. */
+  /** Empties the database, removes faults and resets the clock. Call it before each test. */
   reset: () => void;
 }
 

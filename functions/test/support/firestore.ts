@@ -12,14 +12,14 @@ import {
 } from '../../../packages/firestore-local/src/internal';
 import { queryAllDocuments } from './sdk-internals';
 
-/** Another Firestore for the tests, such as Google's emulator, as `host:port`: docs/testing.md. */
+/** The `host:port` of another Firestore for the tests, such as Google's emulator (docs/testing.md). */
 export const { TEST_FIRESTORE } = process.env;
 
-/** Records the calls that reach a Firestore, as each of them ends, for one test after another. */
+/** Creates a recorder that adds each call to a Firestore when the call ends. */
 export function createCallRecorder({ observe }: Pick<FirestoreFront, 'observe'>) {
   const stops = new Set<() => void>();
   return {
-    /** The calls from now until the next `stop`. */
+    /** Records the calls from now until the next `stop`. */
     record: (): EndedCall[] => {
       const calls: EndedCall[] = [];
       stops.add(observe((call) => calls.push(call)));
@@ -32,12 +32,12 @@ export function createCallRecorder({ observe }: Pick<FirestoreFront, 'observe'>)
   };
 }
 
-/** The project of the tests. Over another Firestore, each process has its own: they share what it stores. */
+/** The project of the tests. Each process has its own over another Firestore, which all processes share. */
 export const TEST_PROJECT = TEST_FIRESTORE ? `demo-price-lists-${process.pid}` : 'demo-price-lists';
 
 /**
- * Starts an embedded Firestore, or what injects faults in front of the one that TEST_FIRESTORE
- * names, without the documents that an earlier suite left in the project.
+ * Starts an embedded Firestore, or a proxy that injects faults in front of the Firestore that
+ * TEST_FIRESTORE names. The project has no documents.
  */
 export async function startTestFirestore(indexes: IndexDefinitions, project = TEST_PROJECT): Promise<FirestoreFront> {
   if (!TEST_FIRESTORE) return startFirestore({ indexes });
@@ -45,22 +45,21 @@ export async function startTestFirestore(indexes: IndexDefinitions, project = TE
   return startFirestoreFront(TEST_FIRESTORE);
 }
 
-/** The Firestore of the tests, for what only the embedded one can do. @throws Error over another one */
+/** Returns the embedded Firestore of the tests. @throws Error over another Firestore */
 export function requireEmbedded(firestore: FirestoreFront): EmbeddedFirestore {
   if (TEST_FIRESTORE) throw new Error('This suite needs the embedded Firestore: run it without TEST_FIRESTORE.');
   return firestore as EmbeddedFirestore;
 }
 
-/** Has the service's code and Google's libraries, in this process, use a Firestore that asks for no credentials. */
+/** Makes the service and Google's libraries in this process use a Firestore that needs no credentials. */
 export function useFirestoreEmulator(address: string, project: string): void {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   process.env['GCLOUD_PROJECT'] = project;
-  // As with Firebase's emulator: the Firestore SDK does not look for credentials that are not
-  // needed.
+  // Firebase's emulator sets this too. It keeps the Firestore SDK from looking for credentials.
   process.env['METADATA_SERVER_DETECTION'] = 'none';
 }
 
-/** Reads all documents of a database in one query, as the SDK does to delete a database; its public API has none for that. */
+/** Reads all documents of a database in one query, for which the SDK has no public API. */
 export async function readAllDocuments(db: Firestore): Promise<QueryDocumentSnapshot[]> {
   const { docs } = await queryAllDocuments(db).get();
   return docs;

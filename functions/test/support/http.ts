@@ -4,18 +4,17 @@ import { pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { ReceivedResponse } from './received-response';
 
-/** A request to be sent. A header whose value is an array is sent once for each of its elements. */
+/** A request to send. A header whose value is an array is sent once for each element. */
 export interface RequestSpec {
   method: string;
   headers: OutgoingHttpHeaders;
-  /** Text and bytes go with a Content-Length, anything else in chunks; undefined: no body. */
+  /** Text and bytes are sent with a Content-Length, anything else in chunks. */
   body?: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
 /**
- * Opens a request on a connection of its own and sends nothing but its head, so that a test decides
- * what becomes of the body. `response` resolves to the complete response, or rejects when the
- * connection breaks before that.
+ * Sends only the head of a request, on a new connection. The test sends the body. `response` resolves
+ * to the complete response, or rejects if the connection breaks first.
  */
 export function openRequest(
   port: number,
@@ -44,7 +43,7 @@ export async function sendRequest(
     method,
     headers: { 'transfer-encoding': 'chunked', ...headers },
   });
-  // A server that rejects early may break off the upload; only its response matters.
+  // A server may reject a request before the upload ends. Only its response matters.
   await Promise.race([response, pipeline(Readable.from(body), opened).catch(() => undefined)]);
   return response;
 }
@@ -58,7 +57,7 @@ async function readResponse(response: IncomingMessage): Promise<ReceivedResponse
   return { status, headers, bytes, text, json: parseJson(text) };
 }
 
-/** @throws Error for bytes that are not in the encoding */
+/** @throws Error for bytes in another encoding */
 export function decodeBody(bytes: Buffer, encoding: string | undefined): Buffer {
   switch (encoding) {
     case undefined:

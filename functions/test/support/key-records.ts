@@ -9,7 +9,7 @@ export const TEST_CREATION: ClaimedLists = {
   currency: 'EGP',
 };
 
-/** The record of a key whose attempt is in progress, without lists; `fields` are what a test is about. */
+/** Creates the record of a key whose attempt is in progress and has no lists. `fields` replace its values. */
 export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
   keyRecordSchema.parse({
     schema_version: 1,

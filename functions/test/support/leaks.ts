@@ -2,9 +2,8 @@ import type { ReceivedResponse } from './received-response';
 import type { OperationName } from './operations';
 
 /**
- * Watches that nothing confidential is logged: every text, price and API key of a request or of a
- * read's response is searched for, at the end of each suite, in everything that was written
- * meanwhile.
+ * Finds confidential data in the log. At the end of each suite, it searches the output of the suite
+ * for the texts, prices and API keys of all requests and of the responses of reads.
  */
 export interface LogLeakDetector {
   /** Something was logged, or written to the console. */
@@ -16,7 +15,7 @@ export interface LogLeakDetector {
   check: () => void;
 }
 
-/** How many texts of one body are remembered: a body of 100,000 products tells no more than its first. */
+/** Number of texts of one body to search for. More texts of a large body would find no other leak. */
 const MAX_TEXTS_PER_BODY = 50;
 
 export function createLogLeakDetector(): LogLeakDetector {
@@ -32,8 +31,8 @@ export function createLogLeakDetector(): LogLeakDetector {
       keep(typeof body === 'string' ? parsed(body) : undefined);
     },
     received: (operation, { status, json }) => {
-      // Besides the texts of the request, add price lists returns only ids of records, which the
-      // log may contain.
+      // Add price lists returns only texts of the request and ids of records, and the log may contain
+      // these ids.
       if (status === 200 && operation !== 'addPriceLists') keep(json);
     },
     check: () => {

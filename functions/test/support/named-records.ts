@@ -2,7 +2,7 @@ import type { OperationName } from './operations';
 import { useTestService, type ServedFunctions } from './service';
 import { edgeCaseIds, writeRecords } from './stored';
 
-/** Tests of an operation that lists a collection of records with a name and a country, under the collection's name. */
+/** Adds the tests of an operation that lists records with a name and a country under the name of their collection. */
 export function testListOfNamedRecords(operation: OperationName, functions: ServedFunctions, collection: string): void {
   const service = useTestService(functions);
   beforeEach(() => service.reset());
@@ -12,7 +12,7 @@ export function testListOfNamedRecords(operation: OperationName, functions: Serv
     return [status, json];
   };
 
-  test('returns all of them by id, with two fields only', async () => {
+  test('returns every record by id, with two fields only', async () => {
     await writeRecords(service.db, collection, {
       north: { name: 'North', country_iso: 'deu', city: 'Kiel', capacity: 5 },
       south: { name: ' South ', country_iso: ' ITA\n' },
@@ -21,7 +21,7 @@ export function testListOfNamedRecords(operation: OperationName, functions: Serv
     expect(await call()).toEqual([200, { [collection]: list, count: 2 }]);
   });
 
-  test('returns an empty object if there are none', async () => {
+  test('returns an empty object if there are no records', async () => {
     expect(await call()).toEqual([200, { [collection]: {}, count: 0 }]);
   });
 
@@ -44,7 +44,7 @@ export function testListOfNamedRecords(operation: OperationName, functions: Serv
     expect(await call()).toEqual([200, { [collection]: records, count: edgeCaseIds.length }]);
   });
 
-  test('asks Firestore for the two fields only, without a filter or a limit', async () => {
+  test('requests only the two fields from Firestore, without a filter or a limit', async () => {
     const calls = service.recordCalls();
     await service.call(operation);
     const select = [['name'], ['country_iso']];

@@ -1,8 +1,8 @@
 import document from '../../../docs/openapi.json';
 
 /**
- * The operations as a client knows them, from docs/openapi.json, which another test compares with
- * the functions. Their request bodies are the examples there, unless a test needs its own below.
+ * The operations in docs/openapi.json, which another test compares with the functions. Their request
+ * bodies are the examples of that file, unless `testBodies` has another.
  */
 
 type Paths = typeof document.paths;

@@ -5,7 +5,7 @@ import { getSweepDueAt } from '../../src/price-lists/sweep-schedule';
 import { readAllDocuments } from './firestore';
 import type { TestService } from './service';
 
-/** Response of add price lists on success, as far as tests read it. */
+/** The members of a successful response of add price lists that tests read. */
 export interface AddPriceListsBody {
   success: boolean;
   products_count: number;
@@ -15,13 +15,13 @@ export interface AddPriceListsBody {
   price_list: { id: string; status: string } | null;
 }
 
-/** Every record that add price lists may have written, by its path. */
+/** Returns every record except markets, by its path. */
 export async function readAllRecords(db: Firestore): Promise<Record<string, DocumentData>> {
   const written = (await readAllDocuments(db)).filter(({ ref }) => ref.path.split('/', 1)[0] !== 'markets');
   return Object.fromEntries(written.map((each) => [each.ref.path, each.data()]));
 }
 
-/** How many records there are of each kind, by the names of their collections. */
+/** Counts the records of each collection path. */
 export async function countRecords(db: Firestore): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const path of Object.keys(await readAllRecords(db))) {
@@ -34,28 +34,27 @@ export async function countRecords(db: Firestore): Promise<Record<string, number
   return counts;
 }
 
-/** The entries of a list: the stored price of each product. */
+/** Returns the stored entries of a list, by product. */
 export async function readListEntries(db: Firestore, list: string): Promise<Record<string, DocumentData>> {
   const { docs } = await db.collection(`${list}/products`).get();
   return Object.fromEntries(docs.map((entry) => [entry.id, entry.data()]));
 }
 
-/** The payload that is stored with a request record, unpacked. */
+/** Returns the inflated payload of a request record. */
 export async function readStoredPayload(db: Firestore, document_id: string): Promise<string> {
   const { docs } = await db.collection(`price_list_requests/${document_id}/payload`).get();
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();
 }
 
 /**
- * A `Retry-After` that leads to the next sweep after a failure, or after the lease of an attempt
- * that could not store it. A matcher of its own, since Jest's `expect` is not there for the
- * commands that import this file.
+ * Matches a `Retry-After` that leads to the next sweep after a failure or an expired lease. Programs
+ * that run outside Jest import this file, so it cannot use `expect`.
  */
 export const AFTER_NEXT_SWEEP = {
   asymmetricMatch: (value: unknown) => /^([5-9]|\d\d|1[01]\d)$/.test(String(value)),
 } as unknown as string;
 
-/** Updates a key record, and gives it the `sweep_due_at` that it then has. */
+/** Updates a key record and sets the matching `sweep_due_at`. */
 export async function updateKey(key: DocumentReference, update: Record<string, unknown>): Promise<void> {
   if (Object.keys(update).length === 0) return;
   await key.update(update);
@@ -65,19 +64,19 @@ export async function updateKey(key: DocumentReference, update: Record<string, u
 
 const quiet = () => undefined;
 
-/** The log of a creation whose lines are of no interest. */
+/** A log that drops the lines of a creation. */
 export const NO_LOG = { claimed: quiet, completed: quiet, failed: quiet, superseded: quiet };
 
-/** Stores the market that the price lists of tests are for, its codes in lowercase: the service uppercases them. */
+/** Stores the market of the test price lists. Its codes are in lowercase, and the service uppercases them. */
 export async function writeMarket(db: Firestore): Promise<void> {
   await db.doc('markets/market-1').set({ name: { en: 'Egypt' }, country_iso: 'egy', currency_iso: 'egp' });
 }
 
 /**
- * Submits a price list that fails with a permanent error after some commits of entries, so that its
+ * Submits a price list that fails with a permanent error after `commits` commits of entries, so its
  * key requires an operator.
  *
- * @param body of more products than these commits take
+ * @param body a body whose products need more commits
  */
 export async function submitAndFail(
   { firestore, call }: TestService,

@@ -4,17 +4,17 @@ import type { OperationName } from './operations';
 /** A response as it was received. */
 export interface ReceivedResponse {
   status: number;
-  /** Names in lower case; a header that came several times is joined, as Node does it. */
+  /** Headers by name in lower case. Node joins a header that was sent several times. */
   headers: IncomingHttpHeaders;
-  /** The body as it was sent. */
+  /** The body before it is inflated. */
   bytes: Buffer;
   /** The body as text, inflated. */
   text: string;
-  /** The body as a value; undefined if a response has no body (204, and any response to HEAD). */
+  /** The parsed body, or undefined if it is not JSON, such as the empty body of a 204. */
   json: unknown;
 }
 
-/** The request of a response, as far as the checks of the response need it. */
+/** The parts of a request that the checks of its response need. */
 export interface RequestInfo {
   operation: OperationName;
   method: string;

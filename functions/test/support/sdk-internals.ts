@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /*
- * What the Firestore SDK has inside for deleting a database. Its package
- * exports none of it, so it is loaded by path, and a new release may move it.
+ * Internal classes of the Firestore SDK. The package does not export them, so this file loads them
+ * by path. A new release may move them.
  */
 
 const requireHere = createRequire(__filename);

@@ -26,48 +26,48 @@ const TEST_CONFIG = { API_KEY: TEST_API_KEY, CORS_ALLOWED_ORIGINS: `${TEST_ORIGI
 
 type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 
-/** A request to an operation; omitted parts get valid values. */
+/** A request to an operation. Parts that are omitted get valid values. */
 export interface TestRequest {
   method?: string;
-  /** Merged over a valid key and, where there is a body, its content type; undefined takes a header away. */
+  /** Headers that are added to a valid key and the content type of a body. Undefined removes a header. */
   headers?: Record<string, string | string[] | undefined>;
-  /** A body as it is sent; with `json`, which is sent as JSON, one or the other. */
+  /** The body as it is sent. A test sets either this or `json`. */
   body?: RequestSpec['body'];
   json?: unknown;
 }
 
-/** Functions to be served, by their operations. A suite names those that it calls, so that it counts as a test of them alone. */
+/** The functions that a suite calls. It imports only these, so Jest counts it as a test of no others. */
 export type ServedFunctions = Partial<Record<OperationName, HttpsFunction>>;
 
-/** The functions of a suite, each behind the Functions Framework's own HTTP layer, over the Firestore of the tests. */
+/** The functions of a suite behind the HTTP layer of the Functions Framework, with the Firestore of the tests. */
 export interface TestService {
-  /** The database, to be filled before a request and looked at after it. */
+  /** The client with which a test fills and checks the database. */
   db: Firestore;
-  /** The same database from within: where faults are injected. */
+  /** The server of this database, which can inject faults. */
   firestore: FirestoreFront;
-  /** The calls that reach the database from now until the next {@link TestService.reset}, as each of them ends. */
+  /** Records the calls that end from now until the next {@link TestService.reset}. */
   recordCalls: () => EndedCall[];
   /** Every line that the service has logged since the last {@link TestService.reset}. */
   log: LogLine[];
-  /** Sends a request and returns its checked response; rejects when the connection breaks before the response is complete. */
+  /** Sends a request and returns its checked response. Rejects if the connection breaks before the response is complete. */
   call: (operation: OperationName, request?: TestRequest) => Promise<ReceivedResponse>;
-  /** Sends the head of a request; the test sends the body. */
+  /** Sends the head of a request. The test sends the body. */
   open: (operation: OperationName, request?: TestRequest) => ReturnType<typeof openRequest>;
-  /** The port that an operation listens at, for what no HTTP client would send. */
+  /** Returns the port of an operation, for requests that no HTTP client would send. */
   port: (operation: OperationName) => number;
-  /** Changes the service's settings until the next {@link TestService.reset}; undefined: not set. */
+  /** Changes the service's settings until the next {@link TestService.reset}. Undefined removes a setting. */
   setConfig: (settings: Partial<Settings>) => void;
-  /** Empties the database, takes back faults and settings, and forgets the log. To be called before each test. */
+  /** Empties the database and the log, and removes faults and changed settings. Call it before each test. */
   reset: () => void;
 }
 
 export type LogLine = Record<string, unknown>;
 
 /**
- * Serves functions to the tests of a file, which has one service: it starts before the first of
- * them, and closes after the last. The file fails if anything confidential was logged meanwhile.
+ * Serves functions to the tests of a file, from before the first test until after the last. The file
+ * fails if the service logged anything confidential.
  *
- * @returns the service, which is there from the file's next `beforeAll` on
+ * @returns the service, which is ready from the file's next `beforeAll` on
  */
 export function useTestService(functions: ServedFunctions, indexes = readDeclaredIndexes()): TestService {
   const service = {} as TestService;
@@ -147,7 +147,7 @@ async function startTestService(functions: ServedFunctions, indexes: IndexDefini
   return { service, close };
 }
 
-/** A request as it goes out: JSON with its content type and the valid key, unless the test says otherwise. */
+/** Returns the request to send, with a valid key and the content type of JSON unless the test changes them. */
 function toRequestSpec(operation: OperationName, { method, headers = {}, body, json }: TestRequest): RequestSpec {
   if (!operationNames.includes(operation)) {
     throw new Error(`docs/openapi.json, which the tests go by, does not have ${operation}: npm run generate`);

@@ -1,8 +1,6 @@
 import type { Firestore } from 'firebase-admin/firestore';
 
-/** Stored records as another program may have written them. */
-
-/** Ids that are error-prone in JSON, paths or objects; no `__…__`, which Firestore rejects. */
+/** Ids that are error-prone in JSON, paths or objects. Firestore rejects ids such as `__…__`, so none is here. */
 export const edgeCaseIds = [
   'constructor',
   'toString',
@@ -22,7 +20,7 @@ export const edgeCaseIds = [
   'x'.repeat(1500),
 ];
 
-/** Stores records under ids, each as it is. */
+/** Stores records by id without changing them. */
 export async function writeRecords(db: Firestore, collection: string, records: Record<string, object>): Promise<void> {
   const entries = Object.entries(records);
   for (let start = 0; start < entries.length; start += 500) {

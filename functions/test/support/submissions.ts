@@ -6,8 +6,6 @@ import {
   type ProductColumns,
 } from '../../src/price-lists/submission-parser';
 
-/** Bodies of add price lists, as a client may write them. */
-
 export interface PriceListBody {
   info: PriceListInfo;
   products: Record<string, ProductPrices>;
@@ -17,7 +15,7 @@ export interface PriceListBody {
 export const parseSubmission = (body: unknown): PriceListSubmission =>
   parseText(createPriceListParser(), JSON.stringify(body));
 
-/** Products as they stand in a body. */
+/** Converts products to the entries of a body. */
 export const toProductEntries = ({
   ids,
   expectedForwardCostPrices,
@@ -31,7 +29,7 @@ export const toProductEntries = ({
     },
   ]);
 
-/** A body of `count` products with ids and prices that tell them apart. */
+/** Creates a body of `count` products with distinct ids and prices. */
 export function createPriceListBody(count: number, info: Partial<PriceListBody['info']> = {}): PriceListBody {
   const products = Object.fromEntries(
     Array.from({ length: count }, (_, i) => [

@@ -1,7 +1,7 @@
 import { ValidationError } from '../../src/lib/errors';
 import type { ReceivedResponse } from './received-response';
 
-/** The paths of the fields for which `run` throws a validation error, each with a reason; none if it returns. */
+/** Returns the paths of the fields in the validation error that `run` throws. Returns none if `run` succeeds. */
 export function findInvalidPaths(run: () => unknown): string[] {
   try {
     run();
@@ -13,7 +13,7 @@ export function findInvalidPaths(run: () => unknown): string[] {
   return [];
 }
 
-/** The paths of a validation error response, each with a reason; fails for any other response. */
+/** Returns the paths in a validation error response. Fails for any other response. */
 export function expectValidationErrorPaths({ status, json }: ReceivedResponse): string[] {
   expect([status, json]).toEqual([
     400,
@@ -31,20 +31,20 @@ export function expectValidationErrorPaths({ status, json }: ReceivedResponse): 
   return errors.map(({ path }) => path);
 }
 
-/** Values for a table of tests, each under a name that is short however long the value is. */
+/** Gives each value of a test table a short name. */
 export const withLabels = <T>(values: readonly T[]): [name: string, value: T][] =>
   values.map((value) => {
     const json = value === undefined ? 'undefined' : JSON.stringify(value);
     return [json.length > 40 ? `${json.slice(0, 30)}… (${json.length})` : json, value];
   });
 
-/** Values that are not a non-empty text, for any field. */
+/** Values that no required text field accepts. */
 export const invalidTexts = [undefined, null, '', 0, 1.5, true, [], ['a'], {}, { a: 'b' }];
 
-/** Texts that no field takes: JSON can write a lone surrogate, UTF-8 cannot. */
+/** Texts that no field accepts, because UTF-8 cannot encode a lone surrogate. */
 export const loneSurrogates = ['\ud800', '\udfff', 'a\ud83db', '\udc00\ud800'];
 
-/** Texts of just over 10,000 bytes of UTF-8, though the last two are fewer characters. */
+/** Texts of just over 10,000 bytes of UTF-8. The last two have fewer characters than the first. */
 export const textsOverLimit = ['a'.repeat(10_001), `${'é'.repeat(5_000)}a`, `${'𝄞'.repeat(2_500)}a`];
 
 /** Texts of exactly 10,000 bytes. */
