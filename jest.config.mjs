@@ -36,6 +36,6 @@ export default {
   workerIdleMemoryLimit: '1GB',
   // On a busy machine, an idle worker needs more than Jest's half second to end.
   workerGracefulExitTimeout: 5_000,
-  // Ends a test that hangs. Tests may take longer on a busy machine, so this is no target.
+  // Ends a test that hangs. Tests may take longer on a busy machine, so this limit is long.
   testTimeout: 120_000,
 };

@@ -230,7 +230,7 @@ class Schedule {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
         const record = await retry(() => readKeyRecord(db, key), context, 'standalone');
-        // As the command does when no record exists.
+        // The command throws the same error when no record exists.
         if (record === undefined) throw new ResolutionError('key_resolved');
         if (how === 'resume') await resume(record, decision, db, context);
         else await release(record, decision, db, context);
