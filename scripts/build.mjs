@@ -50,7 +50,7 @@ const REPLACED = {
   'protobufjs/ext/descriptor': './scripts/bundle/no-descriptors.cjs',
 };
 
-/** The placeholder of the build id until the contents are known. */
+/** Stands for the build id until the contents are known. */
 const BUILD_ID = '<the build id>';
 
 const TARGET = { platform: 'node', target: `node${repositoryPackage.engines.node.slice('>='.length)}` };

@@ -2,7 +2,7 @@
 
 /**
  * Stands for firebase-admin/auth and firebase-admin/app-check in the bundle (scripts/build.mjs) and
- * in Jest. firebase-functions verifies the callers of callable functions with them; no function
+ * in Jest. firebase-functions uses them to verify the callers of callable functions, and no function
  * here is callable.
  */
 exports.getAppCheck = () => fail('firebase-admin/app-check');

@@ -9,13 +9,13 @@ import { listParameters } from './parameters';
 import type { Requirement } from './requirement';
 import { listBroadRoles, listDeployerPermissions, listRoles } from './roles';
 
-/** One line of the result. `fix` is the command that supplies what is missing. A warning stops no deployment. */
+/** One line of the result. `fix` is the command that solves the problem. A warning stops no deployment. */
 export type Finding =
   | { subject: string; kind: 'ok' }
   | { subject: string; kind: 'missing' | 'warning'; detail: string; fix: string }
   | { subject: string; kind: 'unknown'; detail: string };
 
-/** Services that firebase-tools, this check and scripts/create-monitoring.sh call, besides those of the manifest. */
+/** Services that firebase-tools, this check and scripts/create-monitoring.sh call. The manifest names further ones. */
 const SERVICES =
   'artifactregistry cloudbilling cloudbuild cloudfunctions cloudresourcemanager compute eventarc firebase firebaserules ' +
   'firestore iam logging monitoring pubsub run secretmanager serviceusage storage';
@@ -133,7 +133,7 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
   ]);
 }
 
-/** Lists settings, each of which is read in its own way. */
+/** Lists the settings that are more than one field of a resource. */
 function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoogle): Requirement[] {
   const path = `projects/${projectId}`;
   const location = `${path}/locations/${REGION}`;

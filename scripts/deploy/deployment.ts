@@ -1,6 +1,6 @@
 import type { DeployManifest, ManifestEndpoint } from './manifest';
 
-/** What a deployment consists of, read from the repository. */
+/** The parts of a deployment, read from the repository. */
 export interface Deployment {
   projectId: string;
   manifest: DeployManifest;

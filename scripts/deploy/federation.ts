@@ -5,8 +5,8 @@ import { listAll, type Problem } from './requirement';
 const POOL = 'locations/global/workloadIdentityPools/github';
 
 /**
- * The only accepted form of a provider's condition: both ids, which GitHub never reuses, and the
- * environments. Names can change hands, and the text of `sub` changed its form in 2026.
+ * The only accepted form of a provider's condition. It compares both ids, which GitHub never reuses, and
+ * the environments. Names can change hands, and the text of `sub` changed its form in 2026.
  */
 const CONDITION =
   /^assertion\.repository_owner_id == '\d+' && assertion\.repository_id == '\d+' && assertion\.environment in \['[\w-]+'(, '[\w-]+')*\]$/;
@@ -25,8 +25,8 @@ interface Provider {
 }
 
 /**
- * Finds the first grant that lets a job of GitHub do more than its environment allows: a provider that accepts other tokens, a role
- * in the whole project, or an environment that may act as several accounts. A project without the pool has no such grant.
+ * Finds the first setting that lets a job of GitHub do more than its environment allows: a provider that accepts other tokens, a
+ * role in the whole project, or an environment that may act as several accounts. A project without the pool has no such setting.
  */
 export async function findFederationProblem(projectId: string, ask: AskGoogle): Promise<Problem | undefined> {
   const path = `v1/projects/${projectId}`;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What the deploy package tells Firebase's tools: its functions with their options, and its parameters. */
+/** The functions of the deploy package with their options, and its parameters, as Firebase's tools read them. */
 export interface DeployManifest {
   endpoints: Record<string, ManifestEndpoint>;
   params: ManifestParam[];

@@ -1,6 +1,6 @@
 import type { AskGoogle } from './google-api';
 
-/** What a deployment lacks, and the command or the step that supplies it. */
+/** A problem of a deployment, and the command or step that solves it. */
 export type Problem = [detail: string, fix: string];
 
 /** Something that a deployment needs. `findProblem` returns undefined if it is there. */

@@ -19,7 +19,7 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
   // Since March 2026 the role has these in place of `datastore.indexes`, which firebase-tools 15.34 still tests without effect.
   'roles/datastore.indexAdmin': [['datastore.schemas', 'create delete list update']],
   'roles/firebase.viewer': [['firebase.projects', 'get']],
-  // The viewer's role suffices, and the workflow cannot replace the rules of a shared project with it.
+  // With the viewer's role, the workflow cannot replace the rules of a shared project.
   'roles/firebaserules.viewer': [
     ['firebaserules.releases', 'get'],
     ['firebaserules.rulesets', 'get test'],
@@ -29,7 +29,7 @@ const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
   'roles/serviceusage.serviceUsageAdmin': [['serviceusage.services', 'enable get use']],
 };
 
-/** On the secret alone: firebase-tools grants the accounts of the functions access to it. */
+/** Granted on the secret alone. With it, firebase-tools lets the accounts of the functions read the secret. */
 const SECRET_ROLE = 'roles/secretmanager.admin';
 const SECRET_PERMISSIONS = [
   'secretmanager.secrets.get',
@@ -39,7 +39,7 @@ const SECRET_PERMISSIONS = [
   'secretmanager.versions.get',
 ];
 
-/** Roles of the functions' accounts, by name: the one that is needed, then broader ones. */
+/** Roles of the functions' accounts, by name. The first is needed; the others are broader. */
 const ACCOUNT_ROLES: Record<string, string[]> = {
   'organisation-data-reader': [
     'roles/datastore.viewer',
@@ -53,7 +53,7 @@ const ACCOUNT_ROLES: Record<string, string[]> = {
 
 const BUILDER_ROLES = ['roles/cloudbuild.builds.builder', 'roles/editor', 'roles/owner'];
 
-/** The domains of Google's own accounts, which get their role when the service is enabled. */
+/** Domains of Google's service agents, which get their role when the service is enabled. */
 const AGENT_DOMAINS: Record<string, string> = {
   cloudbuild: 'gcp-sa-cloudbuild',
   cloudfunctions: 'gcf-admin-robot',
@@ -71,7 +71,7 @@ async function readRoles(projectId: string, email: string, roles: string[], ask:
   return roles.filter((role) => granted.some((binding) => binding.role === role));
 }
 
-/** Finds the account that builds the functions. @returns undefined for Google's own, which has its role */
+/** Finds the account that builds the functions. @returns undefined for Cloud Build's own account, which has its role */
 async function readBuilder(projectId: string, ask: AskGoogle): Promise<string | undefined> {
   const path = `v1/projects/${projectId}/locations/${REGION}/defaultServiceAccount`;
   const found = await ask<{ serviceAccountEmail?: string }>('cloudbuild', path);
@@ -123,7 +123,7 @@ function getAccountRoles(name: string): string[] {
   return roles;
 }
 
-/** Warns of accounts that may do more than their work needs. */
+/** Warns of accounts with more rights than they need. */
 export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId } = deployment;
   const findProblem = async (email: string | undefined, [needed = '', ...broader]: string[]) => {
@@ -176,7 +176,7 @@ export function listDeployerPermissions(deployment: Deployment, ask: AskGoogle):
         : [`lacks ${lacking.join(', ')}`, `${grant} --member=<deployer> --role=${SECRET_ROLE}`];
     },
   ]);
-  // firebase-tools also asks for App Engine's default account, where there is one.
+  // firebase-tools also requires this of App Engine's default account, if the project has one.
   const appEngine = `${projectId}@appspot.gserviceaccount.com`;
   const accounts = [...listEmails(deployment), appEngine].map((email): Requirement => [
     `deployer: acts as ${email}`,

@@ -5,7 +5,7 @@ import manifest from '../../../package.json';
 import firestoreLocal from '../../../packages/firestore-local/package.json';
 import { DEPLOY_PACKAGE } from './deployed';
 
-/** What the installed packages may do, and that all parts run on one version of Node. */
+/** The installed packages run no scripts of their own, and all parts use one version of Node. */
 
 interface LockedPackage {
   dev?: boolean;
@@ -23,7 +23,7 @@ test('of all packages only esbuild runs a script at its installation, and each o
   expect(Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([['esbuild', true]]);
 });
 
-// npm adds an older one, with a client of its own, as soon as a peer dependency asks for it.
+// npm adds an older copy, with its own client, as soon as a peer dependency requires one.
 test.each(['firebase-admin', '@google-cloud/firestore'])('the lock file has one copy of %s', (name) => {
   expect(toEntries(lock.packages).filter(([path]) => path.endsWith(`node_modules/${name}`))).toHaveLength(1);
 });

@@ -12,18 +12,18 @@ import firebase from '../../../firebase.json';
 import { runProgram } from '../../../test/support/programs';
 import { REGION } from '../../src/lib/region';
 
-/** What `npm run build` makes: the folder that a deployment uploads. */
+/** The output of `npm run build`, which a deployment uploads. */
 export const DEPLOY_PACKAGE = 'functions/dist';
 
 export const PROJECT = 'demo-price-lists';
 
-/** The files that a deployment uploads, without what firebase.json excludes. */
+/** Lists the files that a deployment uploads. firebase.json excludes the others. */
 export async function listUploadedFiles(): Promise<string[]> {
   const excluded = new Set(firebase.functions.flatMap(({ ignore }) => ignore));
   return (await readdir(DEPLOY_PACKAGE)).filter((file) => !excluded.has(file)).sort();
 }
 
-/** What Cloud Run and the Functions Framework's image set. */
+/** Returns the variables that Cloud Run and the Functions Framework's image set. */
 const getPlatformVariables = (target: string) => ({
   NODE_ENV: 'production',
   PORT: '0',
@@ -34,7 +34,7 @@ const getPlatformVariables = (target: string) => ({
 });
 
 /**
- * What firebase-tools 15.34.2 sets on a function, besides its parameters and secrets
+ * Returns the variables that firebase-tools 15.34.2 sets on a function, besides parameters and secrets
  * (lib/gcp/cloudfunctionsv2.js, lib/deploy/functions/prepare.js).
  */
 const getDeploymentVariables = (target: string) => ({
@@ -47,12 +47,12 @@ const getDeploymentVariables = (target: string) => ({
 });
 
 /**
- * What npm runs with in Google's build: its buildpack for Node sets NODE_ENV, firebase-tools 15.34.2
- * the other, so that no `gcp-build` runs.
+ * The variables of npm in Google's build. The buildpack for Node sets NODE_ENV. firebase-tools 15.34.2
+ * sets the other, so that no `gcp-build` runs.
  */
 const BUILD_VARIABLES = { NODE_ENV: 'production', GOOGLE_NODE_RUN_SCRIPTS: '' };
 
-/** Installs the deploy package as production does, in an empty folder; returns the folder. */
+/** Installs the deploy package in an empty folder, as production does. @returns the folder */
 export async function installDeployPackage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'deployed-'));
   for (const file of await listUploadedFiles()) await cp(join(DEPLOY_PACKAGE, file), join(folder, file));
@@ -63,19 +63,19 @@ export async function installDeployPackage(): Promise<string> {
   return folder;
 }
 
-/** Lets a process report the memory that it holds. */
+/** Makes a process report its memory. */
 export const MEMORY_PROBE_ENV = {
   NODE_OPTIONS: `--import=${pathToFileURL(resolve('functions/test/fuzz/memory.mjs')).href}`,
 };
 
-/** Has the framework, which listens at port 0, tell its port. */
+/** Makes the framework, which listens at port 0, report its port. */
 const LISTENING = resolve('functions/test/deployment/listening.cjs');
 
 /** A function's process, as it runs in production. */
 export interface DeployedFunction {
   port: number;
   pid: number;
-  /** Everything that the process has written, a line each: what Cloud Logging would keep. */
+  /** All lines that the process has written, which Cloud Logging would store. */
   output: string[];
   /** Whether the process still runs. */
   alive: () => boolean;
@@ -88,9 +88,8 @@ export interface DeployedFunction {
 }
 
 /**
- * Serves one function of a deploy package under the Functions Framework, as production does: a
- * process of its own, the target named on the command line, secrets and settings in the
- * environment, and nothing else of this machine's environment.
+ * Serves one function of a deploy package under the Functions Framework, as production does. The
+ * process gets secrets and settings in its environment, and nothing else of this machine's environment.
  *
  * @param onLine called with each line of the output as it is written
  */

@@ -8,18 +8,18 @@ import { TLSSocket, createSecureContext } from 'node:tls';
 /** A certificate of `firestore.googleapis.com` that only these tests trust, and its key. */
 const CERTIFICATE = 'functions/test/deployment/fixtures/firestore-tls.pem';
 
-/** What a function meets in production and no emulator shows. */
+/** The parts of Google Cloud that no emulator provides. */
 export interface FakeGoogleCloud {
-  /** What makes a process take it for Google's. */
+  /** Variables that make a process use it in place of Google Cloud. */
   environment: Record<string, string>;
-  /** What was asked of it, in order: `CONNECT <host>` and the paths of the metadata server. */
+  /** Its requests in order: `CONNECT <host>`, and paths of the metadata server. */
   requests: string[];
   /** Seconds that an access token is valid, and an outage in which requests for one get 503. */
   token: { lifetimeSeconds: number; outage: TokenOutage | undefined };
   close: () => Promise<void>;
 }
 
-/** Is over when both its time and its least number of requests have passed. */
+/** An outage ends when its time has passed and its minimum number of requests has failed. */
 export interface TokenOutage {
   /** By `performance.now()`. */
   until: number;
@@ -29,8 +29,8 @@ export interface TokenOutage {
 }
 
 /**
- * Google's metadata server, and Firestore's address with TLS in front of an embedded Firestore,
- * both at one loopback port: the first by the variable that the client library knows, the second as
+ * Starts Google's metadata server, and Firestore's TLS address in front of an embedded Firestore, at
+ * one loopback port. A process finds the first by a variable of the client library, and the second as
  * the proxy of every gRPC channel.
  */
 export async function startFakeGoogleCloud(firestorePort: number): Promise<FakeGoogleCloud> {

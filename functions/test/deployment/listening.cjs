@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * Loaded before a program that listens at port 0 and does not tell which it got: writes the number
- * to file descriptor 3. Node publishes the channel for this purpose.
+ * Writes the port of a program that listens at port 0 to file descriptor 3. Load this file before the
+ * program. Node publishes the channel for this purpose.
  */
 const { channel } = require('node:diagnostics_channel');
 const { writeSync } = require('node:fs');

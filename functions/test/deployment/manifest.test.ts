@@ -4,7 +4,7 @@ import { REGION } from '../../src/lib/region';
 import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
 
-/** What Firebase's tools read from the deploy package. */
+/** The manifest that Firebase's tools read from the deploy package. */
 
 const getAddress = (account: string) => `${account}@{{ params.PROJECT_ID }}.iam.gserviceaccount.com`;
 

@@ -17,7 +17,7 @@ import {
   type DeployedFunction,
 } from './deployed';
 
-/** What `npm run build` makes, installed into an empty folder and run as production runs it. */
+/** The output of `npm run build`, installed into an empty folder and run as in production. */
 
 const SETTINGS = { API_KEY: 'new-key\nold-key\n', CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com' };
 
@@ -55,7 +55,7 @@ describe('the deploy package', () => {
     },
   );
 
-  test('addPriceLists loads the SDK, so that its path in a bundle is the one that is looked for', async () => {
+  test('addPriceLists loads the SDK, so the test before it looks for a path that exists', async () => {
     const files = await listStaticImports(getFileName('addPriceLists'));
     const code = await Promise.all(files.map((file) => readFile(join(DEPLOY_PACKAGE, file), 'utf8')));
     expect(code.join()).toMatch(/node_modules\/@google-cloud\/firestore\//);
@@ -180,7 +180,7 @@ function getFileName(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.cjs`;
 }
 
-/** The files of the deploy package that are loaded with one of them. */
+/** Lists the files that a file of the deploy package loads with itself. */
 async function listStaticImports(file: string): Promise<string[]> {
   const files = new Set([file]);
   for (const each of files) {
@@ -191,10 +191,10 @@ async function listStaticImports(file: string): Promise<string[]> {
   return [...files];
 }
 
-/** Bundled packages that leave no path in the code, as a CommonJS module does. */
+/** Bundled ES modules, which leave no path in the code as CommonJS modules do. */
 const ES_MODULES = ['firebase-functions', 'zod'];
 
-/** The folders, in this repository, of the packages whose paths are in the bundled code. */
+/** Lists the folders of the packages whose paths are in the bundled code. */
 async function listBundledFolders(): Promise<string[]> {
   const files = (await listUploadedFiles()).filter((file) => file.endsWith('.cjs'));
   const code = await Promise.all(files.map((file) => readFile(join(DEPLOY_PACKAGE, file), 'utf8')));
@@ -202,7 +202,7 @@ async function listBundledFolders(): Promise<string[]> {
   return [...new Set([...folders].map(([, folder = '']) => folder))];
 }
 
-/** The folders of all installed packages, those within others too. */
+/** Lists the folders of all installed packages, including nested ones. */
 async function listInstalledFolders(folder: string): Promise<string[]> {
   const files = await readdir(join(folder, 'node_modules'), { recursive: true });
   const manifests = files.filter((file) => /(^|\/node_modules\/)(@[^/]+\/)?[^/@][^/]*\/package\.json$/.test(file));

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { runProgram, type Variables } from '../../../test/support/programs';
 import { DEPLOY_PACKAGE } from './deployed';
 
-/** What a release attests: a build that anyone can repeat to the byte. */
+/** A release attests a build that anyone can repeat to the byte. */
 
 const BUILD_INPUTS = [
   '.nvmrc',

@@ -16,12 +16,12 @@ import { parseSubmission, type PriceListBody } from '../support/submissions';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
 /**
- * Two versions of the service over one database, as in a rollout and in a rollback: what one began,
- * the other replays, resumes, sweeps or releases. Each is as it is deployed, and its command is its
- * own; leases last as long as they do.
+ * Runs two versions of the service over one database, as in a rollout and in a rollback. Each version
+ * replays, resumes, sweeps or releases the keys of the other. Both run as they are deployed, each with
+ * its own command and with real leases.
  */
 
-/** A version of the service: a checkout that is built. */
+/** A version of the service, in a checkout that has been built. */
 export interface Version {
   name: string;
   folder: string;
@@ -31,7 +31,7 @@ const API_KEY = 'rollout-key';
 /** Two batches a list, as {@link identifyCall} expects. */
 const PRODUCTS = 501;
 
-/** Where an attempt is when its process is killed, and what is done about it. */
+/** The points at which the process of an attempt is killed, and how each key is resolved. */
 const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'hand back' | 'none' })[] = [
   { label: 'claimed', name: 'claim', when: 'after', wayOut: 'sweep' },
   { label: 'half-written', name: 'price entries, batch 1', when: 'after', wayOut: 'resume' },
@@ -41,7 +41,7 @@ const KILLED: readonly (Moment & { wayOut: 'sweep' | 'resume' | 'release' | 'han
   { label: 'unseen', name: 'complete', when: 'after', wayOut: 'none' },
 ];
 
-/** Has one version take over what the other began. @throws Error that names the versions */
+/** Makes one version take over the keys of the other. @throws Error that names the versions */
 export async function checkHandover(from: Version, to: Version, print: (line: string) => void): Promise<void> {
   const firestore = await startFirestore();
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
@@ -107,7 +107,7 @@ class Handover {
     this.print('a key without a market is replayed');
   }
 
-  /** Both versions serve requests, and the sweep of one finds what the other works at. */
+  /** Sends the requests and the sweep of one version to a key that the other version is processing. */
   async #shareKeyInProgress(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     const body = this.#createBody('shared');
     const { promise: isOver, resolve: goOn } = Promise.withResolvers<undefined>();
@@ -116,22 +116,22 @@ class Handover {
     await Promise.race([held.fired, response]);
     const [again, other] = [await send(heir, body), await send(heir, withAnotherName(body))];
     assert.deepEqual([again.status, other.status], [409, 409], describe(again));
-    assert(Number(again.headers['retry-after']) > 0, 'a key in progress is worth coming back for');
+    assert(Number(again.headers['retry-after']) > 0, 'a key in progress has Retry-After');
     await this.#sweep(this.to);
     goOn(undefined);
     const first = await response;
     assert.equal(first.status, 200, describe(first));
     await this.#expectReplays(body, [heir], first);
-    this.print('a key that the other version works at is left alone, then replayed');
+    this.print('a key that the other version is processing stays untouched, then is replayed');
   }
 
-  /** An instance that is replaced fails its attempt as stopped: no lease has to expire. */
+  /** Sweeps a key whose instance was replaced. The sweep need not wait, because the instance failed its attempt. */
   async #sweepStopped(heir: DeployedFunction): Promise<void> {
     const body = this.#createBody('stopped');
     const stopping = await this.#start(this.from);
     this.#injectAtEntries('stopped', async () => {
       process.kill(stopping.pid, 'SIGTERM');
-      // Past the 5 s for which what has begun may go on.
+      // The instance fails its writes after 5 s.
       await delay(6_000);
     });
     const response = await send(stopping, body);
@@ -175,17 +175,17 @@ class Handover {
     this.print('attempts that were killed are resumed, swept and released after their lease');
   }
 
-  /** The version that began the attempt ends it, after the other one was killed at it too. */
+  /** Lets the first version complete the attempt after both versions were killed while they worked on it. */
   async #handBack(elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     await this.#waitForLeases();
     await this.#sweep(this.from);
     for (const { label, wayOut } of KILLED) {
       if (wayOut === 'hand back') await this.#expectReplays(this.#bodyOf(label), [heir, elder]);
     }
-    this.print('an attempt that both versions were killed at is handed back and completed');
+    this.print('an attempt during which both versions were killed is handed back and completed');
   }
 
-  /** A released key is claimed by another payload; neither version accepts its first one. */
+  /** Claims a released key with another payload. Neither version accepts the first payload afterwards. */
   async #claimAgain(label: string, elder: DeployedFunction, heir: DeployedFunction): Promise<void> {
     const given = this.#bodyOf(label);
     const another = this.#createBody(label, { name: 'another' });
@@ -196,7 +196,7 @@ class Handover {
     for (const each of [elder, heir]) assert.equal((await send(each, given)).status, 409, `${label} was given up`);
   }
 
-  /** Has the other version's operator resume a key, and kills the command in the middle. */
+  /** Resumes a key with the other version's command, and kills the command halfway. */
   async #killResume(label: string): Promise<void> {
     const { promise: died, resolve } = Promise.withResolvers<undefined>();
     const held = holdUntilDeath(this.firestore, { label, name: 'price entries, batch 2', when: 'before' }, died);
@@ -211,7 +211,7 @@ class Handover {
     this.firestore.faults.clear();
   }
 
-  /** Has each process replay the response to a body, byte for byte, and reject another payload. */
+  /** Checks that each process replays the same bytes for a body, and rejects another payload. */
   async #expectReplays(
     body: PriceListBody,
     processes: readonly DeployedFunction[],
@@ -241,7 +241,7 @@ class Handover {
     });
   }
 
-  /** Waits until no lease of an attempt in progress is left. */
+  /** Waits until the leases of all attempts in progress have expired. */
   async #waitForLeases(): Promise<void> {
     const keys = await this.#db.collection('price_list_idempotency').where('status', '==', 'processing').get();
     const expiry = Math.max(...keys.docs.map((key) => Number(key.get('lease_expires_at'))));
@@ -265,12 +265,12 @@ class Handover {
     return started;
   }
 
-  /** This code looks at every unresolved key: a release may not have stored when one is due. */
+  /** Sweeps every unresolved key, because an older release may not have stored when a key is due. */
   #sweep(version: Version): Promise<void> {
     return this.#command(version, 'sweep', ...(isThisCode(version) ? ['--all'] : []));
   }
 
-  /** An older version leaves `sweep_due_at` where it settles a key; a sweep takes it away. */
+  /** Sweeps once more. An older version leaves `sweep_due_at` on a key that it settles, and this sweep removes it. */
   async #sweepLast(): Promise<void> {
     await delay(LEASE_DURATION_MS);
     for (const version of [this.from, this.to]) if (isThisCode(version)) await this.#command(version, 'sweep');

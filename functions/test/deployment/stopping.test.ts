@@ -10,7 +10,7 @@ import { createPriceListBody } from '../support/submissions';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
-/** What becomes of open requests when the platform sends SIGTERM, 10 s before SIGKILL. */
+/** How open requests end when the platform sends SIGTERM, 10 s before SIGKILL. */
 
 const API_KEY = 'test-key-1';
 const HEADERS = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
@@ -20,7 +20,7 @@ interface World {
   db: Firestore;
 }
 
-/** The tests mostly wait, so they run side by side, each over a Firestore of its own. */
+/** Runs tests concurrently, because they mostly wait. Each has its own Firestore. */
 const testInWorld = (title: string, run: (world: World) => Promise<void>) =>
   test.concurrent(
     title,
@@ -109,7 +109,7 @@ testInWorld(
 
     const { status, headers, json: body } = await response;
     const tookMs = performance.now() - startedAt;
-    // The sweep resumes it.
+    // The sweep resumes the attempt.
     expect([status, headers.connection, headers['retry-after']]).toEqual([500, 'close', AFTER_NEXT_SWEEP]);
     expect(body).toEqual({ error: expect.any(String) as string });
     expect(tookMs).toBeGreaterThan(4_900);
@@ -126,7 +126,7 @@ testInWorld(
   },
 );
 
-/** Makes attempts that are due. */
+/** Creates failed attempts that are due for the sweep. */
 async function failCreations(world: World, count: number): Promise<void> {
   const deployed = await start(world, 'addPriceLists');
   await writeMarket(world.db);
@@ -142,7 +142,7 @@ async function failCreations(world: World, count: number): Promise<void> {
   for (const { ref } of keys.docs) await updateKey(ref, { failure_cause: 'stopped' });
 }
 
-testInWorld('a sweep ends what it resumes, and begins with nothing more', async (world) => {
+testInWorld('a sweep completes the attempts that it is resuming, and begins no other', async (world) => {
   await failCreations(world, 5);
   const deployed = await start(world, 'sweepPriceLists');
   const action = { kind: 'delay', ms: 1_000 } as const;
@@ -159,7 +159,7 @@ testInWorld('a sweep ends what it resumes, and begins with nothing more', async 
   ]);
 });
 
-testInWorld('a sweep gives back what it has not resumed after 5 s, and ends', async (world) => {
+testInWorld('a sweep gives back an attempt that is not resumed after 5 s, and ends', async (world) => {
   await failCreations(world, 1);
   const deployed = await start(world, 'sweepPriceLists');
   const action = { kind: 'hang' } as const;

@@ -6,7 +6,7 @@ import { TEST_API_KEY, TEST_ORIGIN, useTestService, type LogLine, type TestReque
 import { createPriceListBody } from '../support/submissions';
 import { createLogLeakDetector } from '../support/leaks';
 
-/** What the service logs: a line for each request and for each event of a price list, and nothing confidential. */
+/** The service logs a line for each request and for each event of a price list, and nothing confidential. */
 
 const service = useTestService(functions);
 beforeEach(async () => {
@@ -26,14 +26,14 @@ async function counted<T>(work: () => Promise<T>): Promise<{ result: T; calls: n
   return { result: await work(), calls: total() - before };
 }
 
-/** The names of the times in the line of a request. */
+/** Returns the names of the times in the line of a request. */
 const getPhases = (name: OperationName): string[] => [
   ...(operations[name].method === 'POST' ? ['body_ms'] : []),
   ...(name === 'addPriceLists' ? ['claim_ms', 'entries_ms', 'completion_ms'] : ['firestore_ms']),
   'client_ms',
 ];
 
-/** The fields by which Error Reporting captures an entry and groups it by its stack. */
+/** Returns the fields by which Error Reporting captures an entry and groups it by its stack. */
 const errorReport = (firstLine: string) => ({
   '@type': 'type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent',
   serviceContext: { service: expect.any(String) as string, version: expect.any(String) as string },
@@ -166,7 +166,7 @@ describe('the life of a price list', () => {
     ]);
   });
 
-  test('failed: an ERROR that says that an operator is needed', async () => {
+  test('failed, with an ERROR that says that an operator is needed', async () => {
     service.firestore.faults.inject({
       rpc: 'Commit',
       match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),

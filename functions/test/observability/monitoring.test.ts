@@ -15,8 +15,8 @@ import { createPriceListBody } from '../support/submissions';
 import { matchesFilter, type LogEntry } from './log-filter';
 
 /**
- * The files of docs/monitoring: Google's protos accept them, and the lines that the service writes in
- * an outage match the filter of the policy for it. Metrics of the platform itself are only parsed.
+ * Google's protos accept the files of docs/monitoring, and the lines that the service writes in an
+ * outage match the filter of its policy. Metrics of the platform itself are only parsed.
  */
 
 interface Policy {
@@ -54,7 +54,7 @@ test.each(globSync('docs/monitoring/**/*.json'))('%s is what Google’s protos d
   const [protos, type] = TYPES[kind];
   const file = readJson(path) as object;
   const message = fromProto3JSON(Root.fromJSON(protos).lookupType(type), file as never);
-  // A member that the proto does not know is lost on the way.
+  // The conversion drops a member that the proto does not define.
   expect(message && toProto3JSON(message)).toMatchObject(file);
 });
 
@@ -70,7 +70,7 @@ test.each(policyNames)(
   },
 );
 
-/** Policies that fire because of lines, and not because lines are missing or many. */
+/** Policies that fire when a line appears. Other policies count lines. */
 const POLICIES_OF_LINES = ['creations-fail', 'instance-killed', 'key-needs-operator'];
 
 const getFilters = (policy: string): string[] =>
@@ -84,7 +84,7 @@ const getMatchingPolicies = (entries: LogEntry[]): string[] =>
     getFilters(policy).some((filter) => entries.some((entry) => matchesFilter(filter, entry))),
   );
 
-/** As Cloud Run writes the line of a function into the log. */
+/** Wraps the line of a function as Cloud Run writes it into the log. */
 const toEntry = (service: string, line: LogLine): LogEntry => ({
   resource: { type: 'cloud_run_revision', labels: { service_name: service.toLowerCase() } },
   jsonPayload: line,
@@ -99,7 +99,7 @@ beforeEach(async () => {
 const submission = createPriceListBody(3, { boq_list_id: 'boq-1' });
 const keyRecord = () => service.db.doc(`price_list_idempotency/${keyDocumentId('boq-1')}`);
 
-/** Calls a function, and returns what it logs meanwhile. */
+/** Runs a call, and returns the lines that the service logs meanwhile. */
 async function logOf(call: () => Promise<unknown>): Promise<LogLine[]> {
   service.log.length = 0;
   await call();
@@ -110,7 +110,7 @@ const sweep = () => logOf(async () => functions.sweepPriceLists.run({ scheduleTi
 
 const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1, sweep_due_at: 1 };
 
-/** What the sweep logs about a creation that crashed. */
+/** Returns the lines of a sweep over a creation that crashed. */
 async function sweepCrashedKey(update: object): Promise<LogLine[]> {
   await submitAndFail(service, submission);
   await updateKey(keyRecord(), { ...CRASHED, ...update });
@@ -163,15 +163,15 @@ test.each<[outage: string, policies: string[], writer: string, run: () => Promis
   ],
   ['a creation in time', [], 'addPriceLists', () => logOf(() => service.call('addPriceLists', { json: submission }))],
   ['a sweep that resumes in time', [], 'sweepPriceLists', () => sweepCrashedKey({})],
-])('%s is a matter of the policies %j', async (_, policies, writer, run) => {
+])('%s matches the policies %j', async (_, policies, writer, run) => {
   const lines = await run();
   expect(lines.length).toBeGreaterThan(0);
   expect(getMatchingPolicies(lines.map((line) => toEntry(writer, line)))).toEqual(policies);
-  // Another system in the project may log the same.
+  // Another system in the project may write the same lines.
   expect(getMatchingPolicies(lines.map((line) => toEntry('other', line)))).toEqual([]);
 });
 
-test('a sweep that ends is a sign of life, and one that cannot read the keys is none', async () => {
+test('a sweep that ends counts as a sweep, and a sweep that cannot read the keys does not', async () => {
   const isSign = (lines: LogLine[]) =>
     lines.some((line) => matchesFilter(readMetricFilter('sweeps'), toEntry('sweepPriceLists', line)));
   expect(isSign(await sweep())).toBe(true);
@@ -181,7 +181,7 @@ test('a sweep that ends is a sign of life, and one that cannot read the keys is 
   expect(isSign(failed)).toBe(false);
 });
 
-test('an audit that ends, and a violation that it finds, are counted', async () => {
+test('an audit that ends is counted, and so is a violation that it finds', async () => {
   await service.db.doc('price_lists/of-nothing').set({ status: 'ready' });
   const { out } = await runCommand('audit', '--json');
   const lines = out.split('\n').filter(Boolean);
@@ -233,7 +233,7 @@ describe('the uptime check', () => {
   });
 });
 
-test('a process whose heap is full ends with a text that the policy on killed instances knows', () => {
+test('a process with a full heap ends with a text that matches the policy on killed instances', () => {
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
   const { stderr } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
   const entries = stderr.split('\n').map((textPayload): LogEntry => ({ ...toEntry('getTeams', {}), textPayload }));
