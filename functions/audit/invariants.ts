@@ -154,7 +154,7 @@ function checkRequest(
     price_list_id: attempt.creation?.price_list_id ?? null,
     created_at: attempt.claimed_at,
     payload_chunks: attempt.payload_chunks,
-    // Versions before 1.1 stored none.
+    // Versions before 1.1 stored no `key_id`.
     ...('key_id' in request && { key_id: attempt.key_id }),
     ...(info && { info }),
   };

@@ -107,7 +107,7 @@ export async function readListStatuses(
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Yields pages until one is not full.
+ * Yields pages until a page is not full.
  *
  * @param read reads the page after an item; undefined for the first page
  */
