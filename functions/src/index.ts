@@ -8,5 +8,5 @@ export { getWarehouses } from './get-warehouses';
 export { supplyOrdersInvoices } from './supply-orders-invoices';
 export { sweepPriceLists } from './sweep-price-lists';
 
-/** A process that loads this module serves functions. The index that the build writes calls this too. */
+/** Every process that loads this module serves functions. The index that the build writes makes the same call. */
 startInstance();

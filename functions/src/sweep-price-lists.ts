@@ -20,13 +20,13 @@ const OPTIONS: SweepOptions = {
   stopping: shutdown.refuseWrites.signal,
 };
 
-/** The platform's limit, minus the time reserved for failing the running attempts and for the response. */
+/** The platform's time limit minus the reserves for failing the running attempts and for the response. */
 const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
-/** Maximum log lines of one sweep about records that do not parse; `sweep_ended` has the total. */
+/** Maximum number of log lines of one sweep about records that do not parse. `sweep_ended` has the total. */
 const MAX_UNREADABLE_LINES = 10;
 
-/** Logs and counts the results of a sweep. */
+/** Returns a reporter that logs and counts the results of a sweep. */
 function createReporter(counts: SweepCounts): SweepReporter {
   return {
     onResult: ({ result, ...attempt }, sinceClaimMs) => {
@@ -62,7 +62,7 @@ async function runSweep(): Promise<void> {
     const db = getDatabase(context);
     await sweep(db, context, OPTIONS, createReporter(counts));
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
-    // Even without the number, the line shows the results of the sweep.
+    // Without the number, the log line still has the results of the sweep.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'standalone').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = context.clock.now() - startedAt;

@@ -7,8 +7,8 @@ export interface ApiKeySetting {
 
 /**
  * Parses the API key setting: one key per line, so that a new one can be added before the old one is
- * removed. A line that begins with `#` is a comment. White space around a key is ignored; a line with
- * white space inside is no key, and the other lines still work.
+ * removed. A line that begins with `#` is a comment. Whitespace around a key is ignored. A line with
+ * whitespace inside is invalid, and the other lines still work.
  */
 export function parseApiKeys(setting: string): ApiKeySetting {
   const lines = setting.split('\n').map((line, i) => ({ text: line.trim(), number: i + 1 }));

@@ -12,10 +12,10 @@ export const systemClock = {
 
   /**
    * Creates a signal that aborts after `ms` milliseconds, or with a parent. The caller must cancel
-   * it, which `AbortSignal.timeout` does not allow: until then the timer keeps the request in memory,
-   * through the `node:domain` of the Functions Framework.
+   * it, which `AbortSignal.timeout` does not allow. Until then, the timer keeps the request in memory
+   * because of the `node:domain` of the Functions Framework.
    *
-   * @param createReason creates the reason of a signal that aborts after `ms`
+   * @param createReason creates the reason with which the signal aborts after `ms`
    */
   createTimeout: (ms: number, createReason: () => Error, ...parents: AbortSignal[]) => {
     const controller = new AbortController();
@@ -24,7 +24,7 @@ export const systemClock = {
   },
 };
 
-/** Rejects if the signal aborts first. The call itself goes on. */
+/** Returns the result of `fn`, or rejects when the signal aborts first. The call itself continues. */
 export async function abortable<T>(signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();

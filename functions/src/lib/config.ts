@@ -25,7 +25,7 @@ const databaseId = defineString('DATABASE_ID', {
   description: 'Differs from (default) after a restore: Google restores only into a new database.',
 });
 
-/** Minimum and maximum instances per function. Set at deployment, because they determine cost. */
+/** The minimum and maximum number of instances of each function. They determine cost, so a deployment sets them. */
 export const instanceLimits = {
   minInstances: defineInt('MIN_INSTANCES', {
     default: 0,
@@ -56,7 +56,7 @@ export const getDatabaseId = (): string => databaseId.value().trim() || DEFAULT_
 
 export const getAllowedOrigins = (): string[] => parseOrigins(corsAllowedOrigins.value());
 
-/** Invalid config. It has no stack besides its message, so that one sentence is printed. */
+/** An invalid setting. Its stack is its message, so that Node prints one sentence. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   override readonly stack = this.message;
@@ -74,13 +74,13 @@ export function assertAllowedOrigins(): void {
   if (problem !== undefined) throw new ConfigError(`CORS_ALLOWED_ORIGINS: ${problem}`);
 }
 
-/** The name and version of the deployed function, which Cloud Run sets. @param service the name outside Cloud Run */
+/** Returns the name and version that Cloud Run gives to the function. @param service the name outside Cloud Run */
 export const getServiceContext = (service: string) => ({
   service: process.env['K_SERVICE'] ?? service,
   version: process.env['K_REVISION'] ?? 'local',
 });
 
-/** The version and commit of the build, which replaces these variables by their values. */
+/** Returns the version and commit of the build, which replaces these variables with their values. */
 export const getBuild = () => ({
   version: process.env['BUILD_VERSION'] ?? 'local',
   commit: process.env['BUILD_COMMIT'] ?? 'local',

@@ -14,5 +14,5 @@ export function findDocumentIdProblem(id: string): DocumentIdProblem | undefined
   return Buffer.byteLength(id) > MAX_DOCUMENT_ID_BYTES ? 'too_long' : undefined;
 }
 
-/** Whether Firestore accepts this id. An id that it does not accept matches no document. */
+/** Whether Firestore accepts this id. Any other id matches no document. */
 export const isDocumentId = (id: string): boolean => findDocumentIdProblem(id) === undefined;

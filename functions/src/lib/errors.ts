@@ -24,7 +24,7 @@ export type ErrorCode = keyof typeof ERROR_DEFINITIONS;
 
 interface ApiErrorOptions {
   headers?: Record<string, string>;
-  /** Where the same request may succeed later without a person; null if nowhere. */
+  /** After how many ms the same request may succeed without an operator; null if it cannot. */
   retryAfterMs?: number | null;
   needsOperator?: boolean;
   cause?: unknown;
@@ -50,7 +50,7 @@ export class ApiError extends Error {
   }
 }
 
-/** One field of a request that is invalid. */
+/** An invalid field of a request. */
 export interface FieldError {
   /** Dotted, such as `products.cement.price_list_price`; `body` for the body itself. */
   path: string;
@@ -68,13 +68,13 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** A bound on a part of a request's body, after inflating. */
+/** The limit of a part of a request's body, after inflating. */
 export interface PayloadLimit {
   scope: 'body' | 'outside_products' | 'product';
   bytes: number;
 }
 
-/** 413. Headers name the limit, because the simple error shape has no field for it. */
+/** 413. Its headers name the limit, because the simple error shape has no field for it. */
 export class PayloadTooLargeError extends ApiError {
   constructor({ scope, bytes }: PayloadLimit) {
     const headers = { 'X-Payload-Limit-Bytes': String(bytes), 'X-Payload-Limit-Scope': scope };
@@ -84,7 +84,7 @@ export class PayloadTooLargeError extends ApiError {
 
 /** Aborts work when the platform stops the instance, or an operator stops the command. The work may be repeated. */
 export class StoppedError extends Error {
-  /** @param reserveMs time for failing the running attempts; a stop may leave less of it than a timeout */
+  /** @param reserveMs time for failing the running attempts, which may be shorter for a stop than for a timeout */
   constructor(
     message: string,
     readonly reserveMs = FAILURE_RESERVE_MS,

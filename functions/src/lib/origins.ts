@@ -1,4 +1,4 @@
-/** Allowed origins are compared exactly, so one that no browser sends would never match. */
+/** Allowed origins are compared exactly, so an origin that no browser sends would never match. */
 
 /** @returns why no browser sends this origin; undefined if a browser can send it */
 export function findOriginProblem(origin: string): string | undefined {

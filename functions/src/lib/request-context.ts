@@ -6,7 +6,7 @@ export interface RequestContext {
   /** Aborts when the work has to stop. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Creates a token that no other attempt has had. */
   readonly newToken: () => string;
@@ -19,9 +19,9 @@ export interface RequestContext {
 /** What a request has done so far. */
 export interface Counters {
   firestoreCalls: number;
-  /** Tries after the first, over all calls. */
+  /** Number of tries after the first, over all calls. */
   retries: number;
-  /** Records in the response. */
+  /** Number of records in the response. */
   records: number;
   phasesMs: Partial<Record<Phase, number>>;
 }

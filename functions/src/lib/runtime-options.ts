@@ -1,31 +1,31 @@
 import { getServiceAccount, instanceLimits } from './config';
 import { REGION } from './region';
 
-/** Options of the functions that the code fixes. docs/deployment.md#runtime-options explains them. */
+/** The runtime options of the functions. docs/deployment.md#runtime-options explains them. */
 
 const defaults = { region: REGION, cpu: 1, ...instanceLimits } as const;
 
 /**
- * Who reaches an operation. Firebase's tools set both at every deployment, so that a setting made by
- * hand would be lost. The API key decides who is served.
+ * Who can reach an operation. Firebase's tools set both options at every deployment, so a setting made
+ * by hand would be lost. The API key decides who is served.
  */
 const operationDefaults = { ...defaults, ingressSettings: 'ALLOW_ALL', invoker: 'public' } as const;
 
 const readDefaults = {
   ...operationDefaults,
-  // This account may only read (docs/security.md#roles).
+  // This account can only read (docs/security.md#roles).
   serviceAccount: getServiceAccount('organisation-data-reader'),
   timeoutSeconds: 120,
 } as const;
 
-/** Complete lists. They are small, so one instance serves many requests at once. */
+/** Options of the complete lists. They are small, so one instance serves many requests at once. */
 export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 } as const;
 
-/** Reads whose size the client chooses. Sixteen responses fit the memory; each holds up to 45 MB until it is sent. */
+/** Options of the reads whose size the client chooses. Sixteen responses of up to 45 MB fit the memory. */
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Add price lists. Four concurrent creations from bodies of 32 MB take a third of the memory. The
+ * Options of add price lists. Four concurrent creations of 32 MB take a third of the memory. The
  * largest request, 364,000 products in 728 batches at 0.8 s each, takes ten minutes to write; the
  * timeout is twice that.
  */
@@ -38,8 +38,8 @@ export const writeOptions = {
 } as const;
 
 /**
- * The sweep. Four payloads of 32 MB that are resumed at once take less memory than as many
- * requests. Its time is the longest that Cloud Scheduler waits for; one instance, one sweep at a
+ * Options of the sweep. Four concurrent resumes of 32 MB take less memory than as many
+ * requests. The timeout is the longest that Cloud Scheduler allows. One instance runs one sweep at a
  * time.
  */
 export const sweepOptions = {

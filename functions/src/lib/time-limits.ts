@@ -35,7 +35,7 @@ export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit +
 /** The longest pause between two tries. */
 export const MAX_PAUSE_MS = 5_000;
 
-/** Reserved for failing an attempt: an event whose reply is lost, a pause, and the read that shows its effect. */
+/** Reserved for failing an attempt: an event whose response is lost, a pause, and the read that shows its effect. */
 export const FAILURE_RESERVE_MS = EVENT_MS + MAX_PAUSE_MS + CALL_TIMEOUTS_MS.read;
 
 /** Reserved for the response, after the reserve for failing the attempt. */
@@ -59,7 +59,7 @@ const OUTAGE_MS = 60_000;
 /**
  * The retry regimes: no try begins later than this after the first. All calls to Firestore have one,
  * except two that may fail: a read ahead, and the correction of a `sweep_due_at`. A timeout or stop of
- * the work ends every regime but `reserve`, which covers what follows.
+ * the work ends every regime but `reserve`, which is for the steps after that.
  */
 export const RETRY_MS = {
   /** A query without the SDK, counted from its last document. A try takes at most {@link CALL_TIMEOUTS_MS}.query. */
@@ -68,9 +68,9 @@ export const RETRY_MS = {
   standalone: OUTAGE_MS,
   /** The claim of a key, until the first try's claim would expire. `reserve` covers the read that shows whether a claim landed. */
   claim: LEASE_DURATION_MS,
-  /** The writes of an attempt under its lease, so that an outage costs time, not the attempt. Ends if another event takes the key. */
+  /** The writes of an attempt under its lease. An outage delays the attempt, and does not fail it. Ends if another event takes the key. */
   attempt: Infinity,
-  /** The writes of a resume, for which no client waits. The key becomes due again, and other keys have their turn. */
+  /** The writes of a resume. No client waits for it, so a failed one becomes due again, and other keys are resumed first. */
   resume: OUTAGE_MS,
   /** The event that fails an attempt, and the last read after a claim. */
   reserve: FAILURE_RESERVE_MS,
@@ -81,7 +81,7 @@ export type RetryRegime = keyof typeof RETRY_MS;
 /** The time from one sweep to the next. Sweeps begin at full minutes. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
-/** How long after its start a sweep may have resumed an attempt, as its client sees it. */
+/** How long after its start a sweep may resume an attempt. `Retry-After` includes this time. */
 export const SWEEP_START_MS = 5_000;
 
 /** How often a sweep reads which keys became due while resumes are in progress. */

@@ -1,7 +1,7 @@
 import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 import { assertConforms } from './conformance';
 
-/** The conformance check rejects responses that do not conform; without this the HTTP tests would prove nothing. */
+/** The conformance check rejects responses that do not conform. Otherwise it would prove nothing in the HTTP tests. */
 
 const TEAMS: RequestInfo = { operation: 'getTeams', method: 'GET' };
 
@@ -26,7 +26,7 @@ function createResponse(status: number, json: unknown, headers: ReceivedResponse
   };
 }
 
-test('a response as described conforms', () => {
+test('a described response conforms', () => {
   expect(() => assertConforms(TEAMS, good)).not.toThrow();
 });
 
@@ -36,7 +36,7 @@ test.each<[string, RequestInfo, ReceivedResponse]>([
   ['a header with another value', TEAMS, createResponse(200, good.json, { 'cache-control': 'public' })],
   ['a header that is not described', TEAMS, createResponse(200, good.json, { etag: 'x' })],
   ['another content type', TEAMS, createResponse(200, good.json, { 'content-type': 'text/html' })],
-  ['a field too few', TEAMS, createResponse(200, { teams: { t: { name: null } }, count: 1 })],
+  ['a missing field', TEAMS, createResponse(200, { teams: { t: { name: null } }, count: 1 })],
 ])('%s does not conform', (_, request, wrong) => {
   expect(() => assertConforms(request, wrong)).toThrow('docs/openapi.json');
 });

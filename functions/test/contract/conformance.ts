@@ -3,9 +3,9 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import type { ReceivedResponse, RequestInfo } from '../support/received-response';
 
 /**
- * Checks responses against docs/openapi.json: a status that is not described, a header that is
- * missing, wrong or not described, and a body that is not as its schema has it are all failures. So
- * the document cannot drift from the service.
+ * Checks responses against docs/openapi.json, so that the document cannot differ from the service.
+ * It rejects a status that is not described, a header that is missing, wrong or not described, and a
+ * body that does not match its schema.
  */
 
 /** Headers of HTTP itself and of the framework, which the document has no reason to describe. */
@@ -47,12 +47,12 @@ export function assertConforms({ operation, method }: RequestInfo, response: Rec
   const { where, described } = responseOf(operation, method, response.status);
   const failures = [...headerFailures(described, response), ...bodyFailures(where, described, method, response)];
   if (failures.length > 0) {
-    const title = `${method} ${operation} ${response.status} is not as docs/openapi.json has it`;
+    const title = `${method} ${operation} ${response.status} does not conform to docs/openapi.json`;
     throw new Error([title, ...failures, response.text.slice(0, 500)].join('\n'));
   }
 }
 
-/** How the document describes a status. A method that it does not describe gets the 405 of the one that it does. */
+/** Returns the description of a status. A method that is not described has the 405 of the one that is. */
 function responseOf(operation: string, method: string, status: number): { where: string; described: Described } {
   const methods = document.paths[`/${operation}`] ?? {};
   const name = method.toLowerCase();

@@ -10,7 +10,7 @@ import { writeRecords } from '../support/stored';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../support/submissions';
 import { expectValidationErrorPaths, withLabels } from '../support/validation';
 
-/** Add price lists from outside. What it stores, and what fails it: ../modules/price-lists. */
+/** Add price lists over HTTP. ../modules/price-lists tests what it stores, and why a creation fails. */
 
 const service = useTestService({ addPriceLists });
 beforeEach(async () => {
@@ -28,7 +28,7 @@ async function created(json: unknown): Promise<AddPriceListsBody> {
   return response.json as AddPriceListsBody;
 }
 
-/** A body of more than a claim holds: random ids of 1,400 bytes compress to 1,050. */
+/** Returns a body that is too large for a claim, because random ids of 1,400 bytes compress only to 1,050. */
 function createLargePriceListBody(count: number): PriceListBody {
   const ids = Array.from({ length: count }, () => randomBytes(1_050).toString('base64url'));
   const prices = { price_list_price: 1, expected_forward_cost_price: 0.5 };
@@ -39,7 +39,7 @@ function createLargePriceListBody(count: number): PriceListBody {
 const anyId = expect.stringMatching(/^[A-Za-z0-9]{20}$/) as string;
 
 describe('a new request', () => {
-  test('is stored with the id of the API key that sent it, which its log line has too', async () => {
+  test('stores the id of its API key, which is also in its log line', async () => {
     service.setConfig({ API_KEY: 'first-key\nsecond-key' });
     const headers = { 'x-api-key': 'second-key' };
     const { status } = await service.call('addPriceLists', { json: createPriceListBody(1), headers });
@@ -51,7 +51,7 @@ describe('a new request', () => {
     expect(logged?.['key_id']).toBe(createHash('sha256').update('second-key').digest('hex').slice(0, 8));
   });
 
-  test('for an existing market returns it, and both lists as ready', async () => {
+  test('for an existing market returns the market, and both lists as ready', async () => {
     const parent = {
       id: anyId,
       status: 'ready',
@@ -103,31 +103,34 @@ describe('a new request', () => {
     expect(Math.max(...commits)).toBe(500);
   });
 
-  test.each([1, 501])('of %i products bills the documents that are priced', async (products) => {
-    const body = createPriceListBody(products);
-    const calls = service.recordCalls();
-    await created(body);
-    expect(countDocuments(calls)).toEqual(billCreation(products));
-    calls.length = 0;
-    await created(body);
-    expect(countDocuments(calls)).toEqual(REPLAY);
-  });
+  test.each([1, 501])(
+    'of %i products makes the billed reads and writes that docs/performance.md counts',
+    async (products) => {
+      const body = createPriceListBody(products);
+      const calls = service.recordCalls();
+      await created(body);
+      expect(countDocuments(calls)).toEqual(billCreation(products));
+      calls.length = 0;
+      await created(body);
+      expect(countDocuments(calls)).toEqual(REPLAY);
+    },
+  );
 
   // Google's emulator takes messages of at most 4 MiB.
-  (TEST_FIRESTORE ? test.skip : test)('of more bytes than one commit takes is stored whole', async () => {
+  (TEST_FIRESTORE ? test.skip : test)('whose payload is larger than one commit is stored completely', async () => {
     const body = createLargePriceListBody(9_500);
     const calls = service.recordCalls();
     await created(body);
     const commits = calls.filter(({ rpc }) => rpc === 'Commit').length;
     const { 'price_list_requests/payload': chunks = 0 } = await countRecords(service.db);
-    // The claim holds nine of 1 MB, close to Firestore's limit of 10 MiB. Last is the completion.
+    // The claim holds nine chunks of 1 MB, close to Firestore's limit of 10 MiB. The last commit is the completion.
     expect(chunks).toBeGreaterThan(9);
     expect(commits).toBe(1 + (chunks - 9) + 1);
     await checkInvariants(service.db, [parseSubmission(body)]);
   });
 });
 
-test('a body with more than a hundred errors gets the first hundred, and is told that there may be more', async () => {
+test('a body with more than 100 errors gets the first 100, and a message that there may be more', async () => {
   const prices = { price_list_price: -1, expected_forward_cost_price: -1 };
   const products = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, prices]));
   const response = await submit({ ...createPriceListBody(1), products });
@@ -159,19 +162,22 @@ describe('a repeated request', () => {
     expect(await readAllRecords(service.db)).toEqual(records);
   });
 
-  test.each(withLabels(['__proto__', 'a/b', 'BOQ-1', 'boq-1 ']))('matches only the key %s', async (_, boq_list_id) => {
-    await created(createPriceListBody(1));
-    await created(createPriceListBody(2, { boq_list_id }));
-    const again = await submit(createPriceListBody(2, { boq_list_id }));
-    expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
-    expect(await countRecords(service.db)).toMatchObject({
-      price_list_requests: 2,
-      price_list_idempotency: 2,
-      price_lists: 2,
-    });
-  });
+  test.each(withLabels(['__proto__', 'a/b', 'BOQ-1', 'boq-1 ']))(
+    'replays only the list with the same boq_list_id: %s',
+    async (_, boq_list_id) => {
+      await created(createPriceListBody(1));
+      await created(createPriceListBody(2, { boq_list_id }));
+      const again = await submit(createPriceListBody(2, { boq_list_id }));
+      expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
+      expect(await countRecords(service.db)).toMatchObject({
+        price_list_requests: 2,
+        price_list_idempotency: 2,
+        price_lists: 2,
+      });
+    },
+  );
 
-  test('sent ten times at once creates one price list', async () => {
+  test('that is sent ten times at once creates one price list', async () => {
     const responses = await Promise.all(Array.from({ length: 10 }, () => submit(body)));
     const fresh = responses.filter(
       ({ status, headers }) => status === 200 && headers['idempotent-replayed'] === undefined,

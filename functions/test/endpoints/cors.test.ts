@@ -6,28 +6,31 @@ import { writeRecords } from '../support/stored';
 const service = useTestService(functions);
 beforeEach(() => service.reset());
 
-/** CORS of get warehouses; no other operation allows browsers. */
-describe('a browser', () => {
+/** CORS of get warehouses, the only operation that browsers may call. */
+describe('CORS:', () => {
   const corsHeaders = (headers: object) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
   const varies = (vary: string | undefined) => vary?.split(/, */) ?? [];
   const preflight = (headers: Record<string, string | undefined>) =>
     service.call('getWarehouses', { method: 'OPTIONS', headers: { 'x-api-key': undefined, ...headers } });
 
-  test.each([TEST_ORIGIN, 'https://other.example.com'])('may ask from %s, without a key', async (origin) => {
-    const { status, headers, text } = await preflight({
-      origin,
-      'access-control-request-method': 'GET',
-      'access-control-request-headers': 'x-api-key,traceparent,baggage,sentry-trace',
-    });
-    expect([status, text]).toEqual([204, '']);
-    expect(headers['access-control-allow-origin']).toBe(origin);
-    expect(headers['access-control-allow-methods']).toBe('GET');
-    expect(headers['access-control-allow-headers']).toBe('x-api-key,traceparent,baggage,sentry-trace');
-    expect(Number(headers['access-control-max-age'])).toBeGreaterThan(0);
-    expect(headers['access-control-allow-credentials']).toBeUndefined();
-    expect(varies(headers.vary)).toContain('Origin');
-  });
+  test.each([TEST_ORIGIN, 'https://other.example.com'])(
+    'a preflight from %s is allowed without a key',
+    async (origin) => {
+      const { status, headers, text } = await preflight({
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'x-api-key,traceparent,baggage,sentry-trace',
+      });
+      expect([status, text]).toEqual([204, '']);
+      expect(headers['access-control-allow-origin']).toBe(origin);
+      expect(headers['access-control-allow-methods']).toBe('GET');
+      expect(headers['access-control-allow-headers']).toBe('x-api-key,traceparent,baggage,sentry-trace');
+      expect(Number(headers['access-control-max-age'])).toBeGreaterThan(0);
+      expect(headers['access-control-allow-credentials']).toBeUndefined();
+      expect(varies(headers.vary)).toContain('Origin');
+    },
+  );
 
   test.each([
     'https://evil.example.com',
@@ -36,34 +39,34 @@ describe('a browser', () => {
     `${TEST_ORIGIN}:8443`,
     TEST_ORIGIN.toUpperCase(),
     `${TEST_ORIGIN}, https://other.example.com`,
-  ])('may not ask from %j', async (origin) => {
+  ])('a preflight from %j is rejected', async (origin) => {
     const { status, headers, json } = await preflight({ origin, 'access-control-request-method': 'GET' });
     expect([status, json]).toEqual([403, { error: 'Origin not allowed' }]);
     expect(corsHeaders(headers)).toEqual({});
     expect(varies(headers.vary)).toContain('Origin');
   });
 
-  test('may ask from the origin null only where that is listed', async () => {
+  test('a preflight from the origin null is allowed if null is listed', async () => {
     service.setConfig({ CORS_ALLOWED_ORIGINS: 'null' });
     const { status, headers } = await preflight({ origin: 'null' });
     expect([status, headers['access-control-allow-origin']]).toEqual([204, 'null']);
   });
 
   test.each([undefined, '', ' , '])(
-    'may ask from nowhere when the allowed origins are %j',
+    'every preflight is rejected if the allowed origins are %j',
     async (CORS_ALLOWED_ORIGINS) => {
       service.setConfig({ CORS_ALLOWED_ORIGINS });
       for (const origin of [TEST_ORIGIN, 'null', '']) expect((await preflight({ origin })).status).toBe(403);
     },
   );
 
-  test('is handled before the API key configuration is checked', async () => {
+  test('a preflight is handled before the API key configuration is checked', async () => {
     service.setConfig({ API_KEY: undefined });
     expect((await preflight({ origin: TEST_ORIGIN })).status).toBe(204);
     expect((await preflight({ origin: 'https://evil.example.com' })).status).toBe(403);
   });
 
-  test('that sends no origin is no browser: 204 without CORS headers', async () => {
+  test('a preflight without an origin gets 204 without CORS headers', async () => {
     const { status, headers } = await preflight({});
     expect(status).toBe(204);
     expect(corsHeaders(headers)).toEqual({});
@@ -73,7 +76,7 @@ describe('a browser', () => {
   test.each([
     ['200', {}],
     ['401', { 'x-api-key': 'wrong' }],
-  ])('reads the response %s from an allowed origin', async (expected, more) => {
+  ])('a response with %s has the CORS headers of an allowed origin', async (expected, more) => {
     const { status, headers } = await service.call('getWarehouses', { headers: { origin: TEST_ORIGIN, ...more } });
     expect(status).toBe(Number(expected));
     expect(headers['access-control-allow-origin']).toBe(TEST_ORIGIN);
@@ -81,7 +84,7 @@ describe('a browser', () => {
     expect(varies(headers.vary).filter((name) => name === 'Origin')).toHaveLength(1);
   });
 
-  test('from another origin gets the complete response without CORS headers', async () => {
+  test('a request from another origin gets the complete response without CORS headers', async () => {
     await writeRecords(service.db, 'warehouses', { cairo: {} });
     for (const origin of ['https://evil.example.com', 'null', undefined]) {
       const { status, headers, json } = await service.call('getWarehouses', { headers: { origin } });
@@ -91,7 +94,7 @@ describe('a browser', () => {
     }
   });
 
-  test.each(operationNames.filter((name) => !operations[name].cors))('gets nothing from %s', async (name) => {
+  test.each(operationNames.filter((name) => !operations[name].cors))('%s sends no CORS headers', async (name) => {
     for (const method of ['OPTIONS', 'GET', 'POST']) {
       const { headers } = await service.call(name, { method, headers: { origin: TEST_ORIGIN } });
       expect(corsHeaders(headers)).toEqual({});

@@ -80,7 +80,7 @@ describe('get orders by team', () => {
     expect(await ordersOf({ ...JANUARY, team_id: 'nobody' })).toEqual({ count: 0, orders: {} });
   });
 
-  test('returns nothing for a team id of 1,500 bytes or more, which Firestore does not search for, without asking it', async () => {
+  test('returns nothing for a team id of 1,500 bytes or more, without a call to Firestore', async () => {
     const calls = service.recordCalls();
     for (const team_id of ['x'.repeat(1_500), 'é'.repeat(750), 'x'.repeat(10_000)]) {
       expect(await ordersOf({ ...JANUARY, team_id })).toEqual({ count: 0, orders: {} });
@@ -92,7 +92,7 @@ describe('get orders by team', () => {
 
   const statuses = ['WAITING', 'LINKING', 'DELIVERING', 'DELIVERED', 'CANCELLED'];
 
-  test('returns the orders of one status, or of any for ALL', async () => {
+  test('returns the orders of one status, or of any status for ALL', async () => {
     const stored = [...statuses, 'ALL', 'UNKNOWN', null];
     const records = stored.map((status) => [String(status), { team_id: 'team-1', created_at: START, status }]);
     await writeRecords(service.db, 'orders', {

@@ -5,7 +5,7 @@ import { operations, postOperationNames, type PostOperationName } from '../suppo
 import { useTestService } from '../support/service';
 import { waitFor } from '../support/wait-for';
 
-/** What each operation takes as its body. How a body is read: ../modules/lib/http. */
+/** The limits of each operation's body. ../modules/lib/http tests how a body is read. */
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
@@ -24,7 +24,7 @@ function assertTooLarge({ status, json, headers }: ReceivedResponse, bytes: numb
 
 const MEMBER_BYTES = 30_000;
 
-/** A valid body of so many bytes: of a read with white space after it, of add price lists with more products. */
+/** Returns a valid body of the given size. Whitespace fills a read's body, and products fill that of add price lists. */
 function padBody(name: PostOperationName, bytes: number): Buffer {
   const text = valid(name);
   if (name !== 'addPriceLists') return Buffer.from(text.padEnd(bytes));
@@ -38,20 +38,23 @@ function padBody(name: PostOperationName, bytes: number): Buffer {
   return Buffer.from(text.slice(0, start) + members.join('') + text.slice(start));
 }
 
-test.each(postOperationNames)('%s takes a body of its limit, and tells it beyond', async (name) => {
-  const bytes = MAX_BODY_BYTES[name];
-  const exact = padBody(name, bytes);
-  expect(exact.length).toBe(bytes);
-  expect((await service.call(name, { body: exact })).status).toBe(200);
-  assertTooLarge(await service.call(name, { body: padBody(name, bytes + 1) }), bytes);
-});
+test.each(postOperationNames)(
+  '%s accepts a body of its limit, and a larger one gets 413 with the limit',
+  async (name) => {
+    const bytes = MAX_BODY_BYTES[name];
+    const exact = padBody(name, bytes);
+    expect(exact.length).toBe(bytes);
+    expect((await service.call(name, { body: exact })).status).toBe(200);
+    assertTooLarge(await service.call(name, { body: padBody(name, bytes + 1) }), bytes);
+  },
+);
 
-// These the Functions Framework would parse or inflate by itself, and respond to in HTML.
+// The Functions Framework would parse or inflate these itself, and respond in HTML.
 test.each([
   ['malformed JSON', '{', JSON_TYPE],
   ['a cloud event', valid('getOrdersByTeam'), { 'content-type': 'application/cloudevents+json' }],
   ['a form', 'a=b', { 'content-type': 'application/x-www-form-urlencoded' }],
-  ['gzip that is none', valid('getOrdersByTeam'), { ...JSON_TYPE, 'content-encoding': 'gzip' }],
+  ['invalid gzip', valid('getOrdersByTeam'), { ...JSON_TYPE, 'content-encoding': 'gzip' }],
 ])('%s is a validation error, without a call to the database', async (_, body, headers) => {
   const calls = service.recordCalls();
   const { status, json } = await service.call('getOrdersByTeam', { body, headers });
@@ -59,7 +62,7 @@ test.each([
   expect(calls).toEqual([]);
 });
 
-test('a client that disconnects in the middle of a body is logged as 499', async () => {
+test('a request whose client disconnects before the end of its body is logged as 499', async () => {
   const headers = { ...JSON_TYPE, 'content-length': '1000' };
   const { request, response } = service.open('addPriceLists', { headers });
   await new Promise((resolve) => request.write('{"team_id":', resolve));

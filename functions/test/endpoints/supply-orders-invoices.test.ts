@@ -28,7 +28,7 @@ const idsOf = async (request: object) => (await supplyOrdersOf(request)).supply_
 const order = (created_at: unknown, more: object = {}) => ({ team_id: 'team-1', status: 0, created_at, ...more });
 
 describe('supply orders invoices', () => {
-  test('returns each with its id and its invoices, and nothing else', async () => {
+  test('returns the id and the invoices of each supply order, and nothing else', async () => {
     await writeRecords(service.db, 'supply_orders', {
       'supply-1': order(START, { invoices: [{ ...INVOICE, amount: 5 }, INVOICE], supplier: 'S' }),
       'supply-2': order(START + 1),
@@ -77,7 +77,7 @@ describe('supply orders invoices', () => {
     expect(await idsOf(JANUARY)).toEqual(['z', 'fraction', '10', 'a', 'b', 'newest']);
   });
 
-  test('returns those of a status, or of any for null', async () => {
+  test('returns the supply orders of one status, or of any status for null', async () => {
     await writeRecords(service.db, 'supply_orders', {
       zero: order(START, { status: 0 }),
       one: order(START, { status: 1 }),

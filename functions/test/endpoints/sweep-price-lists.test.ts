@@ -7,7 +7,7 @@ import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 
-/** The scheduled sweep, called as firebase-functions calls it. What it decides about a key: modules/price-lists/recovery.test.ts. */
+/** The scheduled sweep, called as firebase-functions calls it. modules/price-lists/recovery.test.ts tests its decisions. */
 
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
@@ -38,7 +38,7 @@ async function expectReplayed(key: string): Promise<void> {
   expect([status, headers['idempotent-replayed']]).toEqual([200, 'true']);
 }
 
-test('resumes every attempt that is due, and logs each under its record, and then its end', async () => {
+test('a sweep resumes every attempt that is due, logs each with its request record, and then logs its end', async () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
   for (const key of keys) await failAttempt(key, CRASHED);
   await deliver();
@@ -55,10 +55,10 @@ test('resumes every attempt that is due, and logs each under its record, and the
   for (const key of keys) await expectReplayed(key);
 });
 
-/** What a sweep without work asks: what is due, and how many keys require review. */
+/** The calls of a sweep without work: it reads what is due, and counts the keys that require review. */
 const IDLE_CALLS = ['RunQuery', 'RunAggregationQuery'];
 
-test('ends after one query and one count when nothing is due', async () => {
+test('a sweep ends after one query and one count if nothing is due', async () => {
   await failAttempt('completed', CRASHED);
   await deliver();
   const calls = service.recordCalls();
@@ -66,7 +66,7 @@ test('ends after one query and one count when nothing is due', async () => {
   expect(calls.map(({ rpc }) => rpc)).toEqual(IDLE_CALLS);
 });
 
-test('the line of a resume leads to the request that began the attempt', async () => {
+test('the log line of a resume has the trace of the request that began the attempt', async () => {
   const trace_id = '0af7651916cd43dd8448eb211c80319c';
   const headers = { traceparent: `00-${trace_id}-b7ad6b7169203331-01` };
   await submitAndFail(service, createBody('traced'), { headers });
@@ -76,14 +76,14 @@ test('the line of a resume leads to the request that began the attempt', async (
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
-test('a sweep that cannot read the keys says so, and does not throw', async () => {
+test('a sweep that cannot read the keys logs a failure, and does not throw', async () => {
   service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   await deliver();
   expect(getEvents()).toEqual([['ERROR', 'sweep_failed']]);
   expect(service.log[0]).toMatchObject({ resumed: 0, deferred: 0, left: 0, unreadable: 0 });
 });
 
-test('a sweep logs ten records that do not parse, and the number of all', async () => {
+test('a sweep logs the first ten records that do not parse, and counts all of them', async () => {
   const damaged = Array.from({ length: 12 }, (_, i) => [`damaged-${i}`, { sweep_due_at: 1 }] as const);
   await writeRecords(service.db, 'price_list_idempotency', Object.fromEntries(damaged));
   await deliver();
@@ -91,7 +91,7 @@ test('a sweep logs ten records that do not parse, and the number of all', async 
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', unreadable: 12 });
 });
 
-test('a sweep that cannot count the keys that require review logs what it did, without the number', async () => {
+test('a sweep that cannot count the keys in review logs its results without that number', async () => {
   await failAttempt('a', CRASHED);
   service.firestore.faults.inject({ rpc: 'RunAggregationQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   await deliver();

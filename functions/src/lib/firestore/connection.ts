@@ -9,8 +9,8 @@ import { runOutsideDomain } from './node-domain';
  */
 
 /**
- * Options of both channels, this one and the SDK's. gRPC pings a connection that is silent for 30 s
- * of a call, and replaces it after 10 s without a response. Google's servers allow no shorter
+ * Options of this channel and of the SDK's. During a call, gRPC pings a connection that is silent for 30 s,
+ * and replaces it after 10 s without a response. Google's servers allow no shorter
  * interval. After an outage gRPC connects again within 5 s; its default is up to 120 s.
  */
 export const CHANNEL_OPTIONS = {
@@ -19,7 +19,7 @@ export const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 5_000,
 } satisfies ChannelOptions;
 
-/** Passes messages on: they are encoded and decoded elsewhere. */
+/** Passes messages on, because other modules encode and decode them. */
 const identity = (message: Buffer): Buffer => message;
 
 let connection: ReturnType<typeof openConnection> | undefined;

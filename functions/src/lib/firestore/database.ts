@@ -23,7 +23,7 @@ import { getDatabaseId } from '../config';
 import type { RequestContext } from '../request-context';
 import { CALL_TIMEOUTS_MS } from '../time-limits';
 
-/** The database as one request uses it. Each call is one try, and the request's context counts it. */
+/** The database for one request. Each call is one try, which the request's context counts. */
 export type Database = ReturnType<typeof createDatabase>;
 
 export type CommitWrites = Pick<Transaction, 'create' | 'set' | 'update'>;

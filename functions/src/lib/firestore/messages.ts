@@ -1,14 +1,14 @@
 import { Request } from './generated/request';
 import { Position, Response } from './generated/response';
 
-/** Encodes and decodes the messages of queries with protobufjs. They are defined in `messages.proto`. */
+/** Encodes and decodes the messages of queries with protobufjs. `messages.proto` defines them. */
 
 /** What to read from a collection. */
 export interface QuerySpec {
   /** Path of the document whose subcollection is read; undefined for a top-level collection. */
   parent?: string;
   collection: string;
-  /** Conditions, all of which a document has to meet. */
+  /** Conditions, all of which a document must meet. */
   where?: readonly FieldFilter[];
   /** Top-level fields to order by, ascending, before the document id. Documents without them are left out. */
   orderBy?: readonly string[];
@@ -18,7 +18,7 @@ export interface QuerySpec {
 
 export type FieldFilter = readonly [path: string, operator: keyof typeof FILTER_OPERATORS, value: string | number];
 
-/** The fields of a document that were read. */
+/** The fields that were read from a document. */
 export type StoredFields = Readonly<Record<string, unknown>>;
 
 const { CompositeFilter, Direction, FieldFilter: Filter } = Request.StructuredQuery;

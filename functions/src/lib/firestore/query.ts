@@ -6,7 +6,7 @@ import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredField
 import { runOutsideDomain } from './node-domain';
 import { Backoff, isTransient } from './retry';
 
-/** A batch spares asynchronous steps: one for each message would cost as much as everything else. */
+/** Batches save asynchronous steps, because one step for each message would take as long as all other work. */
 const MESSAGES_PER_BATCH = 128;
 
 /** A batch of this size ends early, because a document can be as large as 1 MiB. */

@@ -3,10 +3,10 @@ import { finished } from 'node:stream';
 import { ApiError } from '../errors';
 import { measurePhase, type RequestContext } from '../request-context';
 
-/** How long the rest of a body is discarded after an early response: until one of these is over. */
+/** The rest of a body is discarded after an early response until it reaches one of these limits. */
 const LINGER = { idleMs: 2_000, maxMs: 5_000, maxBytes: 32 * 1024 * 1024 };
 
-/** Responses that get no further byte, although Node has not ended those of an early response. */
+/** Responses whose bytes are complete. Node ends an early one only when the rest of its body is discarded. */
 const finalResponses = new WeakSet<ServerResponse>();
 
 /** Whether all bytes of a response have gone to the operating system. The rest of its body may still arrive. */
@@ -29,7 +29,7 @@ export class ClientWriter {
     return this.response.destroyed || this.response.writableEnded || finalResponses.has(this.response);
   }
 
-  /** Keeps the chunk in memory until the client reads it. @returns false if the caller should wait before it writes more */
+  /** Keeps the chunk in memory until the client reads it. @returns false if the caller should wait for that */
   write(chunk: Buffer): boolean {
     this.#announceClose();
     this.#unsentChunks += 1;

@@ -4,9 +4,9 @@ import cors from 'cors';
 const PREFLIGHT_MAX_AGE_S = 3600;
 
 /**
- * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed if
- * it equals an allowed one exactly; `null` is refused too, unless it is listed. A preflight may ask for
- * any request headers, since tracing libraries add their own: the list of origins is the control.
+ * Adds the CORS headers for an allowed origin, and `Vary: Origin` always. An origin is allowed only if
+ * the list has exactly this origin, which applies to `null` too. A preflight may ask for any request
+ * headers, because tracing libraries add their own and the list of origins is the control.
  *
  * @returns false for an origin that is not allowed; a client that is not a browser has none
  */

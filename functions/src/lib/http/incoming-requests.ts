@@ -15,8 +15,8 @@ export function prepareEachRequest(): void {
 }
 
 /**
- * Keeps the framework's body parsers away from every body: they parse and inflate before the API
- * key is checked, and respond to malformed JSON in HTML. They skip a request without a content type.
+ * Keeps the framework's body parsers away from every body. They parse and inflate before the API
+ * key is checked, respond to malformed JSON in HTML, and skip a request without a content type.
  */
 function hideContentType({ headers }: IncomingMessage): void {
   delete headers['content-type'];

@@ -4,7 +4,7 @@ import { prepareEachRequest } from './incoming-requests';
 import { stopOnSigterm } from './shutdown';
 
 /**
- * Starts a process that serves functions: installs what concerns every request of the process.
+ * Prepares a process that serves functions, by installing what concerns all of its requests.
  * Importing an operation alone installs nothing.
  */
 export function startInstance(): void {

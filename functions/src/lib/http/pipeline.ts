@@ -38,7 +38,7 @@ export interface Endpoint<Body> {
   /** Whether browsers may call from the allowed origins. */
   cors?: boolean;
   body?: RequestBody<Body>;
-  /** Milliseconds before the platform's timeout at which the handler is aborted, so that the client gets a response. */
+  /** How many ms before the platform's timeout the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
   /** Whether a stopping instance refuses new work, and ends running work early enough to store its failure. */
   writes?: boolean;
@@ -98,10 +98,10 @@ async function readEndpointBody<Body>(
 
 const MAX_LOGGED_ORIGIN_LENGTH = 300;
 
-/** An origin is sent by the client: it may have any length, and characters that no browser sends. */
+/** A client may send any text as its origin: long, and with characters that no browser sends. */
 const toLoggedOrigin = (origin: string): string => origin.slice(0, MAX_LOGGED_ORIGIN_LENGTH).replace(/[^!-~]/g, '?');
 
-/** @returns whether the request was a preflight, which then has its response */
+/** Responds to a preflight, and adds the CORS headers to any other response. @returns whether it was a preflight */
 async function handleCors(exchange: Exchange): Promise<boolean> {
   const { request, response, context, logFields } = exchange;
   const isAllowed = applyCors(request, response, getAllowedOrigins());

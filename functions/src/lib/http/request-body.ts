@@ -10,7 +10,7 @@ import { BODY_IDLE_TIMEOUT_MS } from '../payload-limits';
 /** A request of the Functions Framework, or of a server that has already read the body (`rawBody`). */
 export type RequestWithRawBody = IncomingMessage & { rawBody?: Buffer };
 
-/** The client has left, so there is no one to respond to. */
+/** The client has disconnected, so nobody reads a response. */
 export class ClientGoneError extends Error {}
 
 /** How the body of an operation is read. */
@@ -67,7 +67,7 @@ const payloadTooLarge = (maxBytes: number) => new PayloadTooLargeError({ scope: 
 /** The connection cannot be used again, because the rest of the body may still arrive. */
 const bodyTimeout = (message: string) => new ApiError('request_timeout', message, { headers: { Connection: 'close' } });
 
-/** From the raw headers, since `prepareEachRequest` hides it from the Functions Framework. */
+/** Reads the raw headers, because `prepareEachRequest` removes the content type from the others. */
 function getContentType({ rawHeaders }: IncomingMessage): string | undefined {
   const name = rawHeaders.findIndex((header, i) => i % 2 === 0 && header.toLowerCase() === 'content-type');
   return name === -1 ? undefined : rawHeaders[name + 1];
@@ -122,7 +122,7 @@ async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: 
     throw isGzipError ? invalidBody('Expected a valid gzip body') : error;
   } finally {
     stopWatching();
-    // Before it flows again: a stream that loses its last destination is paused.
+    // Unpiped before `resume`, because a stream that loses its last destination is paused.
     request.unpipe(source);
     request.off('data', countBytes);
     request.resume();
@@ -130,8 +130,8 @@ async function* streamBytes(request: IncomingMessage, maxBytes: number, signal: 
 }
 
 /**
- * Calls `fn` when no byte has arrived for {@link BODY_IDLE_TIMEOUT_MS}. The time in which `destination`
- * takes no more is not counted: the request is paused then.
+ * Calls `fn` when no byte has arrived for {@link BODY_IDLE_TIMEOUT_MS}. The request is paused while
+ * `destination` takes no more, so that time does not count.
  *
  * @returns a function that ends the watch
  */
@@ -151,7 +151,7 @@ export function onIdle(request: IncomingMessage, destination: Writable, fn: () =
   };
 }
 
-/** Characters that are parsed at a time, however small the client's chunks are. */
+/** Minimum number of characters to parse at a time, however small the client's chunks are. */
 const MIN_PARSED_CHARACTERS = 64 * 1024;
 
 async function* decodeUtf8(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, maxBytes: number): AsyncGenerator<string> {

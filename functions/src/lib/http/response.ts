@@ -8,7 +8,7 @@ import { ClientWriter } from './client-writer';
 /** A response of more bytes is sent in chunks. The platform allows 32 MiB with a Content-Length. */
 export const MAX_BUFFERED_RESPONSE_BYTES = 30_000_000;
 
-/** Compressing a smaller response costs more time than it saves. */
+/** Below this size, compression costs more time than it saves. */
 const MIN_COMPRESSION_BYTES = 1024;
 
 /** Size of one buffer of text, chosen to keep both overhead and memory low. */
@@ -67,7 +67,7 @@ export async function sendResponse(
     setResponseHeaders();
     response.setHeader('Content-Length', bytes);
   }
-  // Written one by one, because joining them would need a buffer as large as all of them.
+  // Chunks are written one by one, because joining them would double their memory.
   for (const held of buffered) writer.write(held);
   return writer.end();
 }

@@ -57,7 +57,7 @@ export class Shutdown {
     for (const response of this.#openResponses) if (!response.headersSent) response.setHeader('Connection', 'close');
     this.#endStopIfDrained();
 
-    // The waits run in parallel: timers are late on a busy machine, and consecutive waits would
+    // The waits run in parallel, because timers are late on a busy machine and consecutive waits would
     // exceed the platform's 10 s.
     const wait = (ms: number, end?: AbortController) =>
       clock.sleep(ms, this.#drained.signal).then(

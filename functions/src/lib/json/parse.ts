@@ -12,7 +12,7 @@ export function parseJson(text: string): unknown {
   return text.includes('\\') ? parseByTokens(text) : (JSON.parse(text) as unknown);
 }
 
-/** Builds objects and arrays without `JSON.parse`, which receives only strings, numbers and literals, each as a value. */
+/** Builds objects and arrays itself. `JSON.parse` receives only strings, numbers and literals, each as a value. */
 function parseByTokens(text: string): unknown {
   const scanner = new JsonScanner();
   /** Complete values and names whose object or array is still open. */

@@ -30,7 +30,7 @@ export class JsonScanner {
   /** The characters that close the open objects and arrays, outermost first. */
   readonly #closers: string[] = [];
 
-  /** How many objects and arrays are open. */
+  /** Number of open objects and arrays. */
   get depth(): number {
     return this.#closers.length;
   }

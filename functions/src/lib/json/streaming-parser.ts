@@ -3,7 +3,7 @@ import { JsonSyntaxError } from './body-parser';
 import { parseJson } from './parse';
 import { JsonScanner } from './scanner';
 
-/** A member with its comma: a name without escapes, and an object that holds no other object and no brace in a string. */
+/** A member with its comma: a name without escapes, and an object without escapes or further braces. */
 const PLAIN_MEMBER =
   /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}"\\]*"[^{}"\\]*")*[^{}"\\]*\})[ \t\n\r]*,/y;
 

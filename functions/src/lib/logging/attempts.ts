@@ -20,7 +20,7 @@ export function createPriceListLogger(request_id: string) {
     claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
     completed: (attempt: LoggedAttempt, since_claim_ms: number) =>
       log('INFO', 'price_list_completed', attempt, { since_claim_ms }),
-    /** The line of its request reports the error. @param needsOperator the sweep does not resume the attempt */
+    /** The log line of the request reports the error. @param needsOperator whether only an operator can resume the attempt */
     failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean) =>
       log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
     /** @param key_outcome the kind of outcome that the attempt met instead of its own claim */
@@ -29,7 +29,7 @@ export function createPriceListLogger(request_id: string) {
   };
 }
 
-/** Severity and event of what the sweep did with an attempt. */
+/** The severity and event for each result of the sweep. */
 const SWEEP_EVENTS = {
   resumed: ['INFO', 'price_list_resumed'],
   deferred: ['NOTICE', 'price_list_deferred'],

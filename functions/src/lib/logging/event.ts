@@ -1,7 +1,7 @@
 import { write, type LogSeverity } from 'firebase-functions/logger';
 
 /**
- * The folder holds everything that the service logs: one function per event, and nothing else writes.
+ * This folder has one function for each event, and no other code writes to the log.
  * API keys, payloads, prices and names are never among the parameters, so they cannot be logged. See
  * docs/operations.md#log-entries.
  */
@@ -11,11 +11,11 @@ export type { LogSeverity };
 export const logEvent = (severity: LogSeverity, event: string, fields: object, message = event.replaceAll('_', ' ')) =>
   write({ severity, message, event, ...fields });
 
-/** Marks a line about a key that waits for an operator. Alerts count it; the sweep resolves the others. */
+/** Marks a log line about a key that waits for an operator. Alerts count it, because the sweep resolves all others. */
 export const toOperatorField = (needsOperator: boolean) => (needsOperator ? { needs_operator: true } : {});
 
 /**
- * Removes what Firestore's messages may reveal of a document: from its path on, which names
- * products, and from the first quotation mark on, after which a value may follow.
+ * Removes what a message of Firestore may reveal about a document. Cuts the message at the document's
+ * path, which names products, and at the first quotation mark, which a value may follow.
  */
 export const redact = (message: string): string => message.replace(/(\/documents\/|").*/s, '$1…');

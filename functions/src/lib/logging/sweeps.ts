@@ -1,6 +1,6 @@
 import { logEvent, redact } from './event';
 
-/** A key record that does not parse. @param record its path, which contains the key's hash */
+/** Logs a key record that does not parse. @param record its path, which contains the key's hash */
 export const logUnreadableKey = (record: string) => logEvent('ERROR', 'key_record_unreadable', { record });
 
 /** How many keys had each result, and how many key records did not parse. */

@@ -61,7 +61,7 @@ export async function readKeyAndMarket(db: Database, key: KeyReference, marketId
   return { key: toKeySnapshot(found), market: market.exists ? toMarket(market.data() ?? {}) : null };
 }
 
-/** How many keys one call reads. */
+/** Maximum number of keys that one call reads. */
 export const KEYS_PER_PAGE = 100;
 
 /**
@@ -111,7 +111,7 @@ async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
  * Writes a key record. The commit fails with ALREADY_EXISTS or FAILED_PRECONDITION if the record has
  * changed since `key` was read.
  *
- * @param sweepDueAt when the sweep has to look at the record, in Unix milliseconds; null for never,
+ * @param sweepDueAt when the sweep reads the record next, in Unix milliseconds; null for never,
  * which removes the field and with it the record from the index
  */
 export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord, sweepDueAt: number | null): void {
@@ -120,13 +120,13 @@ export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord
   else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...isDue }, { lastUpdateTime: key.version });
 }
 
-/** Changes only when the sweep looks at a record. The commit fails as that of {@link setKey} does. */
+/** Changes only when the sweep reads a record next. The commit fails as that of {@link setKey} does. */
 export function setSweepDueAt(writes: CommitWrites, { reference, version }: KeySnapshot, dueAt: number | null): void {
   if (version === undefined) return;
   writes.update(reference, { sweep_due_at: dueAt ?? DELETED }, { lastUpdateTime: version });
 }
 
-/** Fails both lists of an attempt that has ended. A list whose id cannot be that of a document does not exist. */
+/** Fails both lists of an attempt that has ended. Skips a list with an invalid id, which cannot exist. */
 export function failLists(db: Database, writes: CommitWrites, { creation, updated_at }: KeyRecord): void {
   if (creation === null) return;
   const kinds = LIST_KINDS.filter((kind) => isDocumentId(creation[`${kind}_id`]));
@@ -193,7 +193,7 @@ export async function readPayloadChunks(db: Database, { document_id }: Attempt):
   return chunks;
 }
 
-/** The two lists of an attempt. */
+/** The collection of each list of an attempt. */
 export const LIST_COLLECTIONS = {
   expected_forward_cost: collections.expectedForwardCosts,
   price_list: collections.priceLists,

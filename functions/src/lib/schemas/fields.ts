@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ValidationError, type FieldError } from '../errors';
 
-/** Rules that the fields of all bodies share, and the errors of fields that break them. Strings are not trimmed. */
+/** Rules that the fields of all bodies share, and their errors. Strings are not trimmed. */
 
 /** Maximum UTF-8 length of a text field. */
 export const MAX_TEXT_BYTES = 10_000;

@@ -55,7 +55,7 @@ const attemptSchema = z.object({
 /** A released attempt, kept for the audit when its key is claimed again. */
 export const archivedAttemptSchema = attemptSchema.extend({ settled_at: time, failure: text.nullable() });
 
-/** An action of an operator or the sweep on a key. */
+/** What an operator or the sweep did with a key. */
 const operatorActionSchema = z.object({
   action: z.enum(['resume', 'release']),
   at: time,

@@ -9,6 +9,6 @@ test.each<[string, string[], number[]]>([
   ['one#1\none#2', ['one#1', 'one#2'], []],
   ['one\ntwo words\nthree\nfour\tfive\nsix\u00a0seven', ['one', 'three'], [2, 4, 5]],
   ['zwölf-€', ['zwölf-€'], []],
-])('%j holds the keys %j, and the lines %j are none', (setting, keys, invalidLines) => {
+])('the setting %j has the keys %j and the invalid lines %j', (setting, keys, invalidLines) => {
   expect(parseApiKeys(setting)).toEqual({ keys, invalidLines });
 });

@@ -1,6 +1,6 @@
 import { getDatabaseId, isCloudRunInstance } from '../../../src/lib/config';
 
-/** What the environment says, as the platform, Firebase's emulator and an owner set it. */
+/** Settings of the environment, as the platform, Firebase's emulator and an owner set them. */
 
 const setEnvironment = (variables: NodeJS.ProcessEnv) =>
   jest.replaceProperty(process, 'env', {
@@ -16,7 +16,7 @@ test.each([
   [{}, false],
   [{ K_SERVICE: 'getteams' }, true],
   [{ K_SERVICE: 'getteams', FUNCTIONS_EMULATOR: 'true' }, false],
-])('a process with %j is an instance of Cloud Run: %j', (variables, isInstance) => {
+])('whether a process with %j is a Cloud Run instance: %j', (variables, isInstance) => {
   setEnvironment(variables);
   expect(isCloudRunInstance()).toBe(isInstance);
 });

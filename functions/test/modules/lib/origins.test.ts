@@ -25,7 +25,7 @@ test.each([
   'https://münchen.example',
   'http://127.1:3000',
   'http://[0:0::1]',
-  // A browser sends `null` from these, or loads no page from there.
+  // Browsers send `null` for pages from these, or load no page from them.
   'file://',
   'file://server',
   'ws://a.example.com',

@@ -11,7 +11,7 @@ import { createRequestContext } from '../../../../src/lib/request-context';
 import { CALL_TIMEOUTS_MS } from '../../../../src/lib/time-limits';
 import { useFirestoreEmulator } from '../../../support/firestore';
 
-/** Every call ends within its timeout, and is one try: neither the SDK nor the transport repeats it. */
+/** Every call ends within its timeout, and neither the SDK nor the transport repeats it. */
 
 const PROJECT = 'deadlines';
 const SHORT_MS = { read: 400, commit: 300, query: 600 };
@@ -40,7 +40,7 @@ const open = (firestore = client) => createDatabase(firestore, createRequestCont
 
 const readAll = (documents: AsyncIterable<unknown>) => Readable.from(documents).toArray();
 
-test('a stream that its reader leaves is closed', async () => {
+test('a stream is closed when its reader stops', async () => {
   const documents = Readable.from(['first', 'second']);
   const query = client.collection('a');
   jest.spyOn(query, 'stream').mockReturnValue(documents);
@@ -92,7 +92,7 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
     await call(open());
     await CALLS['commit of entries']?.call(open());
     Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
-    // The SDK's deadlines are those of a new client.
+    // Only a new client has the short deadlines.
     const impatient = configureClient(new Firestore({ projectId: PROJECT }));
     embedded.faults.inject({ rpc, times: 100, action: { kind: 'hang' } });
     const startedAt = performance.now();
@@ -103,7 +103,7 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
     await impatient.terminate();
   });
 
-  test.each(Object.entries(CODES))('that fails with %s is sent once, and fails with that', async (name, code) => {
+  test.each(Object.entries(CODES))('that fails with %s is sent once, and throws that error', async (name, code) => {
     await call(open());
     const ended: EndedCall[] = [];
     const stop = embedded.observe((each) => ended.push(each));
@@ -115,7 +115,7 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
   });
 });
 
-test('a query that stops in the middle fails when nothing has come for the timeout of a read', async () => {
+test('a query whose documents stop arriving fails after the timeout of a read', async () => {
   for (const id of ['1', '2', '3']) await client.doc(`numbers/${id}`).set({});
   Object.assign(CALL_TIMEOUTS_MS, SHORT_MS);
   const impatient = configureClient(new Firestore({ projectId: PROJECT }));

@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import descriptors from '@google-cloud/firestore-api/protos/protos.json';
 import { decodeDocument, encodeRunQueryRequest } from '../../../../src/lib/firestore/messages';
 
-/** The messages of queries, against the descriptors that the Firestore SDK ships. */
+/** The messages of queries, encoded and decoded with the descriptors in the Firestore SDK. */
 
 const PARENT = 'projects/demo-price-lists/databases/(default)/documents';
 const PREFIX = `${PARENT}/orders/`;
@@ -15,7 +15,7 @@ const response = google.lookupType('RunQueryResponse');
 const encodeResponse = (document: object) =>
   Buffer.from(response.encode({ document, readTime: { seconds: 1_780_000_000, nanos: 123_456_000 } }).finish());
 
-/** A value as the SDK would encode it, and as it is decoded here. */
+/** A value as the SDK encodes it, and as the service decodes it. */
 const value: fc.Memo<[encoded: object, decoded: unknown]> = fc.memo((depth) => {
   const leaf = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text): [object, unknown] => [{ stringValue: text }, text]),
@@ -91,7 +91,7 @@ describe('an encoded request', () => {
   // Not toObject: jest loads protobufjs outside of the test's realm, so it would not recognise String and Number as options.
   const decode = (message: Buffer): unknown => google.lookupType('RunQueryRequest').decode(message).toJSON();
 
-  test('is read by the descriptors as the query that it was made from', () => {
+  test('is decoded by the descriptors to its query', () => {
     const query = {
       collection: 'orders',
       where: [

@@ -40,11 +40,11 @@ async function stored(): Promise<Record<string, unknown>> {
   return Object.fromEntries(docs.map((document) => [document.id, document.data()]));
 }
 
-/** What the sdk's own batch stores for a number. */
+/** Returns what the SDK stores for a number. */
 const asStored = (value: number): number | bigint => (Number.isSafeInteger(value) ? BigInt(value) : value);
 
 const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter(
-  // Invalid as a product id.
+  // These ids are invalid for a product.
   (text) => text.trim() === text && !text.includes('/') && !/^\.\.?$|^__.*__$/.test(text) && text.isWellFormed(),
 );
 const value = fc.oneof(
@@ -63,7 +63,7 @@ async function streamPrices(): Promise<[id: string, price: number | undefined][]
   return prices;
 }
 
-test('stores what the SDK stores, for any ids and numbers, streams it, and replaces documents', async () => {
+test('a batch stores what the SDK stores for any ids and numbers, is streamed unchanged, and replaces documents', async () => {
   await fc.assert(
     fc.asyncProperty(entries, async (numbers) => {
       firestore.clear();
@@ -90,7 +90,7 @@ test('an entry without a number as its price is streamed without a price', async
     e: { price: -0.5 },
   };
   for (const [id, data] of Object.entries(fields)) await sdk.doc(`${COLLECTION}/${id}`).set(data);
-  // A collection of the same name elsewhere.
+  // Another list has a collection of the same name.
   await sdk.doc('price_lists/list-2/products/a').set({ price: 1 });
   expect(await streamPrices()).toEqual([
     ['a', -5],

@@ -18,7 +18,7 @@ const selection: QuerySpec = {
   fields: ['customer_data.customer_id'],
 };
 
-/** Ids of 1,000 orders. Ten orders share each creation time, so that a query is also interrupted between equals. */
+/** Ids of 1,000 orders. Ten orders share each creation time, so a query is also interrupted between equal times. */
 const ids = Array.from({ length: 1000 }, (_, i) => `order-${String(i).padStart(4, '0')}`);
 
 let firestore: EmbeddedFirestore;
@@ -69,7 +69,7 @@ describe('batches', () => {
     return { batches, context };
   };
 
-  test('have at most 128 records, none of them is empty, and the waiting for them is measured', async () => {
+  test('have 1 to 128 records, and the wait for them is measured', async () => {
     const { batches, context } = await readBatches(selection);
     expect(batches[0]).toBe(128);
     expect(Math.max(...batches)).toBe(128);
@@ -173,7 +173,7 @@ test('throws a permanent error at once', async () => {
   expect(db.counters.firestoreCalls).toBe(1);
 });
 
-test('ends with the signal, even while nothing arrives', async () => {
+test('ends when its signal aborts, even while nothing arrives', async () => {
   const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'hang' } });
   const controller = new AbortController();
   const reading = idsOf(open(controller.signal), selection);
@@ -185,7 +185,7 @@ test('ends with the signal, even while nothing arrives', async () => {
 test('cancels its call when the consumer stops', async () => {
   const { promise: outcome, resolve } = Promise.withResolvers<string>();
   const stop = firestore.observe((call) => resolve(call.outcome));
-  // Delayed in the middle, so that the call cannot end by itself.
+  // The delay keeps the call from ending by itself.
   firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'delay', ms: 200 } });
   const batches = streamQuery(open(), selection, () => null);
   await batches.next();

@@ -95,7 +95,7 @@ describe('retry', () => {
     ['runs out', new Error('timeout'), 'code 14'],
     ['is cut short by a stop', new StoppedError('the instance stops'), 'the instance stops'],
   ])('whose time %s', (_, reason, expected) => {
-    test('during a pause rejects with what tells why', async () => {
+    test('during a pause rejects with its cause', async () => {
       const timeout = new AbortController();
       const clock = new ManualClock(0);
       jest.spyOn(clock, 'sleep').mockImplementation((_ms, signal) => {
@@ -106,12 +106,12 @@ describe('retry', () => {
       await expect(retry(call, createContext(clock, timeout.signal), 'standalone')).rejects.toThrow(expected);
     });
 
-    test('during a try rejects with what tells why', async () => {
+    test('during a try rejects with its cause', async () => {
       const timeout = new AbortController();
       let tries = 0;
       const call = () => {
         tries += 1;
-        if (tries === 1) return Promise.reject(createError(14));
+        if (tries < 3) return Promise.reject(createError(tries === 1 ? 13 : 14));
         timeout.abort(reason);
         return new Promise<never>(() => undefined);
       };

@@ -19,7 +19,7 @@ test('batches of neighbouring ids are spread over the collection', () => {
   }
 });
 
-test('short and long lists are ordered alike', () => {
+test('short and long lists have the same order', () => {
   const ids = Array.from({ length: 2_000 }, (_, i) => `product-${i}`);
   const order = Array.from(getWriteOrder(ids)).filter((index) => index < 1_000);
   expect(Array.from(getWriteOrder(ids.slice(0, 1_000)))).toEqual(order);

@@ -7,7 +7,7 @@ const apiKeys = fc.array(fc.string({ minLength: 1, unit: anyCharacter }), { maxL
 
 const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex').slice(0, 8);
 
-/** What Node makes of a header: one character for each byte. */
+/** Decodes a header as Node does, one character for each byte. */
 const receive = (bytes: Buffer) => bytes.toString('latin1');
 
 test.each([
@@ -41,7 +41,7 @@ describe('identifyApiKey', () => {
       identifyApiKey(header, ['first', 'second', 'third']);
       const lengths = compare.mock.calls.map(([a, b]) => [a.byteLength, b.byteLength]);
       compare.mockRestore();
-      // Each as both encodings of the header.
+      // Each key is compared with both encodings of the header.
       expect(lengths).toEqual(Array.from({ length: 6 }, () => [32, 32]));
     },
   );

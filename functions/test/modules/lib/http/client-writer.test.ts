@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ClientWriter, isAnswered } from '../../../../src/lib/http/client-writer';
 import { createRequestContext } from '../../../../src/lib/request-context';
 
-/** A response that is sent before the body has arrived: the handler is done, the connection stays for a while. */
+/** Responses that are sent before the body has arrived. The handler ends, and the connection stays open for a while. */
 
 const context = createRequestContext(new AbortController().signal);
 
@@ -26,7 +26,7 @@ afterEach(() => {
   socket.destroy();
 });
 
-/** Sends the head of a request whose body has 100 MB, on timers that the test moves. */
+/** Sends the head of a request with a body of 100 MB. Timers run only when the test advances them. */
 async function open(): Promise<ClientWriter> {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] });
   received = '';
@@ -62,12 +62,20 @@ async function isOpenAfter(ms: number): Promise<boolean> {
   return !socket.destroyed;
 }
 
-test('the writer is done once the bytes are written, while the body has not come', async () => {
+test('the writer ends once the bytes are written, before the body has arrived', async () => {
   await respond(await open());
   expect(isAnswered(response)).toBe(true);
   await settle();
   expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)?Connection: close\r\n.*done$/s);
   expect([socket.destroyed, response.writableEnded]).toEqual([false, false]);
+});
+
+test('a response without a body is sent as soon', async () => {
+  const writer = await open();
+  response.statusCode = 204;
+  expect(await writer.end()).toBe(true);
+  await settle();
+  expect(received).toMatch(/^HTTP\/1\.1 204 /);
 });
 
 test('the connection closes 2 s after the last byte', async () => {
@@ -78,7 +86,7 @@ test('the connection closes 2 s after the last byte', async () => {
   expect(await isOpenAfter(100)).toBe(false);
 });
 
-test('the connection closes after 5 s, although bytes still come', async () => {
+test('the connection closes after 5 s, although bytes still arrive', async () => {
   await respond(await open());
   for (let i = 0; i < 4; i += 1) {
     expect(await isOpenAfter(1_200)).toBe(true);
@@ -87,7 +95,7 @@ test('the connection closes after 5 s, although bytes still come', async () => {
   expect(await isOpenAfter(200)).toBe(false);
 });
 
-test('a response that the client does not read is not answered', async () => {
+test('a response that the client does not read does not count as answered', async () => {
   const writer = await open();
   socket.pause();
   writer.write(Buffer.alloc(32 * 1024 * 1024));
@@ -98,7 +106,7 @@ test('a response that the client does not read is not answered', async () => {
   expect(await end).toBe(false);
 });
 
-test('a response that is final gets nothing from another writer of the same request', async () => {
+test('a final response gets no bytes from another writer of the same request', async () => {
   const writer = await open();
   const late = new ClientWriter(response, context);
   await respond(writer);
@@ -109,7 +117,7 @@ test('a response that is final gets nothing from another writer of the same requ
   expect(received).toMatch(/done$/);
 });
 
-test('a client that leaves ends the wait', async () => {
+test('the wait ends when the client disconnects', async () => {
   await respond(await open());
   const closed = once(response, 'close');
   socket.destroy();

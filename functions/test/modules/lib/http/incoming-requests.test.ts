@@ -5,7 +5,7 @@ import { createServer, request as openRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { prepareEachRequest } from '../../../../src/lib/http/incoming-requests';
 
-/** What changes in each request of a process that serves functions, and that importing one changes nothing. */
+/** What `prepareEachRequest` changes in each request. Importing an operation changes nothing. */
 
 const OPERATIONS = readdirSync('functions/src').filter((file) => file.endsWith('.ts') && file !== 'index.ts');
 
@@ -83,7 +83,7 @@ describe('each request of a process that serves functions', () => {
     ['x-cloud-trace-context', `${TRACE}/${'1'.repeat(21)}`],
     ['x-cloud-trace-context', `${'1'.repeat(4_000)}/1`],
     ['x-cloud-trace-context', `${TRACE}/1;o=${'x'.repeat(100)}`],
-  ])('loses a %s of another form (%#)', async (name, value) => {
+  ])('loses a malformed %s (%#)', async (name, value) => {
     const request = await receive('/', { [name]: value, 'x-other': '1' });
     expect(request?.headers[name]).toBeUndefined();
     expect(request?.headers['x-other']).toBe('1');

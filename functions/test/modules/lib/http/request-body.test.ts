@@ -5,7 +5,7 @@ import { ValidationError } from '../../../../src/lib/errors';
 import { ClientGoneError, onIdle, readBody, type RequestWithRawBody } from '../../../../src/lib/http/request-body';
 import { createJsonParser, type BodyParser } from '../../../../src/lib/json/body-parser';
 
-/** How a body is read from its request, whatever it arrives in. */
+/** How the body of a request is read and parsed. */
 
 const MAX_BYTES = 200_000;
 const NEVER = new AbortController().signal;
@@ -28,7 +28,7 @@ type Headers = Record<string, string>;
 
 const JSON_TYPE: Headers = { 'Content-Type': 'application/json' };
 
-/** A request as it arrives: a stream with headers. */
+/** Returns a request, which is a stream with headers. */
 function createRequest(headers: Headers = JSON_TYPE): PassThrough & RequestWithRawBody {
   const rawHeaders = Object.entries(headers).flat();
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
@@ -36,13 +36,13 @@ function createRequest(headers: Headers = JSON_TYPE): PassThrough & RequestWithR
   return Object.assign(new PassThrough(), fields) as unknown as PassThrough & RequestWithRawBody;
 }
 
-/** Sends a body in these chunks and returns what is read of it, or the error. */
+/** Sends a body in the given chunks. @returns the parsed value, or the error */
 async function send(chunks: readonly (string | Buffer)[], headers: Headers = JSON_TYPE, reading: Reading = {}) {
   const request = createRequest(headers);
   const result = read(request, reading).catch((error: unknown) => error);
   for (const chunk of chunks) {
     request.write(chunk);
-    // A stream joins what waits in it.
+    // Otherwise the stream would join the chunks.
     await new Promise(setImmediate);
   }
   request.end();
@@ -72,7 +72,7 @@ describe('the content type', () => {
 
   test.each([
     ['none', {}, 'Expected the content type application/json, received none'],
-    ['one that is no type', { 'Content-Type': 'json' }, 'Expected the content type application/json'],
+    ['a malformed one', { 'Content-Type': 'json' }, 'Expected the content type application/json'],
     ['another', { 'Content-Type': 'text/json' }, 'Expected the content type application/json, received another'],
     [
       'another charset',
@@ -107,7 +107,7 @@ describe('the content encoding', () => {
   });
 
   test.each([
-    ['that is none', Buffer.from('{}')],
+    ['that is invalid', Buffer.from('{}')],
     ['cut short', body.subarray(0, -4)],
   ])('gzip %s is rejected', async (_, sent) => {
     const result = await send([sent], { ...JSON_TYPE, 'Content-Encoding': 'gzip' });
@@ -116,7 +116,7 @@ describe('the content encoding', () => {
 });
 
 describe('the text', () => {
-  test('may come in chunks, cut anywhere', async () => {
+  test('may arrive in chunks that end anywhere', async () => {
     const bytes = Array.from(Buffer.from('{"é€𝄞":"é€𝄞"}'), (byte) => Buffer.from([byte]));
     expect(await send(bytes)).toEqual({ 'é€𝄞': 'é€𝄞' });
   });
@@ -124,14 +124,14 @@ describe('the text', () => {
   test.each([
     [65_535, [65_535]],
     [65_536, [65_536, 0]],
-  ])('of %d characters is given to the parser in pieces that are not small', async (length, expected) => {
+  ])('of %d characters reaches the parser in large pieces', async (length, expected) => {
     const pieces: number[] = [];
     const parser = { write: (text: string) => void pieces.push(text.length), end: () => null };
     await read(Object.assign(createRequest(), { rawBody: Buffer.alloc(length, 'x') }), { parser });
     expect(pieces).toEqual(expected);
   });
 
-  test('is given to the parser as it arrives', async () => {
+  test('reaches the parser as it arrives', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const request = createRequest();
     const reading = read(request, { parser: { write: resolve, end: () => null } });
@@ -142,7 +142,7 @@ describe('the text', () => {
   });
 
   test.each([
-    ['a byte that no character begins with', [0xff]],
+    ['a byte with which no character begins', [0xff]],
     ['a character cut short', [0xe2, 0x82]],
   ])('with %s is rejected', async (_, bytes) => {
     expect(getMessage(await send([Buffer.from(bytes)]))).toBe('Expected UTF-8, received other bytes');
@@ -152,7 +152,7 @@ describe('the text', () => {
     expect(await send(['\ufeff{}'])).toEqual({});
     const twice = await send(['\ufeff\ufeff{}']);
     expect(getMessage(twice)).toBe('Expected JSON, received other text at byte 3');
-    // Only at the start.
+    // A mark is skipped only at the start.
     const parser = createJsonParser(identity);
     const later = await send([' '.repeat(70_000), '\ufeff{}'], JSON_TYPE, { parser });
     expect(getMessage(later)).toBe('Expected JSON, received other text at byte 70000');
@@ -188,12 +188,12 @@ describe('a body at the limit', () => {
     expect(await send([gzipSync(text(1_001))], gzip, { maxBytes: 1_000 })).toMatchObject(error);
   });
 
-  test('is judged by its length before it arrives', async () => {
+  test('is rejected for its Content-Length before it arrives', async () => {
     const request = createRequest({ ...JSON_TYPE, 'Content-Length': '1001' });
     await expect(read(request, { maxBytes: 1_000 })).rejects.toMatchObject(tooLarge);
   });
 
-  test('as it is sent counts too, while nothing of it inflates', async () => {
+  test('is rejected for its compressed size, even if nothing of it inflates', async () => {
     // A gzip header with a name that never ends.
     const header = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]);
     const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
@@ -204,8 +204,8 @@ describe('a body at the limit', () => {
   });
 });
 
-describe('the end of the reading', () => {
-  test('comes with the timeout, after which the connection is closed', async () => {
+describe('reading ends', () => {
+  test('at the timeout, and the connection is not used again', async () => {
     const request = createRequest();
     request.write('{');
     await expect(read(request, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -215,7 +215,7 @@ describe('the end of the reading', () => {
     });
   });
 
-  describe('comes after 10 s without a byte,', () => {
+  describe('after 10 s without a byte,', () => {
     beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] }));
     afterEach(() => jest.useRealTimers());
 
@@ -224,7 +224,7 @@ describe('the end of the reading', () => {
       await new Promise(setImmediate);
     };
 
-    test('counted from the last one', async () => {
+    test('counted from the last byte', async () => {
       const request = createRequest();
       const reading = expect(read(request, { timeoutMs: 30_000 })).rejects.toMatchObject({
         code: 'request_timeout',
@@ -244,7 +244,7 @@ describe('the end of the reading', () => {
       await reading;
     });
 
-    test('and not while the rest of a complete body is parsed', async () => {
+    test('but not while the rest of a complete body is parsed', async () => {
       const request = createRequest();
       const reading = read(request, { timeoutMs: 30_000 });
       request.write('{}');
@@ -255,7 +255,7 @@ describe('the end of the reading', () => {
       expect(await reading).toEqual({});
     });
 
-    test('and not while the service takes no more', async () => {
+    test('but not while the service reads nothing', async () => {
       const request = createRequest();
       const destination = new PassThrough({ highWaterMark: 10 });
       const fn = jest.fn();
@@ -278,7 +278,7 @@ describe('the end of the reading', () => {
     });
   });
 
-  test('comes with the signal around it, and before the first byte if that has aborted', async () => {
+  test('when its signal aborts, or before the first byte if the signal has aborted', async () => {
     const controller = new AbortController();
     const reading = read(createRequest(), { parent: controller.signal });
     controller.abort(new Error('stopped'));
@@ -286,7 +286,7 @@ describe('the end of the reading', () => {
     await expect(read(createRequest({}), { parent: controller.signal })).rejects.toThrow('stopped');
   });
 
-  test('comes when the client has gone', async () => {
+  test('when the client disconnects', async () => {
     const request = createRequest();
     const reading = read(request);
     request.write('{');
@@ -294,7 +294,7 @@ describe('the end of the reading', () => {
     await expect(reading).rejects.toThrow(ClientGoneError);
   });
 
-  test('leaves the stream flowing, and not destroyed', async () => {
+  test('with a stream that still flows and is not destroyed', async () => {
     const request = createRequest();
     const reading = read(request, { maxBytes: 1_000 }).catch((thrown: unknown) => thrown);
     request.write('x'.repeat(1_001));
@@ -303,7 +303,7 @@ describe('the end of the reading', () => {
   });
 });
 
-test('a body that a server has read before is taken from there', async () => {
+test('a body that the server has read already is taken from rawBody', async () => {
   const request = createRequest({ ...JSON_TYPE, 'Content-Encoding': 'gzip' });
   expect(await read(Object.assign(request, { rawBody: Buffer.from('{"a":1}') }))).toEqual({ a: 1 });
   const large = Object.assign(createRequest(), { rawBody: Buffer.alloc(1_001, ' ') });

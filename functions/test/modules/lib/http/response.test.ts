@@ -7,7 +7,7 @@ import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSy
 import { MAX_BUFFERED_RESPONSE_BYTES, sendResponse, type OutgoingResponse } from '../../../../src/lib/http/response';
 import { createRequestContext } from '../../../../src/lib/request-context';
 
-/** A response over HTTP: its headers, its encoding, and when it is sent. */
+/** The headers and the encoding of a response over HTTP, and when it is sent. */
 
 let server: Server;
 let respond: (response: ServerResponse) => Promise<unknown>;
@@ -113,7 +113,7 @@ describe('the encoding', () => {
     expect(bytes.length).toBe(compress(text).length);
   });
 
-  test.each([64 * KIB - 1, 64 * KIB, 200 * KIB])('of a stream of %d bytes is that of one piece', async (length) => {
+  test.each([64 * KIB - 1, 64 * KIB, 200 * KIB])('of a stream of %d bytes is that of one text', async (length) => {
     const text = createText(length);
     for (const accepted of ['gzip', 'br', undefined]) {
       const texts = text.match(/[^]{1,10000}/g) ?? [];
@@ -128,7 +128,7 @@ describe('a large response', () => {
   const text = 'x'.repeat(1_000_000);
   const times = (count: number) => Array<string>(count).fill(text);
 
-  test('of the limit is sent in one piece, with its length', async () => {
+  test('of the maximum buffered size has a Content-Length', async () => {
     const { headers, bytes } = await fetchResponse({ status: 200, body: stream(...times(30)) });
     expect([headers['content-length'], bytes.length]).toEqual([
       String(MAX_BUFFERED_RESPONSE_BYTES),
@@ -136,7 +136,7 @@ describe('a large response', () => {
     ]);
   });
 
-  test('of more is sent in chunks, each once', async () => {
+  test('above that size is sent in chunks', async () => {
     const { status, headers, bytes, result } = await fetchResponse({
       status: 201,
       headers: { 'X-One': '1' },
@@ -151,7 +151,7 @@ describe('a large response', () => {
     expect([bytes.length, bytes.subarray(-4).toString(), result]).toEqual([31_000_003, 'xend', true]);
   });
 
-  test('is not begun before the limit, so that an error can still become a response', async () => {
+  test('does not begin below that size, so an error can still become a response', async () => {
     let response: ServerResponse | undefined;
     respond = async (given) => {
       response = given;
@@ -192,7 +192,7 @@ describe('a response that is over', () => {
 test.each([
   ['between the chunks of a long response', 60],
   ['at the end of a buffered one', 25],
-])('the waiting for a client that does not read ends with the time of the request: %s', async (_, count) => {
+])('the wait for a client that does not read ends when the request times out: %s', async (_, count) => {
   const timeout = new AbortController();
   const outcomes: unknown[] = [];
   respond = (response) => {

@@ -16,7 +16,7 @@ const STEPS = ['refuseWrites', 'abortWrites', 'stopWaiting'] as const;
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** On Jest's timers. @param lateMs by which each is late */
+/** Returns a clock on Jest's timers. @param lateMs how late each timer is */
 const createClock = (lateMs: number): Clock => ({
   ...systemClock,
   now: () => Date.now(),
@@ -31,7 +31,7 @@ const createClock = (lateMs: number): Clock => ({
 function createInstance(lateMs = 0) {
   const shutdown = new Shutdown();
   const startedAt = Date.now();
-  /** What has begun, and ms after the start. */
+  /** The steps that have begun, each with its milliseconds after the start. */
   const steps: [string, number][] = [];
   for (const step of STEPS) {
     const { signal } = shutdown[step];
@@ -69,7 +69,13 @@ test('refuses writes at once, aborts them after 5 s, waits for no handler after 
   expect(logInstanceStopped).toHaveBeenLastCalledWith(2, 9_000);
 });
 
-test('ends in time where every timer is late', async () => {
+test('leaves time to fail an attempt', () => {
+  const { shutdown, stop } = createInstance();
+  void stop();
+  expect(shutdown.refuseWrites.signal.reason).toMatchObject({ reserveMs: 2_000 });
+});
+
+test('ends in time although every timer is late', async () => {
   const { steps, addResponse, stop } = createInstance(400);
   addResponse();
   const stopped = stop();
@@ -94,7 +100,7 @@ test('ends as soon as the last response is sent, and at once without one', async
   expect(idle.steps.at(-1)).toEqual(['end', 0]);
 });
 
-test('waits for a connection whose response is sent while its body still comes, and counts it as answered', async () => {
+test('waits for a connection whose body still arrives after its response, and counts it as answered', async () => {
   const { steps, addResponse, stop } = createInstance();
   const response = addResponse();
   jest.mocked(isAnswered).mockReturnValue(true);
@@ -108,7 +114,7 @@ test('waits for a connection whose response is sent while its body still comes, 
   expect(logInstanceStopped).toHaveBeenLastCalledWith(0, 3_000);
 });
 
-test('closes the connection of each response, also of one that comes later', async () => {
+test('closes the connection of each response, including later ones', async () => {
   const { addResponse, stop } = createInstance();
   const before = addResponse();
   const stopped = stop();

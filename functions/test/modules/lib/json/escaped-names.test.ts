@@ -9,7 +9,7 @@ import { arbitraryWrittenText } from '../../../support/arbitrary-text';
 import { operations, postOperationNames, type PostOperationName } from '../../../support/operations';
 
 /**
- * V8 may take an escaped member name for another one that it has parsed in the same place of an object before
+ * V8 may take an escaped member name for another name that it parsed earlier at the same place of an object
  * (https://github.com/nodejs/node/issues/63785). All bodies of this file are parsed in one process.
  */
 
@@ -33,25 +33,27 @@ function parseBody(operation: PostOperationName, text: string): unknown {
 const escapeAt = (name: string, index: number) =>
   `${name.slice(0, index)}\\u${name.charCodeAt(index).toString(16).padStart(4, '0')}${name.slice(index + 1)}`;
 
-test.each(postOperationNames)(
-  'a body of %s is parsed as it is alone, after a body with a similar name',
-  (operation) => {
-    const body = JSON.stringify(operations[operation].body);
-    const expected = parseBody(operation, body);
-    expect(expected).toBeDefined();
-    const names = new Set(
-      Array.from(body.matchAll(/"(\w+_\w+|info|date|name|products|status)":/g), ([, name = '']) => name),
-    );
-    for (const [i, name] of [...names].flatMap((each) => Array.from(each, (_, place) => [place, each] as const))) {
-      // The unknown member makes the place of the name in its object new to V8.
+const PRODUCTS = ['cement', 'sand', 'gravel'];
+
+test.each(postOperationNames)('%s parses an escaped name correctly after a similar name', (operation) => {
+  // The parser reads a product between two others in another way than the first and the last.
+  const sand = '"sand":{"price_list_price":1,"expected_forward_cost_price":1},"gravel"';
+  const body = JSON.stringify(operations[operation].body).replace('"gravel"', sand);
+  const expected = parseBody(operation, body);
+  expect(expected).toBeDefined();
+  const names = new Set(Array.from(body.matchAll(/"(\w+)":/g), ([, name = '']) => name));
+  for (const name of [...names].filter((each) => !PRODUCTS.includes(each))) {
+    for (let i = 0; i < name.length; i += 1) {
+      // An unknown member before the name makes its place in the object new to V8.
       const write = (written: string) => body.replaceAll(`"${name}":`, `"before_${name}_${i}":0,"${written}":`);
       const escaped = escapeAt(name, i);
-      // V8 compares the beginning of the escaped text with this name.
-      parseBody(operation, write(escaped.slice(0, name.length).replace('\\', '\\\\')));
+      // V8 may take the escaped name for this one, which begins with the same text.
+      const similar = escaped.slice(0, name.length).replace('\\', '\\\\');
+      parseBody(operation, write(similar));
       expect(parseBody(operation, write(escaped))).toEqual(expected);
     }
-  },
-);
+  }
+});
 
 const arbitraryName = arbitraryWrittenText(fc.constantFrom('a', '5', '\\', '"', '\n', 'é', '𝄞', '__proto__', ''), 3);
 
@@ -60,7 +62,7 @@ interface Written {
   text: string;
 }
 
-/** Values with the text that each is written as, so that the expected value does not come from a parser. */
+/** Values, each with its JSON text, so that no parser supplies the expected value. */
 const { value: arbitraryValue } = fc.letrec<{ value: Written; object: Written; array: Written }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
@@ -80,7 +82,7 @@ const { value: arbitraryValue } = fc.letrec<{ value: Written; object: Written; a
   })),
 }));
 
-/** Not assigned: a member may be called __proto__. */
+/** Defines members instead of assigning them, because a name may be `__proto__`. */
 function toObject(members: [name: string, value: unknown][]): object {
   const object = {};
   for (const [name, value] of members) {
@@ -89,7 +91,7 @@ function toObject(members: [name: string, value: unknown][]): object {
   return object;
 }
 
-test('any JSON has its value, whatever was parsed before it, also with names that come twice', () =>
+test('any JSON is parsed to its value, whatever was parsed before it', () =>
   fc.assert(
     fc.property(fc.array(arbitraryValue, { maxLength: 4 }), (written) => {
       for (const { value, text } of written) expect(parseJson(text)).toStrictEqual(value);
@@ -101,7 +103,7 @@ test.each(['{"a\\', '{"a\\n":1', '{"a\\x":1}', '["\\n",]', '"\\n" 1', '{"\\n":1}
   expect(() => parseJson(text)).toThrow(SyntaxError);
 });
 
-test('a value is as deep as its text, without a limit of its own', () => {
+test('a value of any depth is parsed', () => {
   const depth = 100_000;
   let value = parseJson(`${'{"\\u0061":'.repeat(depth)}0${'}'.repeat(depth)}`);
   for (let i = 0; i < depth; i += 1) value = (value as { a: unknown }).a;

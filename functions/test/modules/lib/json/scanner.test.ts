@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { findSyntaxError } from '../../../../src/lib/json/scanner';
 
-/** A control character is nowhere allowed in JSON, neither in a string nor between tokens. */
+/** A control character, which JSON allows neither in a string nor between tokens. */
 const NOT_JSON = '\u0001';
 
-test('finds a character that is not JSON exactly where it is, in any JSON', () => {
+test('finds the index of an invalid character in any JSON', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (json, place) => {
       const index = place % (json.length + 1);
@@ -14,7 +14,7 @@ test('finds a character that is not JSON exactly where it is, in any JSON', () =
   );
 });
 
-test('finds the end of a text that is a part of JSON', () => {
+test('finds the end of an incomplete JSON text', () => {
   fc.assert(
     fc.property(
       fc.json().filter((json) => /^[[{"]/.test(json)),
@@ -29,7 +29,7 @@ test('finds the end of a text that is a part of JSON', () => {
   );
 });
 
-test('finds an error exactly in the texts that JSON.parse rejects', () => {
+test('finds an error exactly if JSON.parse rejects the text', () => {
   const characters = fc.constantFrom(...Array.from('{}[]:,"\\ \n019-+.eEtrufalsn\u0001é\ufeff'));
   fc.assert(
     fc.property(fc.string({ unit: characters, maxLength: 8 }), (text) => {
@@ -69,7 +69,7 @@ test.each([
   [String.raw`"\u12g4"`, 5],
   ['NaN', 0],
   ['{"a":1}}', 7],
-  // The error is within a token that must not begin.
+  // No token may begin here.
   ['{"a" "b\\x"}', 5],
   ['[1 "b', 3],
   ['{tru}', 1],

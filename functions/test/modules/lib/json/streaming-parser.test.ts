@@ -8,7 +8,7 @@ import { anyCharacter, arbitraryWrittenText } from '../../../support/arbitrary-t
 
 type Member = [name: string, value: unknown];
 
-/** A text that was read in pieces: the members of the large object as they came, and the value that it stood in. */
+/** The result of a parse: the members of the large object in their order, and the outermost value. */
 interface Read {
   members: Member[];
   value: unknown;
@@ -23,7 +23,7 @@ const options = {
   memberLimit: { scope: 'product', bytes: MEMBER_BYTES },
 } as const;
 
-/** Parses a text that is cut at these places, but for those within a character. @throws JsonSyntaxError */
+/** Parses a text in chunks that end at the given places, except within a character. @throws JsonSyntaxError */
 function parse(text: string, cuts: readonly number[]): Read {
   let members: Member[] = [];
   const createHandler = () => {
@@ -37,7 +37,7 @@ function parse(text: string, cuts: readonly number[]): Read {
   return { value: parser.end(), members };
 }
 
-/** As {@link parse}; undefined for a text that is not JSON. */
+/** Parses as {@link parse} does. @returns undefined for a text that is not JSON */
 function read(text: string, cuts: readonly number[]): Read | undefined {
   try {
     return parse(text, cuts);
@@ -56,12 +56,12 @@ function getError(text: string, cuts: readonly number[]): unknown {
   }
 }
 
-/** What was read, with the members back in their place. */
+/** Returns the whole value, with the members in their place. */
 function whole({ value, members }: Read): unknown {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (isObject && JSON.stringify((value as { large?: unknown }).large) === '{}') {
     const large = {};
-    // Not assigned: a member may be called __proto__.
+    // Assigning a member `__proto__` would set the prototype.
     for (const [name, each] of members) {
       Object.defineProperty(large, name, { value: each, enumerable: true, configurable: true, writable: true });
     }
@@ -96,10 +96,10 @@ const scalar = fc.constantFrom<unknown>(
   'é\ufeff𝄞',
 );
 
-/** Names without escapes: with them, what `JSON.parse` says of a whole text is no measure (docs/decisions/0010-read-as-it-arrives.md). */
+/** Names without escapes, because `JSON.parse` may confuse escaped names (docs/decisions/0010-read-as-it-arrives.md). */
 const plainName = fc.constantFrom('large', 'large', 'a', '', '__proto__', 'é', '7', 'سوق', '𝄞', 'a\ufeff');
 
-/** JSON as anybody may write it, with white space and with names that come twice. */
+/** Any JSON, with whitespace and with repeated names. */
 const { text: anyJson } = fc.letrec<{ text: string; object: string; array: string }>((tie) => ({
   text: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -113,7 +113,7 @@ const { text: anyJson } = fc.letrec<{ text: string; object: string; array: strin
   array: fc.array(tie('text'), { maxLength: 3 }).map((all) => `[${all.join()}]`),
 }));
 
-/** A text that is nearly JSON: a part of it is replaced. */
+/** JSON of which a part is replaced. */
 const nearlyJson = fc
   .tuple(
     anyJson,
@@ -144,7 +144,7 @@ const nearlyJson = fc
   })
   .filter((text) => text.isWellFormed());
 
-test('a text that is JSON, or nearly, is parsed or rejected as by JSON.parse, wherever it is cut', () =>
+test('JSON, and a text that is nearly JSON, is parsed or rejected as by JSON.parse, wherever it is cut', () =>
   fc.assert(
     fc.property(fc.oneof(anyJson, nearlyJson), cuts, (text, places) => {
       const result = read(text, places);
@@ -174,12 +174,12 @@ describe('a limit', () => {
     expect.objectContaining({
       headers: expect.objectContaining({ 'X-Payload-Limit-Scope': scope }) as object,
     }) as PayloadTooLargeError;
-  /** What parsing a text throws, cut into chunks of each of these sizes. */
+  /** Returns what a parse in chunks of three sizes throws; undefined for a text that is accepted. */
   const outcomes = (text: string) => [7, 100, text.length].map((size) => getError(text, everyNth(size, text.length)));
   const accepted = [undefined, undefined, undefined];
   const rejected = (scope: string) => [tooLarge(scope), tooLarge(scope), tooLarge(scope)];
 
-  test('holds for the text outside the large object, to the byte', () => {
+  test('applies to the text outside the large object, to the byte', () => {
     const text = (bytes: number) => {
       const rest = '{"large":{},"é":""}';
       return `{"large":{"a":1},"é":"${'x'.repeat(bytes - Buffer.byteLength(rest))}"}`;
@@ -188,7 +188,7 @@ describe('a limit', () => {
     expect(outcomes(text(ENVELOPE_BYTES + 1))).toEqual(rejected('outside_products'));
   });
 
-  test.each(['é', 'x'])('holds for one value, to the byte: of %s', (character) => {
+  test.each(['é', 'x'])('applies to one value, to the byte: of %s', (character) => {
     const text = (bytes: number) => {
       const count = Math.floor((bytes - 2) / Buffer.byteLength(character));
       const value = `"${character.repeat(count)}"`.padEnd(count + 2 + bytes - 2 - count * Buffer.byteLength(character));
@@ -198,13 +198,13 @@ describe('a limit', () => {
     expect(outcomes(text(MEMBER_BYTES + 1))).toEqual(rejected('product'));
   });
 
-  test('holds for one name', () => {
+  test('applies to one name', () => {
     const text = (bytes: number) => `{"large":{"${'x'.repeat(bytes - 2)}":1}}`;
     expect(outcomes(text(MEMBER_BYTES))).toEqual(accepted);
     expect(outcomes(text(MEMBER_BYTES + 1))).toEqual(rejected('product'));
   });
 
-  test('holds up to the first character that is not JSON, and what follows is not kept', () => {
+  test('does not apply to the text after a syntax error', () => {
     const rejectedAt = (byteOffset: number) => accepted.map(() => new JsonSyntaxError(byteOffset, false));
     const tooLong = 'x'.repeat(ENVELOPE_BYTES);
     expect(outcomes(`{"other":x,"${tooLong}"`)).toEqual(rejectedAt(9));
@@ -213,7 +213,7 @@ describe('a limit', () => {
     expect(outcomes(`{"large":{"b":"${tooLong}","a":x}}`)).toEqual(rejected('product'));
   });
 
-  test('does not hold for all members together', () => {
+  test('does not apply to all members together', () => {
     const members = Array.from({ length: 200 }, (_, i) => `"${i}":"${'x'.repeat(MEMBER_BYTES - 2)}"`).join();
     expect(outcomes(`{"large":{${members}}}`)).toEqual(accepted);
   });
@@ -227,7 +227,7 @@ const writtenName = arbitraryWrittenText(
   4,
 );
 
-test('every member is returned unchanged and in order, for any name in any notation', () =>
+test('every member is returned unchanged and in order, whatever its name and its escapes', () =>
   fc.assert(
     fc.property(fc.array(fc.tuple(writtenName, scalar), { maxLength: 6 }), cuts, (members, places) => {
       const texts = members.map(([{ json }, value]) => `"${json}":${JSON.stringify(value)}`);
@@ -247,10 +247,11 @@ test.each([
   '{"b":1},"c":{"d":2',
   '{"b":[1},"c":{"d":2]}',
   '{"b":1}"c":{"d":2}',
+  '{"b":1},\u00a0"c":{"d":2}',
   '{"b":1}},"c":{{"d":2}',
   '{"b":"\n"},"c":{"d":2}',
   '{"b":"\\"},"c":{"d":2}',
-])('members around %j are read as JSON.parse reads them', (part) => {
+])('members around %j are parsed as by JSON.parse', (part) => {
   const text = `{"large":{"first":1,"a":${part},"last":{"x":1},"e":{}}}`;
   for (const places of [[], everyNth(1, text.length)]) {
     const result = read(text, places);
@@ -258,16 +259,19 @@ test.each([
   }
 });
 
-test.each(['l\\u0061rge', 'large'])('of two large objects the last counts, also where one is called %s', (name) => {
-  for (const names of [
-    [name, 'large'],
-    ['large', name],
-  ]) {
-    expect(read(`{"${names[0]}":{"a":1},"${names[1]}":{"b":2}}`, [])?.members).toEqual([['b', 2]]);
-  }
-});
+test.each(['l\\u0061rge', 'large'])(
+  'of two large objects the last one counts, also if the other is written as %s',
+  (name) => {
+    for (const names of [
+      [name, 'large'],
+      ['large', name],
+    ]) {
+      expect(read(`{"${names[0]}":{"a":1},"${names[1]}":{"b":2}}`, [])?.members).toEqual([['b', 2]]);
+    }
+  },
+);
 
-test.each([0, 1, 10_000])('%d members come whole, however the text is cut', (count) => {
+test.each([0, 1, 10_000])('%d members are read completely, wherever the text is cut', (count) => {
   const members = Array.from({ length: count }, (_, i): Member => [`${i}`, { value: i }]);
   const text = JSON.stringify({ large: Object.fromEntries(members), other: 1 });
   for (const size of [1, 7, 4096, text.length]) {

@@ -2,7 +2,7 @@ import { write } from 'firebase-functions/logger';
 import { ApiError, toApiError } from '../../../../src/lib/errors';
 import { logRequest } from '../../../../src/lib/logging/requests';
 
-/** What the report of an error takes from it: where it was thrown, and nothing of a text that may be confidential. */
+/** An error report has the frames of the error, and no text that may be confidential. */
 
 jest.mock('firebase-functions/logger');
 
@@ -41,7 +41,7 @@ test.each<[string, Error]>([
   expect(JSON.stringify(line)).not.toContain(SECRET);
 });
 
-test('the report of an error has its own frames, and those of its cause where it has one', () => {
+test('the report of an error has the frames of its cause, or its own', () => {
   function throwHere() {
     throw new Error('x\n    at first (file.js:1:1)');
   }

@@ -14,7 +14,7 @@ import {
   withLabels,
 } from '../../../support/validation';
 
-/** The body of add price lists, field by field. What is made of it as a whole: submission-parser.test.ts. */
+/** The fields of add price lists. submission-parser.test.ts tests the body as a whole. */
 
 const { body } = operations.addPriceLists;
 
@@ -85,7 +85,7 @@ describe('a product identifier', () => {
     fc.string({ unit, maxLength: 4 }).map((middle) => `__${middle}__`),
   );
 
-  /** The contract's rule and Firestore's limits, written a second time, code point by code point. */
+  /** A second implementation of the contract's rule and Firestore's limits, by code points. */
   function allowed(id: string): boolean {
     const points = Array.from(id, (point) => point.codePointAt(0) ?? 0);
     const space = (point: number | undefined) => point !== undefined && /^\s$/.test(String.fromCodePoint(point));
@@ -105,7 +105,7 @@ describe('a product identifier', () => {
     );
   }
 
-  test('is valid exactly if the rule allows it', () =>
+  test('is accepted exactly if the rule allows it', () =>
     fc.assert(
       fc.property(anyId, (id) => expect(validateProductId(id) === undefined).toBe(allowed(id))),
       { numRuns: 5000 },

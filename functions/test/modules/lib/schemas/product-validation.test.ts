@@ -5,7 +5,7 @@ import { addPriceListsRequestSchema } from '../../../../src/lib/schemas/add-pric
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 import { createPriceListBody, toProductEntries } from '../../../support/submissions';
 
-/** Any number that JSON can hold, and what is no number, each of it often. */
+/** Numbers of every kind, and values that are not numbers. */
 const value: fc.Arbitrary<unknown> = fc.oneof(
   fc.double(),
   fc.integer(),
@@ -24,7 +24,7 @@ const product: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: value.filter((each) => each !== undefined) },
 );
 
-/** A number that `JSON.stringify` cannot write, as JSON may have it. */
+/** Numbers that JSON can hold, but that `JSON.stringify` does not write. */
 const written = new Map<unknown, string>([
   [Infinity, '1e400'],
   [-Infinity, '-1e400'],
@@ -36,7 +36,7 @@ const textOf = (body: unknown) =>
     '$1',
   );
 
-test('prices are validated as by the schema, on the fast path and off it', () =>
+test('prices are validated as by the schema, with and without the fast path', () =>
   fc.assert(
     fc.property(product, (prices) => {
       const text = textOf({ info: createPriceListBody(1).info, products: { a: prices } });

@@ -10,9 +10,9 @@ import {
   withLabels,
 } from '../../../support/validation';
 
-/** The bodies of the two range reads, field by field. */
+/** The fields of the two range reads. */
 
-/** Dates that look like one and are none, or are one in another form. */
+/** Dates that do not exist, and dates in another form. */
 const notDays = [
   '2024-02-30',
   '2023-02-29',
