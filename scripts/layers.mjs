@@ -19,7 +19,7 @@ const { imports, coldStart } = createRequire(import.meta.url)('../.dependency-cr
 const cruiseBy = ({ options, forbidden }, folders) =>
   cruise(folders, { ...options, validate: true, ruleSet: { forbidden } });
 
-/** Draws who imports whom. @throws Error on an import against .dependency-cruiser.cjs */
+/** Draws the imports between the layers. @throws Error on an import that .dependency-cruiser.cjs forbids */
 export async function generateLayers() {
   const cruised = [await cruiseBy(imports, FOLDERS), await cruiseBy(coldStart, ['functions/src'])];
   const reports = await Promise.all(cruised.map(({ output }) => format(output, { outputType: 'err-long' })));
@@ -28,7 +28,7 @@ export async function generateLayers() {
   return { [PAGE]: (await readFile(PAGE, 'utf8')).replace(PICTURE, drawLayers(cruised[0].output.modules)) };
 }
 
-/** Draws the imports between boxes, without those of `lib`, which every box has. */
+/** Draws the imports between boxes. Leaves out imports of `lib`, which every box has. */
 function drawLayers(modules) {
   const arrows = new Set();
   for (const { source, dependencies } of modules) {
@@ -40,7 +40,7 @@ function drawLayers(modules) {
   return `flowchart LR\n${[...arrows].sort().join('')}`;
 }
 
-/** @returns the box of a file: a folder of functions/src, of its lib, or of functions; all operations share one */
+/** @returns the box of a file: a folder of functions/src, of its lib, or of functions. All operations share one box. */
 function getBox(file) {
   const [, box] = /^functions\/(?:src\/(?:lib\/)?)?([\w-]+)\//.exec(file) ?? [];
   if (box === 'src') return file.endsWith('/index.ts') ? undefined : 'operations';

@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   if (problems.length > 0) throw new Error(problems.join('\n\n'));
 }
 
-/** Compares the version in all files that have it. The client has its own. @throws Error unless they agree */
+/** Compares the version in all files that contain it. The client has its own version. @throws Error unless they agree */
 function checkVersions(tag: string | undefined): void {
   const files = ['package.json', 'functions/package.json'];
   const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
@@ -81,7 +81,7 @@ async function compareDescriptions(release: string, folder: string): Promise<voi
   const released = join(folder, 'released.json');
   const report = join(folder, 'diff.json');
   writeFileSync(released, await git('show', `${release}:docs/openapi.json`));
-  // Redocly would otherwise ask the registry for a newer version of itself, and report its use.
+  // Without these, Redocly asks the registry for a newer version of itself and reports its use.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const options = ['--format', 'json', '--output', report, '--fail-on', 'none'];
   const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', released, 'docs/openapi.json', ...options];
@@ -111,7 +111,7 @@ function toOperation(path: string): string {
   return operationPath === undefined ? path : `${method?.toUpperCase()} ${operationPath.replaceAll('~1', '/')}`;
 }
 
-/** Makes this code and that of a release take over each other's attempts. */
+/** Makes this code and a release take over each other's attempts. */
 async function rollOut(release: string, folder: string): Promise<void> {
   const { checkHandover } = await import('../functions/test/deployment/rollout');
   const today = { name: 'this code', folder: process.cwd() };

@@ -1,6 +1,6 @@
 /**
- * Lists, as CycloneDX JSON, the packages that production runs: those in the bundle, by esbuild's metafile, and those that
- * `npm ci --omit=dev` installs, by the deployed lock file. It has no time and no serial number, so builds of one commit are identical.
+ * Lists the packages that production runs, as CycloneDX JSON. esbuild's metafile names the bundled packages, and the deployed lock
+ * file those that `npm ci --omit=dev` installs. The list has no time and no serial number, so builds of one commit are identical.
  *
  * @param manifest package.json of the deploy package
  * @param lock the repository's package-lock.json, which has the packages that are bundled

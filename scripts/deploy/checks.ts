@@ -65,7 +65,7 @@ async function check([subject, findProblem]: Requirement, kind: 'missing' | 'war
   }
 }
 
-/** Lists resources that must exist, each with the value that one of its fields must have. */
+/** Lists resources that must exist, each with the required value of one field. */
 function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId, manifest } = deployment;
   const path = `v1/projects/${projectId}`;
@@ -74,7 +74,7 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const named = `--database='${databaseId}'`;
   const accounts = 'gcloud iam service-accounts';
   const secrets = manifest.params.filter(({ type }) => type === 'secret');
-  /** `fix` creates a resource that is missing, `change` corrects one with another value. */
+  /** `fix` creates a missing resource. `change` corrects a resource with another value. */
   const resources: { subject: string; at: [api: string, path: string]; is: object; fix: string; change?: string }[] = [
     {
       subject: 'project',

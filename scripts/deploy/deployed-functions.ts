@@ -1,7 +1,7 @@
 import { listAll, type Requirement } from './requirement';
 import type { AskGoogle } from './google-api';
 
-/** Checks of the functions that a project already has. */
+/** Checks the functions that a project already has. */
 
 interface DeployedFunction {
   name: string;
@@ -28,7 +28,7 @@ interface Revision {
   containers?: { env?: { valueSource?: { secretKeyRef?: { secret: string; version: string } } }[] }[];
 }
 
-/** A function of this service, as it is to be deployed. */
+/** A function of this service, as it will be deployed. */
 export interface WantedFunction {
   id: string;
   /** The account that it runs as. */
@@ -46,7 +46,7 @@ export interface FunctionsContext {
 
 type Find = (wanted: WantedFunction) => Promise<DeployedFunction | undefined>;
 
-/** Creates a function that finds a deployed function. All are read once, at the first call. */
+/** Returns a function that finds a deployed function. Its first call reads all of them. */
 export function createFind({ projectId, region, ask }: Omit<FunctionsContext, 'find'>): Find {
   const path = `v2/projects/${projectId}/locations/${region}/functions?pageSize=1000`;
   let reading: Promise<DeployedFunction[]> | undefined;
@@ -56,7 +56,7 @@ export function createFind({ projectId, region, ask }: Omit<FunctionsContext, 'f
   };
 }
 
-/** Finds functions of our names that others own: a deployment would overwrite them. */
+/** Finds other systems' functions with names of ours, which a deployment would overwrite. */
 export const checkNames = ({ functions, find }: FunctionsContext): Requirement => [
   'names of the functions',
   async () => {
@@ -70,7 +70,7 @@ export const checkNames = ({ functions, find }: FunctionsContext): Requirement =
   },
 ];
 
-/** Warns of a higher minimum: firebase-tools asks before the bill rises, and stops without a terminal (promptForMinInstances). */
+/** Warns of a higher minimum. firebase-tools asks before it raises the bill, and stops without a terminal (promptForMinInstances). */
 export const checkMinimum = ({ functions, find }: FunctionsContext, wantedMinimum: number): Requirement => [
   'minimum of instances',
   async () => {
@@ -93,7 +93,7 @@ export function listServingRevisions(context: FunctionsContext): Requirement[] {
     `for service in ${services.join(' ')}; do gcloud run services update-traffic $service --to-latest --region ${region} --project ${projectId}; done`;
   return [
     [
-      // Cloud Run sends traffic to a new revision unless traffic is pinned; firebase-tools never unpins it.
+      // While traffic is pinned, Cloud Run sends none to a new revision. firebase-tools never unpins it.
       'traffic',
       async () => {
         const pinned = (await readServing(context)).filter(({ isPinned }) => isPinned);

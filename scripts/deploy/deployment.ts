@@ -30,7 +30,7 @@ export interface IndexField {
 /** The rule of https://cloud.google.com/firestore/docs/manage-databases. */
 export const DATABASE_ID = /^(\(default\)|[a-z][a-z0-9-]{2,61}[a-z0-9])$/;
 
-/** Returns the database that the functions will use: without a valid value, the default one. */
+/** Returns the database that the functions will use. Without a valid value, this is the default database. */
 export const getDatabaseId = ({ parameters }: Deployment): string => {
   const id = parameters?.['DATABASE_ID'] ?? '';
   return DATABASE_ID.test(id) ? id : '(default)';

@@ -60,8 +60,8 @@ interface Ruleset {
 }
 
 /**
- * Compares the security rules of a database with firestore.rules. All applications of a project share them, so whether to replace
- * them is the owner's decision; `--keep-rules` skips this check. Without rules Firestore refuses every client, as ours do.
+ * Compares the security rules of a database with firestore.rules. All applications of a project share the rules, so the owner
+ * decides whether to replace them. `--keep-rules` skips this check. Without rules, Firestore refuses every client, as with ours.
  */
 export function listRules(
   { projectId, databaseId, rules }: { projectId: string; databaseId: string; rules: string },

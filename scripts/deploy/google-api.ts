@@ -20,7 +20,7 @@ export class UnreachableError extends Error {}
 /** Returns `CLOUDSDK_AUTH_ACCESS_TOKEN`, or a token of the application default credentials, or undefined. */
 export async function readAccessToken(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const auth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloud-platform' });
-  // The library's errors differ by what it tried last, and all have the same remedy.
+  // The library's errors depend on its last try, and all have the same remedy.
   return env['CLOUDSDK_AUTH_ACCESS_TOKEN'] ?? (await auth.getAccessToken().catch(() => undefined)) ?? undefined;
 }
 

@@ -3,7 +3,7 @@ import { listEmails, type Deployment } from './deployment';
 import type { AskGoogle, Policy } from './google-api';
 import type { Problem, Requirement } from './requirement';
 
-/** Roles of the functions' accounts, of the account that builds them, of Google's own, and of the deployer. */
+/** The roles of the functions' accounts, of the account that builds them, of Google's service agents, and of the deployer. */
 
 /** The deployer's roles in the project, each with the permissions that firebase-tools and this check use. */
 const DEPLOYER_ROLES: Record<string, [resource: string, verbs: string][]> = {
@@ -146,7 +146,7 @@ export function listBroadRoles(deployment: Deployment, ask: AskGoogle): Requirem
   ];
 }
 
-/** Lists the permissions that the deployer needs. They are tested with the credentials of this command. */
+/** Lists the permissions that the deployer needs. The APIs test them for the credentials of this command. */
 export function listDeployerPermissions(deployment: Deployment, ask: AskGoogle): Requirement[] {
   const { projectId, manifest } = deployment;
   const path = `v1/projects/${projectId}`;

@@ -18,7 +18,7 @@ test('of all packages only esbuild runs a script at its installation, and each o
   const installed = toEntries(lock.packages).filter(([path]) => path !== '');
   const scripted = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   const names = scripted.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
-  // The script of fsevents is for macOS alone.
+  // fsevents is installed only on macOS.
   expect(new Set(names.filter((name) => name !== 'fsevents'))).toEqual(new Set(Object.keys(manifest.allowScripts)));
   expect(Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed)).toEqual([['esbuild', true]]);
 });

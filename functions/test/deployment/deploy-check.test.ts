@@ -85,7 +85,7 @@ interface Permissions {
   permissions: string[];
 }
 
-/** An answer by API and path, without the query: what is not listed, or undefined, does not exist. */
+/** The responses of the APIs, by API and path without the query. A path that is missing or undefined does not exist. */
 type Answers = Record<string, Record<string, unknown> | Respond | undefined>;
 type Respond = (body: Permissions, query: URLSearchParams) => object;
 
@@ -105,7 +105,7 @@ const servicesWithout =
 
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 
-/** A project in which nothing is missing. */
+/** A project that has everything. */
 const READY: Answers = {
   [`artifactregistry ${PATH}/${LOCATION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
   [`cloudbilling ${PATH}/billingInfo`]: { billingEnabled: true },
@@ -206,7 +206,7 @@ const deployedFunction = (id: string, serviceAccountEmail: string, secretVersion
   },
 });
 
-/** All operations as deployed, with a minimum of instances. */
+/** A project with all operations deployed, each with the given minimum of instances. */
 const allDeployedWith = (minInstanceCount: number): Answers => ({
   [deployed]: {
     functions: ['addPriceLists', 'getMarkets', 'getOrdersByTeam', 'getTeams', 'getWarehouses', 'supplyOrdersInvoices']
@@ -217,7 +217,7 @@ const allDeployedWith = (minInstanceCount: number): Answers => ({
 
 const REVISION = 'TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION';
 
-/** What is deployed of get teams: the version of the secret that it names, its traffic, and what a revision names. */
+/** A project in which get teams is deployed, with the versions of the secret that the function and a revision use. */
 const servingWith = (
   secretVersion: string,
   traffic: object[],
@@ -554,7 +554,7 @@ test('an index that is being built is waited for', async () => {
   expect(problems).toMatchObject(indexDefinitions.indexes.map(() => waiting));
 });
 
-test('what the APIs do not tell is unknown, with the reason, and not missing', async () => {
+test('a thing that the APIs do not show is unknown, with the reason, and not missing', async () => {
   const ask = () => Promise.reject(new UnreachableError('secretmanager.googleapis.com returned 403: stub'));
   const findings = await runChecks(deployment, ask);
   expect(findings.filter(({ kind }) => kind === 'missing')).toEqual([]);
@@ -619,7 +619,7 @@ describe('the command', () => {
         .join(''),
     );
 
-  test('passes a project that has everything, with requests that change nothing', async () => {
+  test('passes a project that has everything, and sends only requests that change nothing', async () => {
     writeParameters();
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(stdout).toMatch(/^There \(\d+\)\n/);
@@ -641,7 +641,7 @@ describe('the command', () => {
     );
   });
 
-  test('says what it could not read to its end', async () => {
+  test('lists as not checked what the API did not send completely', async () => {
     writeParameters();
     isCutOff = true;
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
@@ -649,7 +649,7 @@ describe('the command', () => {
     expect(stdout).toMatch(/^Could not be checked \(6\): firestore\.googleapis\.com: .*\n {2}database \(default\)$/m);
   });
 
-  test('says first that it has no credentials, and lists what is unknown under one reason', async () => {
+  test('says first that it has no credentials, and lists everything unknown under one reason', async () => {
     const { code, stdout, stderr } = await runCommand(['--project', PROJECT_ID], {
       CLOUDSDK_AUTH_ACCESS_TOKEN: undefined,
       GOOGLE_APPLICATION_CREDENTIALS: '/nowhere',

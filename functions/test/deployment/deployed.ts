@@ -89,7 +89,7 @@ export interface DeployedFunction {
 
 /**
  * Serves one function of a deploy package under the Functions Framework, as production does. The
- * process gets secrets and settings in its environment, and nothing else of this machine's environment.
+ * process gets its settings in the environment, and of this machine's environment only PATH.
  *
  * @param onLine called with each line of the output as it is written
  */

@@ -46,7 +46,7 @@ describe('the deploy package', () => {
   });
 
   test.each(operationNames.filter((name) => name !== 'addPriceLists'))(
-    '%s loads neither the Firestore SDK nor the parts of firebase-admin beside it',
+    '%s loads neither the Firestore SDK nor another part of firebase-admin',
     async (name) => {
       for (const file of await listStaticImports(getFileName(name))) {
         const code = await readFile(join(DEPLOY_PACKAGE, file), 'utf8');
@@ -162,7 +162,7 @@ describe('installed by npm ci into an empty folder, under the Functions Framewor
     });
   });
 
-  test('an instance logs the version and the build id of what is deployed, and its Node', async () => {
+  test('an instance logs the version and the build id of the deploy package, and its version of Node', async () => {
     served = await startDeployedFunction(folder, 'getTeams', emulated());
     const { version, config } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
       version: string;

@@ -72,7 +72,7 @@ describe('the line of a request', () => {
     expect(lines('request')).toMatchObject([{ count: 300, firestore_calls: 1 }]);
   });
 
-  test('says that a request was a replay, which created nothing', async () => {
+  test('says that a request was a replay', async () => {
     await service.call('addPriceLists', valid('addPriceLists'));
     service.log.length = 0;
     const { calls } = await counted(() => service.call('addPriceLists', valid('addPriceLists')));
@@ -80,7 +80,7 @@ describe('the line of a request', () => {
     expect(lines('price_list_claimed')).toEqual([]);
   });
 
-  test('has the id of the accepted API key, also where the request fails after it, and never that of a rejected one', async () => {
+  test('has the id of an accepted API key, even if the request fails later, and never the id of a rejected key', async () => {
     service.setConfig({ API_KEY: 'new-key\nold-key' });
     for (const apiKey of ['new-key', 'old-key', 'other-key'])
       await service.call('getTeams', { headers: { 'x-api-key': apiKey } });

@@ -198,7 +198,7 @@ test('an audit that ends is counted, and so is a violation that it finds', async
 });
 
 test.each(operationNames)(
-  '%s: its line is counted, and every filter that lists the services has its name',
+  'the line of %s is counted, and every filter that lists the services has its name',
   async (name) => {
     const [line = {}] = await logOf(() => service.call(name, { headers: { 'x-api-key': undefined } }));
     expect(matchesFilter(readMetricFilter('requests'), toEntry(name, line))).toBe(true);
