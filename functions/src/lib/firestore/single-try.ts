@@ -20,7 +20,7 @@ interface ReplacedStatus extends StatusObject {
   original: StatusObject;
 }
 
-/** Replaces the code of an error by one after which the SDK gives up. */
+/** Replaces the code of an error with one after which the SDK gives up. */
 const replaceStatus: Interceptor = (options, nextCall) =>
   new InterceptingCall(nextCall(options), {
     start: (metadata, _, next) =>

@@ -278,7 +278,7 @@ describe('reading ends', () => {
     });
   });
 
-  test('when its signal aborts, or before the first byte if the signal has aborted', async () => {
+  test('when its signal aborts, and before the first byte if it has aborted already', async () => {
     const controller = new AbortController();
     const reading = read(createRequest(), { parent: controller.signal });
     controller.abort(new Error('stopped'));

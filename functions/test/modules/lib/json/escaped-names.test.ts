@@ -36,7 +36,7 @@ const escapeAt = (name: string, index: number) =>
 const PRODUCTS = ['cement', 'sand', 'gravel'];
 
 test.each(postOperationNames)('%s parses an escaped name correctly after a similar name', (operation) => {
-  // The parser reads a product between two others in another way than the first and the last.
+  // The parser reads a product between two others differently from the first and the last.
   const sand = '"sand":{"price_list_price":1,"expected_forward_cost_price":1},"gravel"';
   const body = JSON.stringify(operations[operation].body).replace('"gravel"', sand);
   const expected = parseBody(operation, body);
