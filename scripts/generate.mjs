@@ -4,18 +4,18 @@ import { readArguments } from './arguments.mjs';
 
 const USAGE = `Usage: npm run generate [-- --check]
 
-Writes all that is generated from the code, and prints what it has written.
+Writes every file that is generated from the code, and prints the names of those that have changed.
 
---check  writes nothing, and fails if something is out of date`;
+--check  writes nothing, and fails if a file is out of date`;
 
-/** Each generator returns texts by their paths. It is loaded when it runs, so that --help takes no seconds. */
+/** Each generator returns texts by their paths. It is loaded only when it runs, so that --help is fast. */
 const GENERATORS = [
   async () => (await import('./openapi/generate')).generateDescription(),
   async () => (await import('./layers.mjs')).generateLayers(),
   async () => (await import('./messages.mjs')).generateMessages(),
 ];
 
-/** Writes conformance.md. A test checks that page in place of --check, because this replays 80,000 calls. */
+/** Writes conformance.md, which takes 80,000 calls. A test checks that page, and --check does not. */
 const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];
 
 const { check = false } = readArguments(USAGE, { options: { check: { type: 'boolean' } } }).values;

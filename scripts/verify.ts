@@ -6,15 +6,15 @@ import { operationNames, operations, type OperationName } from '../functions/tes
 
 const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>]
 
-Calls every operation of a service and compares each response with docs/openapi.json: with the key, without it, and with a
-wrong method, and the preflight. Reads only, unless --market names a market: then it creates a price list of two products,
-repeats it, and repeats it with another payload.
+Calls every operation of a service and compares each response with docs/openapi.json. It calls with the key, without it, and with
+a wrong method, and sends the preflight. It writes nothing, unless --market names a market: then it creates a price list of two
+products, repeats the request, and sends it again with another payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
---key-file  a file whose first line, blank lines and comments aside, is an API key
+--key-file  a file with an API key in its first line that is neither blank nor a comment
 
-Exit code: 0 everything is as described, 1 something is not, 64 wrong usage.`;
+Exit code: 0 every response is as described, 1 a response differs, 64 wrong usage.`;
 
 const TIMEOUT_MS = 60_000;
 
@@ -32,7 +32,7 @@ interface Sent {
   body?: object;
 }
 
-/** @throws Error if the response has another status, or docs/openapi.json does not describe it */
+/** @throws Error if the response has another status than expected, or docs/openapi.json does not describe it */
 async function call(target: Target, operation: OperationName, expected: number, sent: Sent = {}) {
   const { method = operations[operation].method, headers = { 'x-api-key': target.key }, body } = sent;
   const response = await fetch(`${target.url}/${operation}`, {
@@ -52,7 +52,7 @@ async function call(target: Target, operation: OperationName, expected: number, 
   return { headers: response.headers, text };
 }
 
-/** Bodies of reads that select nothing. Add price lists gets a body that it rejects. */
+/** Bodies with which a read selects nothing. Add price lists gets a body that it rejects. */
 const READ_BODIES: Partial<Record<OperationName, object>> = {
   getOrdersByTeam: { team_id: 'verify', status: 'ALL', start_date: '2026-01-01', end_date: '2026-01-02' },
   supplyOrdersInvoices: { team_id: 'verify', status: null, start_date: '2026-01-01', end_date: '2026-01-02' },

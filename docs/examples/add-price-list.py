@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sends a price list until its lists are created, or until another try would not help.
+"""Sends a price list until the service has created its lists, or until another try would not help.
 
     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
         python3 add-price-list.py price-list.json
@@ -7,7 +7,7 @@
 Needs Python 3.7 or newer, and no package. integration-guide.md explains the retries.
 Writes the response to stdout and everything else to stderr. Uses the proxy that https_proxy names.
 Exit codes: 0 created, 1 correct it first, 2 contact support, 64 wrong usage.
-With --strict-currency, lists in another currency than the request's exit with 1 in place of a warning.
+Lists in another currency than the request's cause a warning; with --strict-currency, exit code 1.
 """
 
 import base64
@@ -23,12 +23,12 @@ import time
 import urllib.parse
 import urllib.request
 
-# How long to retry: longer than the service takes for the largest list.
+# Half an hour is longer than the service takes for the largest list.
 RETRY_SECONDS = float(os.environ.get("RETRY_SECONDS", 30 * 60))
-# How long one request may take: the service responds within 20 minutes.
+# The service responds to one request within 20 minutes.
 REQUEST_SECONDS = float(os.environ.get("REQUEST_SECONDS", 21 * 60))
 
-# Statuses of transient errors, of the service and of the platform in front of it.
+# Statuses of transient errors of the service and of the platform in front of it.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 
 CREATED, CORRECT_IT_FIRST, CONTACT_SUPPORT, WRONG_USAGE = 0, 1, 2, 64
@@ -53,18 +53,18 @@ def post(url, api_key, payload):
         try:
             connection.request("POST", address.path, payload, headers)
         except (ConnectionError, ssl.SSLEOFError):
-            pass  # The service may respond while the request is being sent, and close: a 401 or 413.
+            pass  # The service may respond with 401 or 413, and close, before it has read the whole request.
         response = connection.getresponse()
         return response.status, response.headers, response.read().decode(errors="replace")
     except (OSError, http.client.HTTPException) as error:
-        # Without a response the outcome is unknown. Sending the same payload again is safe.
+        # Without a response, the outcome is unknown. Sending the same payload again is safe.
         raise Retry(f"no response: {error or type(error).__name__}")
     finally:
         connection.close()
 
 
 def open_connection(address):
-    """Returns a connection. An https one uses the proxy of the environment, which never sees the API key."""
+    """Returns a connection. For https, it uses the proxy of the environment, which never sees the API key."""
     if address.scheme == "http":
         return http.client.HTTPConnection(address.netloc, timeout=REQUEST_SECONDS)
     proxy = urllib.request.getproxies().get("https")
@@ -105,7 +105,7 @@ def send(url, api_key, payload):
 
 
 def parse_retry_after(value):
-    """`Retry-After` is a number of seconds or a date. Returns seconds, or None."""
+    """Returns seconds, or None for a value that is neither a number of seconds nor a date."""
     if value is None:
         return None
     if re.fullmatch("[0-9]+", value):
@@ -140,7 +140,7 @@ def send_with_retries(url, api_key, payload):
 
 
 def find_problem(text, payload):
-    """Looks for what a 200 hides. Returns (exit code, sentence), or None if the lists are as they were sent."""
+    """Finds what a 200 hides. Returns (exit code, sentence), or None if the lists are as they were sent."""
     info, price_list = json.loads(payload)["info"], parse_object(text).get("price_list")
     if price_list is None:
         market_id = json.dumps(info["market_id"])
@@ -179,7 +179,7 @@ def finish(exit_code, text):
 
 
 def main():
-    sys.stdout.reconfigure(encoding="utf-8")  # On Windows the encoding may lack letters of the response.
+    sys.stdout.reconfigure(encoding="utf-8")  # On Windows, the default encoding may lack characters of the response.
     try:
         is_strict, url, api_key, payload = parse_call()
     except (ValueError, OSError) as error:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sends a price list until its lists are created, or until another try would not help.
+# Sends a price list until the service has created its lists, or until another try would not help.
 #
 #     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
 #       bash add-price-list.sh price-list.json
@@ -7,7 +7,7 @@
 # Needs bash 3.2 and curl 7.55 or newer. integration-guide.md explains the retries.
 # Writes the response to stdout and everything else to stderr. Uses the proxy that https_proxy names.
 # Exit codes: 0 created, 1 correct it first, 2 contact support, 64 wrong usage.
-# With --strict-currency, lists in another currency than the request's exit with 1 in place of a warning.
+# Lists in another currency than the request's cause a warning; with --strict-currency, exit code 1.
 set -euo pipefail
 
 retry_seconds=${RETRY_SECONDS:-1800}     # longer than the service takes for the largest list
@@ -29,7 +29,7 @@ api_key_pattern='^[!-~]+$'
 
 file=$1 url=$BASE_URL
 while [[ $url == */ ]]; do url=${url%/}; done
-# Only https hides the API key from a proxy.
+# A proxy can read the API key of a plain http request, so no proxy is used.
 [[ $url == https:* ]] || export no_proxy='*'
 unset GREP_OPTIONS
 folder=$(mktemp -d)
@@ -42,7 +42,7 @@ header() {
 
 has() { grep -q "$1" "$folder/body"; }
 
-# Retry-After is a number of seconds or a date; GNU and BSD date parse one differently.
+# Prints the seconds of Retry-After, which may be a date. GNU and BSD have different options to parse a date.
 retry_after() {
   local value at
   value=$(header Retry-After)
@@ -54,7 +54,7 @@ retry_after() {
   fi
 }
 
-# The value of a member of `info` in the payload, as it is written there. Products may have members of the same name.
+# Prints a member of `info` as the payload has it. Members of products may have the same name.
 sent() {
   LC_ALL=C grep -oE '"([^"\]|\\.)*"|[][{}:,]' "$file" | LC_ALL=C awk -v wanted="\"$1\"" '
     /^[[{]/ { path[++depth] = name; name = ""; next }
@@ -66,7 +66,7 @@ sent() {
     END { print value }'
 }
 
-# Ends after a 200, which is a success only if there are lists, in the currency that was meant.
+# Ends the program after a 200. It is a success only if there are lists in the currency of the request.
 finish_created() {
   printf '%s\n' "$(cat "$folder/body")"
   if has '"price_list": *null'; then
@@ -90,8 +90,8 @@ finish() {
 delay=1
 for ((tries = 1; ; tries++)); do
   : >"$folder/headers" && : >"$folder/body"
-  # Without a response the outcome is unknown. Sending the same payload again is safe.
-  # --disable comes first: curl then ignores the caller's ~/.curlrc.
+  # Without a response, the outcome is unknown. Sending the same payload again is safe.
+  # As the first option, --disable makes curl ignore the caller's ~/.curlrc.
   status=$(curl --disable --silent --show-error --max-time "$request_seconds" --dump-header "$folder/headers" \
     --output "$folder/body" --write-out '%{http_code}' --header @<(printf 'x-api-key: %s\n' "$API_KEY") \
     --header 'Content-Type: application/json' --header 'Expect:' --data-binary "@$file" "$url/addPriceLists" \

@@ -17,7 +17,7 @@ import {
 import { getOperations, type Example, type Operation } from './operations';
 import { Components, type Json, type JsonObject } from './schemas';
 
-/** Builds the OpenAPI 3.1 document from the service's functions, schemas, errors and limits. */
+/** Builds the OpenAPI 3.1 document from the service's functions, schemas and errors. */
 
 const INTRODUCTION = [
   'The service speaks JSON over HTTP. Each operation has its own address below one base address, without path or query parameters.',
@@ -25,7 +25,7 @@ const INTRODUCTION = [
   'Members of an object have no guaranteed order. Unknown fields of a request are ignored.',
 ].join('\n\n');
 
-/** @returns the document; a pure function of the service's code */
+/** @returns the document */
 export function createOpenApiDocument(): JsonObject {
   const components = new Components();
   components.responses['Platform'] = platformResponse;
@@ -59,7 +59,7 @@ export function createOpenApiDocument(): JsonObject {
     paths,
     components: {
       securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key that you were given.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key that support gave you.' },
       },
       parameters,
       headers,
@@ -69,10 +69,10 @@ export function createOpenApiDocument(): JsonObject {
   };
 }
 
-/** This content type is not JSON, so a JSON response that is not described does not match it. */
+/** It describes no JSON, so that it does not cover a JSON response that the document should describe itself. */
 const platformResponse: JsonObject = {
   description:
-    'Any other status is not a response of the service but of the platform in front of it, such as 429, 502, 503 or 504. Send the request again after a pause.',
+    'A response of the platform in front of the service, such as 429, 502, 503 or 504. Send the request again after a pause.',
   content: { 'text/html': { schema: { type: 'string' } }, 'text/plain': { schema: { type: 'string' } } },
 };
 
@@ -116,8 +116,8 @@ function toRequestBody(
   if (info.body === undefined) throw new Error(`scripts/openapi/operations.ts describes a body of ${name}, a GET`);
   return {
     required: true,
-    // Content-Encoding is not a parameter, because fuzzers and reference pages would send it without a gzip body.
-    description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. For a gzip body, send the header \`Content-Encoding: gzip\`; the limit applies to the body both as sent and inflated.`,
+    // Content-Encoding is no parameter, because fuzzers and reference pages would send it without a gzip body.
+    description: `UTF-8, at most ${info.body.maxBytes / 1024 ** 2} MiB, sent within ${info.body.timeoutMs / 1000} s. For a gzip body, send the header \`Content-Encoding: gzip\`; the limit applies to the body as sent and inflated.`,
     content: toContent(components.input(schema), examples),
   };
 }
@@ -127,7 +127,7 @@ function toPreflightObject(operation: Operation, components: Components): JsonOb
     operationId: `${operation.name}Preflight`,
     tags: [operation.tag],
     summary: `Preflight of ${operation.summary.toLowerCase()}`,
-    description: 'Sent by a browser before it sends the API key. Needs no API key.',
+    description: 'A browser sends it before it sends the API key. It needs no API key.',
     security: [],
     parameters: [{ $ref: '#/components/parameters/X-Request-Id' }, { $ref: '#/components/parameters/Origin' }],
     responses: {
@@ -141,7 +141,7 @@ function toPreflightObject(operation: Operation, components: Components): JsonOb
   };
 }
 
-/** The error responses of an operation by status; the errors of one status share a response. */
+/** Returns the error responses of an operation by status. The errors of one status share a response. */
 function toErrorResponses(
   operation: Operation,
   codes: readonly ErrorCode[],
@@ -170,7 +170,7 @@ function toErrorResponses(
   );
 }
 
-/** The response body of an error. A validation error is that of the operation's invalid example. */
+/** Returns the response body of an error. For a validation error, it is the response to the invalid example. */
 function createErrorExample(code: ErrorCode, { name, info, request }: Operation): object {
   if (code !== 'validation_failed' || info.body === undefined) return { error: ERROR_DEFINITIONS[code].message };
   try {
@@ -181,7 +181,7 @@ function createErrorExample(code: ErrorCode, { name, info, request }: Operation)
   throw new Error(`scripts/openapi/operations.ts: the invalid example of ${name} is valid`);
 }
 
-/** The schema of these errors. In the simple shape, `error` lists the texts that it can be. */
+/** Returns the schema of these errors. In the simple shape, `error` is one of their texts. */
 function toErrorSchema(codes: readonly ErrorCode[], components: Components): JsonObject {
   const [shape, ...others] = new Set(codes.map(getErrorResponseSchema));
   if (shape === undefined || others.length > 0) throw new Error(`one status, several shapes: ${codes.join(', ')}`);

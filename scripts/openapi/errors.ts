@@ -21,7 +21,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   internal_error: 'The service failed. Send the request again, which is safe for every operation.',
 };
 
-/** Headers of an error response besides the common ones. */
+/** Headers that an error response has besides the common ones. */
 export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   invalid_api_key: ['WWW-Authenticate'],
   method_not_allowed: ['Allow'],
@@ -31,7 +31,7 @@ export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   creation_failed: ['Retry-After'],
 };
 
-/** Names of the responses that several operations have, by the errors of the response. */
+/** Names of the responses that several operations share, by the errors of the response. */
 export const sharedResponses: Record<string, string> = {
   invalid_api_key: 'Unauthorized',
   method_not_allowed: 'MethodNotAllowed',
@@ -50,7 +50,7 @@ const BODY_ERRORS: ErrorCode[] = ['validation_failed', 'request_timeout', 'paylo
 
 export const PREFLIGHT_ERRORS: ErrorCode[] = ['origin_not_allowed', 'internal_error'];
 
-/** Every error of an operation, without those of its preflight. */
+/** Returns every error of an operation, without those of its preflight. */
 export const getErrorCodes = ({ request, errors = [] }: Operation): ErrorCode[] => [
   ...COMMON_ERRORS,
   ...(request === undefined ? [] : BODY_ERRORS),

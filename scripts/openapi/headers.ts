@@ -40,7 +40,7 @@ export const headers = {
   },
   'Retry-After': {
     description:
-      'Seconds to wait before you send the identical request again. Present exactly if it may then succeed without an operator.',
+      'Seconds to wait before you send the same request again. Present exactly if the request may then succeed without an operator.',
     schema: { type: 'integer', minimum: 1, maximum: 300 },
     example: 10,
   },
@@ -51,7 +51,7 @@ export const headers = {
     example: OUTSIDE_PRODUCTS_LIMIT.bytes,
   },
   'X-Payload-Limit-Scope': {
-    description: 'What the limit is for: the body, everything in it outside `products`, or one product.',
+    description: 'What the limit applies to: the body, the body outside `products`, or one product.',
     required: true,
     schema: { type: 'string', enum: ['body', 'outside_products', 'product'] },
   },
@@ -61,7 +61,7 @@ export const headers = {
     schema: { type: 'string', const: 'ApiKey header="x-api-key"' },
   },
   'Idempotent-Replayed': {
-    description: 'Present if this is the stored response to an identical earlier request.',
+    description: 'Present if this is the stored response to an earlier request with the same payload.',
     schema: { type: 'string', const: 'true' },
   },
   'Access-Control-Allow-Origin': {
@@ -73,13 +73,16 @@ export const headers = {
     description: 'Headers that a page of an allowed origin may read.',
     schema: { type: 'string', const: 'X-Request-Id' },
   },
-  'Access-Control-Allow-Methods': { description: 'For an allowed origin.', schema: { type: 'string', const: 'GET' } },
+  'Access-Control-Allow-Methods': {
+    description: 'The allowed method, if the origin is allowed.',
+    schema: { type: 'string', const: 'GET' },
+  },
   'Access-Control-Allow-Headers': {
-    description: 'The request headers that the browser asked for, for an allowed origin.',
+    description: 'The request headers that the browser asked for, if its origin is allowed.',
     schema: { type: 'string' },
   },
   'Access-Control-Max-Age': {
-    description: 'Seconds for which a browser may cache the preflight, for an allowed origin.',
+    description: 'Seconds for which a browser may cache the preflight, if the origin is allowed.',
     schema: { type: 'string', const: '3600' },
   },
 } as const satisfies JsonObject;
@@ -101,8 +104,8 @@ export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',
-    // It has no pattern, because a malformed identifier is not rejected, and no example, because the reference page would send it
-    // with every call.
+    // It has no pattern, because the service accepts a malformed identifier, and no example, because the reference page would
+    // send it with every call.
     description:
       "The client's identifier of this request: 1 to 128 ASCII letters, digits, `_`, `.` and `-`. The service replaces any other.",
     schema: { type: 'string' },

@@ -9,8 +9,8 @@ import type { HeaderName } from './headers';
 import type { ZodSchema } from './schemas';
 
 /**
- * Describes each operation. Names, methods, timeouts and CORS are not repeated here: they come from
- * the functions that functions/src/index.ts exports.
+ * Describes each operation. Names, methods, timeouts and CORS come from the functions that
+ * functions/src/index.ts exports.
  */
 
 export interface Example {
@@ -21,23 +21,23 @@ export interface Example {
 export interface OperationDescription {
   tag: 'Organisation data' | 'Price lists';
   summary: string;
-  /** Paragraphs. */
+  /** The paragraphs of the text. */
   description: readonly string[];
   /** The body of a POST. */
   request?: {
     schema: ZodSchema;
     examples: Record<string, Example>;
-    /** An invalid body, for the example of the 400 response. */
+    /** An invalid body. The response to it is the example of the 400 response. */
     invalidExample: object;
   };
   response: { schema: ZodSchema; description: string; examples: Record<string, Example>; headers?: HeaderName[] };
-  /** Errors besides those of every operation and every body. */
+  /** Errors besides those that all operations, or all bodies, have in common. */
   errors?: ErrorCode[];
 }
 
 type Functions = typeof functions;
 
-/** The HTTPS operations, without the scheduled function. */
+/** The names of the HTTPS operations, which do not include the scheduled function. */
 export type OperationName = {
   [Name in keyof Functions]: Functions[Name] extends OperationFunction ? Name : never;
 }[keyof Functions];
@@ -49,10 +49,10 @@ export interface Operation extends OperationDescription {
 
 const NULL_FIELDS = 'Records with missing or malformed fields are included, with those fields null.';
 const DATE_RANGE =
-  '`start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.';
+  '`start_date` is the first day, and `end_date` is the day after the last. An empty or reversed range selects nothing.';
 const PREFLIGHT =
-  'Before a page sends the API key, its browser sends a preflight, `OPTIONS` without a key. 204 allows the call; 403 `Origin not allowed` does not. Other clients get the response without CORS headers.';
-const NO_PAGINATION = 'No pagination: one response contains everything.';
+  'Before a page sends the API key, its browser sends a preflight: `OPTIONS` without a key. 204 allows the call, and 403 `Origin not allowed` does not. A GET from another origin, or without one, gets the response without CORS headers.';
+const NO_PAGINATION = 'There is no pagination: one response contains everything.';
 
 const order = {
   customer_data: { customer_id: 'cus-137', customer_name: 'Sahel Civil Works Ltd' },
@@ -81,10 +81,10 @@ const descriptions: Record<OperationName, OperationDescription> = {
     tag: 'Price lists',
     summary: 'Add price lists',
     description: [
-      'Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.',
-      'Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.',
-      "Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.",
-      'If no market has the `market_id`, the request is stored and no list is created: `market`, `expected_forward_cost` and `price_list` are null, now and for every repetition. Send a correct `market_id` with a new `boq_list_id`.',
+      'Creates a price list and an expected forward cost list for a market, exactly once for each `boq_list_id`. Both have one entry for each product.',
+      'Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.',
+      "Both lists have the market's currency. `currency_iso` of the request is used only if the market has none.",
+      'If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are null, also when you send the request again. Send a correct `market_id` with a new `boq_list_id`.',
       `Allow up to ${functions.addPriceLists.operation.runtimeOptions.timeoutSeconds / 60} minutes for the largest lists.`,
     ],
     request: {
@@ -98,7 +98,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     response: {
       schema: responses.addPriceListsResponseSchema,
       description:
-        'The lists are ready, created by this request or by an identical earlier one; or there is no such market, and the lists are null.',
+        'Both lists are ready, created by this request or an earlier one. If no market has the `market_id`, the lists are null.',
       examples: {
         created: { summary: 'The market exists', value: examples.responses.created },
         accepted: { summary: 'No such market', value: examples.responses.accepted },
@@ -111,7 +111,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     tag: 'Organisation data',
     summary: 'Get orders by team',
     description: [
-      'The orders of a team that were created within a range of days, with one status or any.',
+      'Returns the orders of a team that were created within a range of days, with one status or any.',
       DATE_RANGE,
       NULL_FIELDS,
       NO_PAGINATION,
@@ -137,7 +137,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     tag: 'Organisation data',
     summary: 'Get warehouses',
     description: [
-      'All warehouses. The only operation that browsers may call, from the allowed origins.',
+      'Returns all warehouses. This is the only operation that browsers may call, from allowed origins.',
       NULL_FIELDS,
       NO_PAGINATION,
       PREFLIGHT,
@@ -162,7 +162,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getMarkets: {
     tag: 'Organisation data',
     summary: 'Get markets',
-    description: ['All markets.', NULL_FIELDS, NO_PAGINATION],
+    description: ['Returns all markets.', NULL_FIELDS, NO_PAGINATION],
     response: {
       schema: responses.marketsResponseSchema,
       description: 'The markets, keyed by their identifiers.',
@@ -177,7 +177,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
   getTeams: {
     tag: 'Organisation data',
     summary: 'Get teams',
-    description: ['All teams.', NULL_FIELDS, NO_PAGINATION],
+    description: ['Returns all teams.', NULL_FIELDS, NO_PAGINATION],
     response: {
       schema: responses.teamsResponseSchema,
       description: 'The teams, keyed by their identifiers.',
@@ -193,7 +193,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
     tag: 'Organisation data',
     summary: 'Supply orders invoices',
     description: [
-      'The supply orders of a team that were created within a range of days, with their invoices.',
+      'Returns the supply orders of a team that were created within a range of days, with their invoices.',
       DATE_RANGE,
       NO_PAGINATION,
     ],
@@ -217,7 +217,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
   },
 };
 
-/** Every operation, in the order of the descriptions. */
+/** Returns every operation, in the order of the descriptions. */
 export function getOperations(): Operation[] {
   return Object.entries(descriptions).map(([key, description]) => {
     const name = key as OperationName;

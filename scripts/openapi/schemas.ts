@@ -1,9 +1,9 @@
 /**
- * Converts zod's JSON Schema to the form that OpenAPI and code generators need: named schemas are
- * components, a nullable type is one schema, and the bounds of JavaScript's integers are left out.
+ * Converts zod's JSON Schema to the form that OpenAPI and code generators need. Named schemas become
+ * components, a nullable type becomes one schema, and the bounds of JavaScript's integers go.
  */
 
-/** The part of a zod schema that scripts use. */
+/** The part of a zod schema that the generator uses. */
 export interface ZodSchema {
   toJSONSchema(options: { io: 'input' | 'output' }): object;
 }
@@ -11,7 +11,7 @@ export interface ZodSchema {
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = Record<string, Json>;
 
-/** The schemas and responses that have been referenced so far. */
+/** The schemas and responses that the document has referred to so far. */
 export class Components {
   readonly schemas: JsonObject = {};
   readonly responses: JsonObject = {};
@@ -46,7 +46,7 @@ const isRedundant = (key: string, value: Json, { format }: JsonObject): boolean 
   // The pattern repeats the format and spells out leap years.
   (key === 'pattern' && format === 'date');
 
-/** Merges `anyOf` a type and null into one schema of two types, except for an enum, whose values would exclude null. */
+/** Merges `anyOf` a type and null into one schema of two types. An enum stays apart, because its values exclude null. */
 function mergeNull({ anyOf, ...rest }: JsonObject): JsonObject {
   if (anyOf === undefined) return rest;
   const [first, second] = anyOf as JsonObject[];

@@ -8,9 +8,9 @@ import { runProgram } from '../support/programs';
 /*
  * npm run build && node --import tsx test/description/run-clients.ts
  *
- * Clients that generators of Go and Python make of docs/openapi.json, with the generators'
- * defaults: each compiles, reads the responses 200, 400, 401, 409 and 413 as they are described,
- * and stores the prices that it was given. Needs, on the path:
+ * Generates clients in Go and Python from docs/openapi.json, with the generators' defaults. Each
+ * client must compile, read the responses 200, 400, 401, 409 and 413, and store prices to the last
+ * digit. The path must have both generators:
  *
  *     go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
  *     pip install openapi-python-client==0.29.1
@@ -19,7 +19,7 @@ import { runProgram } from '../support/programs';
 const DESCRIPTION = resolve('docs/openapi.json');
 const PROGRAMS = resolve('test/description/clients');
 
-/** Has a client generated in a folder, and returns what its program prints. */
+/** Generates a client in a folder, and returns what its program prints. */
 type RunClient = (folder: string, env: Record<string, string>) => Promise<string>;
 
 const clients: Record<string, RunClient> = {

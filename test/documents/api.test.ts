@@ -10,7 +10,7 @@ import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-opti
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
 
-/** The tables of docs/api.md have every field of docs/openapi.json, and every error and limit of the code. */
+/** Compares the tables of docs/api.md with the fields of docs/openapi.json and with the errors and limits of the code. */
 
 interface Schema {
   $ref?: string;
@@ -46,13 +46,13 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 const page = readFileSync('docs/api.md', 'utf8');
 const readSection = (heading: string): string => page.split(/^##+ /m).find((text) => text.startsWith(heading)) ?? '';
 
-/** The cells of each row of a text's tables, without those of the headings. */
+/** Returns the cells of each row of the tables in a text, without the headings. */
 const readRows = (text: string): string[][] =>
   [...text.matchAll(/^\| (?!-)(.*) \|$(?!\n\| ?-)/gm)].map(([, row = '']) => row.trim().split(/ *\| */));
 
 type Field = Schema & { path: string };
 
-/** The fields of a schema, also those within objects, maps and arrays. */
+/** Returns the fields of a schema, including those within objects, maps and arrays. */
 function listFields(schema: Schema, path = ''): Field[] {
   const { properties = {}, additionalProperties, items } = resolve(schema);
   if (typeof additionalProperties === 'object') return listFields(additionalProperties, `${path}<id>.`);
@@ -65,19 +65,19 @@ function listFields(schema: Schema, path = ''): Field[] {
   });
 }
 
-/** The page describes the fields that both lists have once. */
+/** Leaves out the fields of `price_list` that `expected_forward_cost` has, because the page describes them once. */
 const isDescribed = ({ path }: Field, _: number, fields: Field[]) =>
   !path.startsWith('price_list.') ||
   fields.every((field) => field.path !== path.replace('price_list', 'expected_forward_cost'));
 
-/** The schema itself: of a reference what it names, of a nullable one what it is otherwise. */
+/** Returns the schema that a reference names, and the schema of a nullable type without null. */
 function resolve(schema: Schema): Schema {
   const [inner] = schema.allOf ?? schema.anyOf ?? [];
   if (inner !== undefined) return resolve(inner);
   return components.schemas[schema.$ref?.replace(/.*\//, '') ?? ''] ?? schema;
 }
 
-test.each(operations)('$summary has its fields, and the values of each', (operation) => {
+test.each(operations)('the section $summary has a row for each field, with its values', (operation) => {
   const { path, method, summary, requestBody, responses } = operation;
   const section = readSection(`${summary}\n`);
   expect(section).toContain(`${method} \`${path}\``);
@@ -90,7 +90,7 @@ test.each(operations)('$summary has its fields, and the values of each', (operat
   });
 });
 
-test('every error has its status, text and code', () => {
+test('the table of errors has the status, text and code of every error', () => {
   const rows = readRows(readSection('Errors\n'));
   const errors = Object.entries(ERROR_DEFINITIONS);
   expect(rows.map(([status, text, code]) => [status, text, code])).toEqual(
@@ -98,7 +98,7 @@ test('every error has its status, text and code', () => {
   );
 });
 
-test('the limits are those of the code', () => {
+test('the table of limits has the values of the code', () => {
   const mib = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
   const seconds = (ms: number) => `${ms / 1000} s`;
   const { maxBytes, timeoutMs } = PRICE_LISTS_BODY_LIMITS;

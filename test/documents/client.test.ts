@@ -9,7 +9,7 @@ import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-ser
 import { runProgram, startProgram } from '../support/programs';
 import { respond, startStub, type Stub } from './stub-service';
 
-/** The typed client: its code, and its package as a partner installs it. */
+/** Tests the code of the typed client, and its package as a partner installs it. */
 
 const KEY = 'local-dev-key';
 
@@ -18,7 +18,7 @@ const { fetch } = globalThis;
 
 beforeAll(async () => {
   baseUrl = (await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' })).address('');
-  // The client must not use it: it stops waiting for the headers after 300 s.
+  // The client must not use `fetch`, which stops waiting for the headers after 300 s.
   Reflect.deleteProperty(globalThis, 'fetch');
 });
 afterAll(cleanUp);
@@ -64,7 +64,7 @@ describe('against the service', () => {
     });
   });
 
-  test('rejects if the lists have another currency, unless told that any will do', async () => {
+  test('rejects if the lists have another currency, unless the caller accepts any', async () => {
     const payload = withInfo({ currency_iso: 'usd', boq_list_id: 'other-currency' });
     await expect(client.addPriceLists(payload)).rejects.toMatchObject({
       name: 'OtherCurrencyError',
@@ -107,7 +107,7 @@ test.each([
   expect(judgeResponse({ status, headers: { 'retry-after': retryAfter }, text })).toMatchObject(judgement);
 });
 
-test('takes a date in Retry-After for the time until then', () => {
+test('waits until the date in Retry-After', () => {
   const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
   const judgement = judgeResponse({ status: 503, headers: { 'retry-after': inAnHour }, text: '' });
   expect(judgement).toMatchObject({ kind: 'retry', afterMs: expect.closeTo(3_600_000, -5) as number });
@@ -178,7 +178,7 @@ describe('against a stub', () => {
     expect(retries).toEqual([]);
   });
 
-  test('sends a body of 64 KiB as gzip, and a smaller one as it is', async () => {
+  test('compresses a body of 64 KiB, but no smaller one', async () => {
     const stub = await startStub([respond(200, '{}'), respond(200, '{}')]);
     const range = { start_date: '', end_date: '', status: 'ALL' } as const;
     const withoutTeam = JSON.stringify({ ...range, team_id: '' }).length;
@@ -233,7 +233,7 @@ describe('the package', () => {
     let backend: ReturnType<typeof startProgram>;
     let origin: string;
     let stub: Stub;
-    /** What the service would respond, in its place. */
+    /** The responses that the backend receives in place of the service's. */
     const responses: RequestListener[] = [];
 
     beforeAll(async () => {
@@ -251,7 +251,7 @@ describe('the package', () => {
       return { status: response.status, text: await response.text() };
     };
 
-    test('serves the page and what the page reads, from one origin', async () => {
+    test('serves the page and its data from one origin', async () => {
       expect(await get('/')).toEqual({ status: 200, text: readFileSync('docs/examples/dashboard/page.html', 'utf8') });
       const orders = { status: 200, text: '{"orders":{},"count":0}' };
       responses.push(respond(200, orders.text));
@@ -265,7 +265,7 @@ describe('the package', () => {
       expect(await get('/addPriceLists')).toMatchObject({ status: 404 });
     });
 
-    test('passes on what its user can correct, and no 401 of the service', async () => {
+    test('passes on a 400, which its user can correct, but no 401 of the service', async () => {
       const errors = JSON.stringify({ success: false, errors: [] });
       responses.push(respond(400, errors), respond(401, '{"error":"Unauthorized"}'));
       expect(await get('/api/orders?team_id=')).toEqual({ status: 400, text: errors });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
 import { runProgram, runProgramSync } from '../support/programs';
 
-/** The documents keep what they promise: code is code, and calls get the responses shown. */
+/** The shell scripts of the documents can be parsed, and the calls of Getting started get the responses that it shows. */
 
 const documents = [
   'README.md',
@@ -16,7 +16,7 @@ const documents = [
 
 interface Block {
   document: string;
-  /** At which it begins. */
+  /** The line at which the block begins. */
   line: number;
   language: string;
   code: string;
@@ -24,14 +24,14 @@ interface Block {
 
 const blocks = documents.flatMap(readBlocks);
 
-test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line is a shell script', ({ code }) => {
+test.each(blocks.filter(({ language }) => language === 'bash'))('$document:$line can be parsed by bash', ({ code }) => {
   expect(runProgramSync('bash', ['-n', '-c', code])).toMatchObject({ status: 0, stderr: '' });
 });
 
 const GETTING_STARTED = join('docs', 'getting-started.md');
 
 describe('the calls of docs/getting-started.md', () => {
-  /** Each shell block that calls, with the response that follows it. */
+  /** Each shell block that calls the service, with the response that the page shows below it. */
   const calls = blocks.flatMap((block, i) => {
     const next = blocks[i + 1];
     const isCall = block.document === GETTING_STARTED && block.code.startsWith('curl ') && next?.language === 'json';
@@ -46,13 +46,13 @@ describe('the calls of docs/getting-started.md', () => {
   }, 300_000);
   afterAll(cleanUp);
 
-  test.each(calls)('the one in line $line gets the response that is shown', async ({ code, shown }) => {
+  test.each(calls)('the call in line $line gets the response that the page shows', async ({ code, shown }) => {
     const origin = new URL(service.address('getTeams')).origin;
     const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
     expect(JSON.parse(stdout, withoutNewValues)).toMatchObject(shown);
   });
 
-  test('the error responses have the statuses that are listed above them', async () => {
+  test('the calls that fail get the statuses that the page lists', async () => {
     const { code } = findBlock('base=');
     const origin = new URL(service.address('getTeams')).origin;
     const { stdout } = await runProgram('bash', ['-c', code.replace('http://127.0.0.1:5001', origin)]);
@@ -62,7 +62,7 @@ describe('the calls of docs/getting-started.md', () => {
     expect(statuses.filter((status) => status !== '100')).toEqual(expected.split(', '));
   });
 
-  test('what was stored is shown', async () => {
+  test('the query prints the price list that was stored', async () => {
     const { code } = findBlock('FIRESTORE_EMULATOR_HOST=');
     const { stdout } = await runProgram('bash', ['-c', code.replace('127.0.0.1:8080', service.firestoreAddress)]);
     expect(stdout).toMatch(/^\w{20} Kenya building materials, June 2026 ready 12 products\n$/);
@@ -87,7 +87,7 @@ function readBlocks(document: string): Block[] {
   );
 }
 
-/** Leaves out of a response what is new each time: times, and the ids that the service makes. */
+/** Leaves out the times and generated ids of a response, which are new each time. */
 function withoutNewValues(key: string, value: unknown): unknown {
   if (['document_id', 'created_at', 'updated_at'].includes(key)) return undefined;
   return key === 'id' && typeof value === 'string' && /^[A-Za-z0-9]{20}$/.test(value) ? undefined : value;

@@ -7,12 +7,12 @@ import { cleanUp, startLocalServer, temporaryFolder, type LocalServer } from '..
 import { runProgram, runProgramSync, type Variables } from '../support/programs';
 import { respond, startStub } from './stub-service';
 
-/** The programs in docs/examples do what docs/integration-guide.md says. */
+/** The samples in bash and Python do what docs/integration-guide.md says. */
 
 const KEY = 'local-dev-key';
 const PAYLOAD = 'docs/examples/price-list.json';
 const payload = readFileSync(PAYLOAD);
-/** What programs read of the service's response to `payload`. */
+/** The part of the service's response to `payload` that the programs read. */
 const CREATED = '{"success":true,"market":{"id":"mkt-ken"},"price_list":{"currency":"KES"}}';
 const IN_PROGRESS = 'Request is already being processed or requires review';
 const NOT_CREATED = 'Price lists could not be created; the request requires review';
@@ -28,11 +28,11 @@ afterAll(cleanUp);
 
 const programs = {
   curl: ['bash', ['docs/examples/add-price-list.sh']],
-  // `-S`: without installed packages.
+  // `-S` hides packages that this machine has installed.
   Python: ['python3', ['-S', 'docs/examples/add-price-list.py']],
 } as const;
 
-/** A caller whose own settings of the tools would change what the programs do. */
+/** Settings of curl, grep and Python that a caller may have, and that the programs must ignore. */
 const curlHome = temporaryFolder();
 writeFileSync(join(curlHome, '.curlrc'), 'location\nfail\ninclude\nproxy = "http://127.0.0.1:9"\n');
 const CALLER: Variables = {
@@ -43,7 +43,7 @@ const CALLER: Variables = {
   all_proxy: 'http://127.0.0.1:9',
 };
 
-/** The same programs, which do not wait: how they sleep is replaced by nothing. */
+/** The same programs with a `sleep` that does not wait. */
 const withoutDelays: Record<keyof typeof programs, readonly string[]> = {
   curl: ['-c', 'sleep() { :; }; . "$0"', ...programs.curl[1]],
   Python: [
@@ -66,9 +66,9 @@ test('the calls in docs/integration-guide.md store the example price list, by ei
 describe.each(Object.entries(programs))('the program for %s', (name, [program, script]) => {
   const needed = name === 'curl' ? ['bash', 'curl', 'awk'] : [program];
   const missing = needed.filter((tool) => runProgramSync(tool, ['--version']).error !== undefined);
-  // Printed in the test's title, so that a skipped test does not pass for one that ran.
+  // The title of a skipped test says why it did not run.
   const tested = missing.length === 0 ? test : test.skip;
-  // Mostly waits, so these tests of all programs run side by side. None calls the service.
+  // These tests mostly wait, so those of both programs run side by side.
   const testedInParallel = missing.length === 0 ? test.concurrent : test.skip;
   const commandWithoutDelays = withoutDelays[name as keyof typeof programs];
   const because = missing.length === 0 ? '' : ` (skipped: ${missing.join(', ')} is not on this machine)`;
@@ -89,7 +89,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     }
   };
 
-  tested(`reads the response to a body of which the service reads only the beginning${because}`, async () => {
+  tested(`reads a response that comes before the whole body is sent${because}`, async () => {
     const file = join(temporaryFolder(), 'large.json');
     writeFileSync(file, Buffer.alloc(64 * 1024 * 1024, 'a'));
     const tooLarge = await run(baseUrl, [file]);
@@ -98,7 +98,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     expect(unauthorized).toMatchObject({ code: 1, stderr: expect.stringMatching(/^correct it first: 401 /) as string });
   });
 
-  /** Writes a payload that differs from the example in these values of `info`. */
+  /** Writes a payload that differs from the example in the given values of `info`. */
   function writePayload(info: Record<string, string>): string {
     const example = JSON.parse(payload.toString()) as { info: object; products: object };
     const products = {
@@ -113,7 +113,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     return file;
   }
 
-  tested(`exits with 1 if the market does not exist, and says what to do${because}`, async () => {
+  tested(`exits with 1 if the market does not exist, and says how to correct the list${because}`, async () => {
     const file = writePayload({ market_id: 'mkt-nowhere', name: 'a "market":{} and {"currency_iso":"EUR"}' });
     const { code, stdout, stderr } = await run(baseUrl, [file]);
     expect(JSON.parse(stdout)).toMatchObject({ success: true, price_list: null });
@@ -137,7 +137,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     });
   });
 
-  tested(`says nothing if the currency is that of the request${because}`, async () => {
+  tested(`prints no warning if the lists have the currency of the request${because}`, async () => {
     const file = writePayload({ currency_iso: 'kes' });
     expect(await run(baseUrl, ['--strict-currency', file])).toMatchObject({ code: 0, stderr: '' });
   });
@@ -159,7 +159,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     expect(asked[0]?.headers).not.toHaveProperty('x-api-key');
   });
 
-  /** Each transient error, how the program names it, and after how many seconds it tries again. */
+  /** Each transient error, the reason that the program prints, and the seconds until its next try. */
   const transient: [RequestListener, string, number][] = [
     [(_, response) => response.destroy(), 'no response: .*', 1],
     [respond(408, '{"error":"Request timeout"}'), '408 Request timeout', 2],
@@ -173,11 +173,11 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     [respond(200, '{"success":', { 'Content-Length': '80', Connection: 'close' }), 'no response: .*', 30],
   ];
 
-  tested(`sends the same bytes again after each transient error, and says why${because}`, async () => {
+  tested(`sends the same bytes again after each transient error, and prints the reason${because}`, async () => {
     const stub = await startStub([...transient.map(([response]) => response), respond(200, CREATED)]);
     const { code, stdout, stderr } = await run(stub.url, [PAYLOAD], {}, commandWithoutDelays);
     expect([code, stdout.trim()]).toEqual([0, CREATED]);
-    // Jest compares large buffers byte by byte, which takes seconds.
+    // `toEqual` would compare the buffers byte by byte, which takes seconds.
     expect(stub.bodies.map((body) => body.equals(payload))).toEqual(Array(transient.length + 1).fill(true));
     const tries = stderr.split(/^(?=try )/m);
     expect(tries).toEqual(
@@ -188,7 +188,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     );
   });
 
-  tested(`takes a date in Retry-After for the time until then${because}`, async () => {
+  tested(`waits until the date in Retry-After${because}`, async () => {
     const date = (ms: number) => new Date(Date.now() + ms).toUTCString();
     const stub = await startStub([
       respond(503, '', { 'Retry-After': date(-60_000) }),
@@ -211,7 +211,7 @@ describe.each(Object.entries(programs))('the program for %s', (name, [program, s
     ]);
   });
 
-  testedInParallel(`sends again what is not responded to in time${because}`, async () => {
+  testedInParallel(`sends a request again that gets no response in time${because}`, async () => {
     const stub = await startStub([() => undefined, respond(200, CREATED)]);
     const { code, stderr } = await run(stub.url, [PAYLOAD], { REQUEST_SECONDS: '1' }, commandWithoutDelays);
     expect(code).toBe(0);

@@ -3,7 +3,7 @@ import { dirname, extname, join } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgram } from '../support/programs';
 
-/** Links, and pages that code and messages name, lead to a file or a heading that exists. */
+/** Every link of a page, and every page that code and messages name, leads to a file and a heading that exist. */
 
 const NOT_OURS = ['.git', '.stryker', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];
@@ -24,7 +24,7 @@ afterAll(cleanUp);
 
 const readProse = (page: string) => readFileSync(page, 'utf8').replaceAll(/^( *)```[^]*?^\1```$/gm, '');
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** Returns the anchors that GitHub makes of a page's headings. */
 function readAnchors(page: string): string[] {
   return [...readProse(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -34,20 +34,20 @@ function readAnchors(page: string): string[] {
   );
 }
 
-/** The targets of a page's links within the repository, with their anchors. */
+/** Returns the targets of a page's links within the repository, with their anchors. */
 const findLinks = (page: string): string[] =>
   [...readProse(page).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, link = '']) => link)
     .filter((link) => !/^[a-z]+:/.test(link))
     .map((link) => (link.startsWith('#') ? page + link : join(dirname(page), link)));
 
-/** What a file names of `docs`, by its path from the root. */
+/** Returns the files of `docs` that a file names by their paths from the root. */
 const findNamed = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(/(?<![\w./-])docs\/[\w./-]*\w(#[\w-]+)?/g)].map(([target]) => target);
 
 const leadsNowhere = (target: string): boolean => {
   const [path = '', anchor] = target.split('#');
-  // An import leaves out the ending.
+  // An import names a file without `.ts`.
   if (!existsSync(path) && !existsSync(`${path}.ts`)) return true;
   return anchor !== undefined && path.endsWith('.md') && !readAnchors(path).includes(anchor);
 };
@@ -61,7 +61,7 @@ test('no file names a page of docs, or a heading of it, that does not exist', ()
   expect(dead.filter(({ target }) => leadsNowhere(target))).toEqual([]);
 });
 
-test('what a partner gets has its links, the samples that it names, and the packed client', async () => {
+test('the archive for partners has every page and sample that its pages link to, and the packed client', async () => {
   const folder = temporaryFolder();
   const env = { npm_config_ignore_scripts: 'true', npm_config_dry_run: 'true' };
   await runProgram('bash', ['scripts/collect-for-partner.sh', folder], { env });
@@ -72,7 +72,7 @@ test('what a partner gets has its links, the samples that it names, and the pack
   expect(readdirSync(folder)).toContain(packed);
 }, 60_000);
 
-test('what does not exist is found', () => {
+test('the search finds links and names, and recognises a dead one', () => {
   expect(findLinks('README.md')).toContain(join('docs', 'api.md'));
   expect(findNamed('docs/examples/client/src/retry.ts')).toContain('docs/integration-guide.md');
   expect(['README.md#features', 'README.md#no-such-heading', 'no-such-page.md'].map(leadsNowhere)).toEqual([

@@ -3,19 +3,19 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A server that sends chosen responses in place of the service. */
+/** Sends chosen responses in place of the service. */
 
 export interface Stub {
   url: string;
   requests: IncomingMessage[];
-  /** The bodies that it received, one for each request. */
+  /** The bodies of `requests`, in the same order. */
   bodies: Buffer[];
 }
 
 const servers: Server[] = [];
 afterAll(() => servers.forEach((server) => server.close().closeAllConnections()));
 
-/** Starts a server that sends these responses, one for each request, and 418 to any further one. It ends with the test file. */
+/** Starts a server that sends these responses, one for each request, and then 418. It ends with the test file. */
 export async function startStub(responses: RequestListener[]): Promise<Stub> {
   const requests: IncomingMessage[] = [];
   const bodies: Buffer[] = [];

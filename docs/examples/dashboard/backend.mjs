@@ -1,10 +1,10 @@
 /*
- * A dashboard's backend: it holds the API key, and serves the page and the data that the page shows.
+ * The backend of a dashboard. It holds the API key, and serves the page and the page's data.
  *
  *     npm install ../../organisation-data-client-2.0.0.tgz
  *     BASE_URL=... API_KEY=... node backend.mjs
  *
- * It lacks one thing: a check of who the user is, at the place that says so.
+ * It does not check who the user is. A comment below says where to add that check.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -12,10 +12,10 @@ import { createClient } from 'organisation-data-client';
 
 const { BASE_URL = '', API_KEY = '', PORT = '3000' } = process.env;
 
-// A user waits for each read, so it is given up sooner than the client does by default.
+// A user waits for each read, so these times are shorter than the client's defaults.
 const client = createClient(BASE_URL, API_KEY, { requestTimeoutMs: 10_000, retryForMs: 15_000 });
 
-/** Each read that the page may ask for, with the fields of its query. */
+/** The reads that the page may ask for. Each takes the fields of the query. */
 const reads = new Map([
   ['/api/markets', () => client.getMarkets()],
   ['/api/teams', () => client.getTeams()],
@@ -31,11 +31,11 @@ async function respond(request, response) {
   }
   const read = reads.get(pathname);
   if (request.method !== 'GET' || read === undefined) return sendJson(response, 404, { error: 'Not found' });
-  // Reject here users who are not signed in, and teams that they may not see: the API key reads all.
+  // Reject users who are not signed in, and teams that they may not see, here. The API key reads all teams.
   sendJson(response, 200, await read(Object.fromEntries(searchParams)));
 }
 
-/** Responds to a read that failed. The service's 401 is this backend's error, not its user's. */
+/** Responds to a read that failed. The service's 401 is an error of this backend, not of its user. */
 function respondToError(error, response) {
   console.error(error);
   if (error.status === 400) return sendJson(response, 400, error.body);

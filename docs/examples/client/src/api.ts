@@ -15,13 +15,13 @@ export interface paths {
         put?: never;
         /**
          * Add price lists
-         * @description Creates a price list and an expected forward cost list for a market, with one entry for each product in both, exactly once for each `boq_list_id`.
+         * @description Creates a price list and an expected forward cost list for a market, exactly once for each `boq_list_id`. Both have one entry for each product.
          *
-         *     Sending the same payload again is always safe: once the lists are created, the response is the first one, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0` and `usd` or `USD` make no difference to the payload; unknown fields are ignored.
+         *     Sending the same payload again is always safe. Once the lists are created, you get the first response, byte for byte, with `Idempotent-Replayed: true`. Key order, `1` or `1.0`, `usd` or `USD`, and unknown fields make no difference.
          *
-         *     Both lists have the market's currency, whatever `currency_iso` of the request says; it is used only if the market has none.
+         *     Both lists have the market's currency. `currency_iso` of the request is used only if the market has none.
          *
-         *     If no market has the `market_id`, the request is stored and no list is created: `market`, `expected_forward_cost` and `price_list` are null, now and for every repetition. Send a correct `market_id` with a new `boq_list_id`.
+         *     If no market has the `market_id`, the service stores the request and creates no list. `market`, `expected_forward_cost` and `price_list` are null, also when you send the request again. Send a correct `market_id` with a new `boq_list_id`.
          *
          *     Allow up to 20 minutes for the largest lists.
          */
@@ -43,13 +43,13 @@ export interface paths {
         put?: never;
         /**
          * Get orders by team
-         * @description The orders of a team that were created within a range of days, with one status or any.
+         * @description Returns the orders of a team that were created within a range of days, with one status or any.
          *
-         *     `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.
+         *     `start_date` is the first day, and `end_date` is the day after the last. An empty or reversed range selects nothing.
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response contains everything.
+         *     There is no pagination: one response contains everything.
          */
         post: operations["getOrdersByTeam"];
         delete?: never;
@@ -67,13 +67,13 @@ export interface paths {
         };
         /**
          * Get warehouses
-         * @description All warehouses. The only operation that browsers may call, from the allowed origins.
+         * @description Returns all warehouses. This is the only operation that browsers may call, from allowed origins.
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response contains everything.
+         *     There is no pagination: one response contains everything.
          *
-         *     Before a page sends the API key, its browser sends a preflight, `OPTIONS` without a key. 204 allows the call; 403 `Origin not allowed` does not. Other clients get the response without CORS headers.
+         *     Before a page sends the API key, its browser sends a preflight: `OPTIONS` without a key. 204 allows the call, and 403 `Origin not allowed` does not. A GET from another origin, or without one, gets the response without CORS headers.
          */
         get: operations["getWarehouses"];
         put?: never;
@@ -81,7 +81,7 @@ export interface paths {
         delete?: never;
         /**
          * Preflight of get warehouses
-         * @description Sent by a browser before it sends the API key. Needs no API key.
+         * @description A browser sends it before it sends the API key. It needs no API key.
          */
         options: operations["getWarehousesPreflight"];
         head?: never;
@@ -97,11 +97,11 @@ export interface paths {
         };
         /**
          * Get markets
-         * @description All markets.
+         * @description Returns all markets.
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response contains everything.
+         *     There is no pagination: one response contains everything.
          */
         get: operations["getMarkets"];
         put?: never;
@@ -121,11 +121,11 @@ export interface paths {
         };
         /**
          * Get teams
-         * @description All teams.
+         * @description Returns all teams.
          *
          *     Records with missing or malformed fields are included, with those fields null.
          *
-         *     No pagination: one response contains everything.
+         *     There is no pagination: one response contains everything.
          */
         get: operations["getTeams"];
         put?: never;
@@ -147,11 +147,11 @@ export interface paths {
         put?: never;
         /**
          * Supply orders invoices
-         * @description The supply orders of a team that were created within a range of days, with their invoices.
+         * @description Returns the supply orders of a team that were created within a range of days, with their invoices.
          *
-         *     `start_date` is the first day, `end_date` the day after the last; an empty or reversed range selects nothing.
+         *     `start_date` is the first day, and `end_date` is the day after the last. An empty or reversed range selects nothing.
          *
-         *     No pagination: one response contains everything.
+         *     There is no pagination: one response contains everything.
          */
         post: operations["supplyOrdersInvoices"];
         delete?: never;
@@ -409,7 +409,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description Any other status is not a response of the service but of the platform in front of it, such as 429, 502, 503 or 504. Send the request again after a pause. */
+        /** @description A response of the platform in front of the service, such as 429, 502, 503 or 504. Send the request again after a pause. */
         Platform: {
             headers: {
                 [name: string]: unknown;
@@ -540,7 +540,7 @@ export interface components {
         /** @description The method of the operation. */
         Allow: "GET" | "POST";
         /**
-         * @description Seconds to wait before you send the identical request again. Present exactly if it may then succeed without an operator.
+         * @description Seconds to wait before you send the same request again. Present exactly if the request may then succeed without an operator.
          * @example 10
          */
         "Retry-After": number;
@@ -549,11 +549,11 @@ export interface components {
          * @example 1048576
          */
         "X-Payload-Limit-Bytes": number;
-        /** @description What the limit is for: the body, everything in it outside `products`, or one product. */
+        /** @description What the limit applies to: the body, the body outside `products`, or one product. */
         "X-Payload-Limit-Scope": "body" | "outside_products" | "product";
         /** @description Names the header that carries the API key. */
         "WWW-Authenticate": "ApiKey header=\"x-api-key\"";
-        /** @description Present if this is the stored response to an identical earlier request. */
+        /** @description Present if this is the stored response to an earlier request with the same payload. */
         "Idempotent-Replayed": "true";
         /**
          * @description The origin of the request, if it is allowed.
@@ -562,11 +562,11 @@ export interface components {
         "Access-Control-Allow-Origin": string;
         /** @description Headers that a page of an allowed origin may read. */
         "Access-Control-Expose-Headers": "X-Request-Id";
-        /** @description For an allowed origin. */
+        /** @description The allowed method, if the origin is allowed. */
         "Access-Control-Allow-Methods": "GET";
-        /** @description The request headers that the browser asked for, for an allowed origin. */
+        /** @description The request headers that the browser asked for, if its origin is allowed. */
         "Access-Control-Allow-Headers": string;
-        /** @description Seconds for which a browser may cache the preflight, for an allowed origin. */
+        /** @description Seconds for which a browser may cache the preflight, if the origin is allowed. */
         "Access-Control-Max-Age": "3600";
     };
     pathItems: never;
@@ -583,14 +583,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 32 MiB, sent within 240 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body both as sent and inflated. */
+        /** @description UTF-8, at most 32 MiB, sent within 240 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body as sent and inflated. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AddPriceListsRequest"];
             };
         };
         responses: {
-            /** @description The lists are ready, created by this request or by an identical earlier one; or there is no such market, and the lists are null. */
+            /** @description Both lists are ready, created by this request or an earlier one. If no market has the `market_id`, the lists are null. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -684,7 +684,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body both as sent and inflated. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body as sent and inflated. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrdersByTeamRequest"];
@@ -965,7 +965,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body both as sent and inflated. */
+        /** @description UTF-8, at most 1 MiB, sent within 30 s. For a gzip body, send the header `Content-Encoding: gzip`; the limit applies to the body as sent and inflated. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SupplyOrdersInvoicesRequest"];

@@ -8,7 +8,7 @@ import { operations } from './operations.js';
 import { requireLists, type AddPriceListsBody, type CreatedPriceLists, type CurrencyOptions } from './price-lists.js';
 import { getDelayMs, judgeResponse, type HttpResponse } from './retry.js';
 
-/** A typed client of the service. `npm run generate` writes its types and operations. */
+/** A typed client of the service. `npm run generate` writes `api.ts` and `operations.ts`. */
 
 export type { components } from './api.js';
 export { MarketNotFoundError, OtherCurrencyError, type CreatedPriceLists } from './price-lists.js';
@@ -30,7 +30,7 @@ export type ResponseBody<Name extends OperationName> = Api[Name] extends { respo
   : never;
 
 export interface CallOptions {
-  /** Cancels the call, its retries included. */
+  /** Cancels the call and its retries. */
   signal?: AbortSignal;
 }
 
@@ -56,20 +56,20 @@ export interface Client extends Omit<Calls, 'addPriceLists'> {
 
 export interface Retry {
   operation: OperationName;
-  /** 1 for the retry after the first try. */
+  /** The first retry is 1. */
   retry: number;
-  /** Why the try before did not succeed. */
+  /** Why the previous try failed. */
   reason: string;
   /** Milliseconds until the retry. */
   delayMs: number;
 }
 
 export interface ClientOptions {
-  /** Milliseconds after which a call is not retried. Default: 1.5 times the operation's timeout. */
+  /** Milliseconds after which a call is no longer retried. Default: 1.5 times the operation's timeout. */
   retryForMs?: number;
-  /** Milliseconds that one request may take. Default: the operation's timeout and a minute. */
+  /** Milliseconds that one request may take. Default: one minute more than the operation's timeout. */
   requestTimeoutMs?: number;
-  /** Called before each retry. Default: writes it to stderr. */
+  /** Called before each retry. By default, the client writes the retry to stderr. */
   onRetry?: (retry: Retry) => void;
 }
 
@@ -81,7 +81,7 @@ export class HttpError extends Error {
    * @param status HTTP status
    * @param body `{ error }`, or `{ success, message, errors }` for an invalid body; text if it is
    *   not JSON
-   * @param requestId for support, if you ask about the request
+   * @param requestId give it to support if you ask about the request
    */
   constructor(
     readonly status: number,
@@ -92,7 +92,7 @@ export class HttpError extends Error {
   }
 }
 
-/** A call that did not succeed before its time was over. `cause` is the error of the last try. */
+/** The call did not succeed in time. `cause` is the error of the last try. */
 export class RetriesExhaustedError extends Error {
   override readonly name = 'RetriesExhaustedError';
 
@@ -192,7 +192,7 @@ async function sendOnce(
     return toResult(response);
   } catch (cause) {
     signal?.throwIfAborted();
-    // Without a response the outcome is unknown. Sending the request again is always safe.
+    // Without a response, the outcome is unknown. Sending the request again is always safe.
     const error = cause instanceof Error ? cause : new Error(String(cause));
     const reason = timeout.aborted ? `none within ${requestTimeoutMs / 1000} s` : error.message;
     return { kind: 'retry', reason: `no response: ${reason}`, error };

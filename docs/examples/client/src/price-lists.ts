@@ -1,20 +1,20 @@
 import type { operations as Api } from './api.js';
 
-/** What a 200 of add price lists hides: lists that were not created, or have another currency. */
+/** Finds what a 200 of add price lists hides: no lists were created, or the lists have another currency. */
 
 export type AddPriceListsBody = Api['addPriceLists']['requestBody']['content']['application/json'];
 export type AddPriceListsResponse = Api['addPriceLists']['responses'][200]['content']['application/json'];
 
-/** The response of add price lists for a market that exists: both lists are ready. */
+/** The response of add price lists for a market that exists. Both lists are ready. */
 export type CreatedPriceLists = {
   [Key in keyof AddPriceListsResponse]: NonNullable<AddPriceListsResponse[Key]>;
 };
 
-/** No market has the `market_id`: the service stored the request and created no list. */
+/** No market has the `market_id`. The service stored the request and created no list. */
 export class MarketNotFoundError extends Error {
   override readonly name = 'MarketNotFoundError';
 
-  /** @param response what the service responds to this `boq_list_id` from now on */
+  /** @param response the response to every later request with this `boq_list_id` */
   constructor(
     readonly marketId: string,
     readonly response: AddPriceListsResponse,
@@ -44,12 +44,12 @@ export class OtherCurrencyError extends Error {
 }
 
 export interface CurrencyOptions {
-  /** Resolves also if the lists have another currency than the request. Default: false. */
+  /** Whether to resolve if the lists have another currency than the request. Default: false. */
   acceptOtherCurrency?: boolean | undefined;
 }
 
 /**
- * @returns the response, if it says that the lists were created as they were sent
+ * @returns the response, if both lists were created in the currency of the request
  * @throws MarketNotFoundError
  * @throws OtherCurrencyError
  */

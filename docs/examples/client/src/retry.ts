@@ -1,5 +1,5 @@
 /**
- * Decides whether to send a request again, and after which pause, by the rule of
+ * Decides by a response whether to send its request again, and after which pause. The rule is in
  * docs/integration-guide.md. A request without a response is always sent again.
  */
 
@@ -12,15 +12,15 @@ export interface HttpResponse {
 
 export type Judgement =
   | { kind: 'success'; body: unknown }
-  /** `body` is text if it is not JSON. */
+  /** `body` is a string if the response is not a JSON object. */
   | { kind: 'failure'; body: unknown }
-  /** `afterMs` is the pause that the response asks for; `isForeign` means that another program sent it. */
+  /** `afterMs` is the pause that the response asks for. `isForeign` means that the response is not from the service. */
   | { kind: 'retry'; body: unknown; isForeign: boolean; afterMs: number | undefined };
 
-/** Statuses of transient errors, of the service and of the platform in front of it. */
+/** Statuses of transient errors of the service and of the platform in front of it. */
 const TRANSIENT_STATUSES = [408, 429, 502, 503, 504];
 
-/** @returns what a response means for its request */
+/** @returns whether the request succeeded, failed, or should be sent again */
 export function judgeResponse({ status, headers, text }: HttpResponse): Judgement {
   const object = parseObject(text);
   if (status === 200 && object !== undefined) return { kind: 'success', body: object };
@@ -34,10 +34,10 @@ export function judgeResponse({ status, headers, text }: HttpResponse): Judgemen
   return isForeign ? { kind: 'retry', body, isForeign, afterMs: undefined } : { kind: 'failure', body };
 }
 
-/** Returns the pause after this number of tries, unless the response asks for another. It doubles each time. */
+/** Returns the pause after a number of tries, for a response that asks for none. It doubles each time. */
 export const getDelayMs = (tries: number): number => Math.min(1000 * 2 ** (tries - 1), 30_000);
 
-/** `Retry-After` is a number of seconds or a date. @returns milliseconds, undefined for neither */
+/** @returns milliseconds; undefined for a value that is neither a number of seconds nor a date */
 function parseRetryAfter(value: string): number | undefined {
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
