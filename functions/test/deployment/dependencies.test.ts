@@ -5,7 +5,7 @@ import manifest from '../../../package.json';
 import firestoreLocal from '../../../packages/firestore-local/package.json';
 import { DEPLOY_PACKAGE } from './deployed';
 
-/** The installed packages run no scripts of their own, and all parts use one version of Node. */
+/** Only known packages run a script when they are installed, and all parts use one version of Node. */
 
 interface LockedPackage {
   dev?: boolean;

@@ -674,7 +674,7 @@ describe('the command', () => {
   });
 });
 
-test('an organisation that forbids allUsers is no problem for operations whose invoker is private', async () => {
+test('an organisation may forbid allUsers if the invoker of the operations is private', async () => {
   const { manifest } = deployment;
   const endpoints = Object.entries(manifest.endpoints).map(([id, endpoint]) => {
     const isOperation = endpoint.httpsTrigger !== undefined;
