@@ -11,7 +11,7 @@ export const project = (displayName, folder) => ({
   modulePathIgnorePatterns: ['<rootDir>/functions/dist/'],
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: '<rootDir>/test/support/environment.cjs',
-  // A test file runs in its own context, where access to a global is slow. It took half of the time of hashing.
+  // A test file runs in its own context, where access to a global is slow. Access to `Math` took half of the time of hashing.
   sandboxInjectedGlobals: ['Math'],
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
   // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.

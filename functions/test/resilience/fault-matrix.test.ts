@@ -93,7 +93,7 @@ describe.each(Object.entries(faults))('%s', (fault, { action, forMs }) => {
   }, 300_000);
 });
 
-test('an error of the read ahead of the completion changes nothing', async () => {
+test('a permanent error of the key read before the completion does not fail the creation', async () => {
   const match = (call: Call) => identifyCall('read-ahead', call) === 'read the key';
   const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
   const injected = service.firestore.faults.inject({ rpc: 'BatchGetDocuments', match, action });
