@@ -29,7 +29,7 @@ api_key_pattern='^[!-~]+$'
 
 file=$1 url=$BASE_URL
 while [[ $url == */ ]]; do url=${url%/}; done
-# A proxy can read the API key of a plain http request, so no proxy is used.
+# A proxy can read the API key of an http request, so the program uses a proxy only for https.
 [[ $url == https:* ]] || export no_proxy='*'
 unset GREP_OPTIONS
 folder=$(mktemp -d)
