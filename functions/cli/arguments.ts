@@ -184,10 +184,7 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
       'Resume attempts that crashed or failed for a transient cause. Safe beside other sweeps and operators.',
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
-    .option(
-      '--all',
-      'check every unresolved key: once after an upgrade, because keys of an older version have no due time',
-    )
+    .option('--all', 'check every unresolved key; needed once after an upgrade, because older keys have no due time')
     .addOption(jsonOption())
     .addHelpText(
       'after',
