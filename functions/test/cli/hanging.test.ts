@@ -13,6 +13,9 @@ import { runCommand } from './command';
 
 const SPEED = 100;
 
+/** The SDK itself ends a read after 10 s, so only the timers of the service pass. */
+const TIMEOUT_MS = 8_000;
+
 const service = useTestService({ addPriceLists });
 beforeAll(async () => {
   useTestBatches();
@@ -33,13 +36,17 @@ test.each([
   ['release a --reason test --yes', 'Commit'],
   ['sweep', 'RunQuery'],
   ['audit', 'RunAggregationQuery'],
-] as const)('%s fails where %s gets no response', async (command, rpc) => {
-  const { promise: silence, reject: end } = Promise.withResolvers<undefined>();
-  service.firestore.faults.inject({ rpc, times: Infinity, action: { kind: 'call', run: () => silence } });
-  silence.catch(() => undefined);
-  const { code, err } = await runCommand(...command.split(' '));
-  // The abandoned call ends here, because the SDK then loads a file, which Jest allows only during a test.
-  end(new RpcError('UNAVAILABLE', 'the call is over'));
-  await service.db.listCollections();
-  expect([code, err]).toEqual([1, expect.stringContaining('Firestore does not respond (DEADLINE_EXCEEDED)')]);
-});
+] as const)(
+  '%s fails where %s gets no response',
+  async (command, rpc) => {
+    const { promise: silence, reject: end } = Promise.withResolvers<undefined>();
+    service.firestore.faults.inject({ rpc, times: Infinity, action: { kind: 'call', run: () => silence } });
+    silence.catch(() => undefined);
+    const { code, err } = await runCommand(...command.split(' '));
+    // The abandoned call ends here, because the SDK then loads a file, which Jest allows only during a test.
+    end(new RpcError('UNAVAILABLE', 'the call is over'));
+    await service.db.listCollections();
+    expect([code, err]).toEqual([1, expect.stringContaining('Firestore does not respond (DEADLINE_EXCEEDED)')]);
+  },
+  TIMEOUT_MS,
+);
