@@ -6,7 +6,7 @@ const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
 mermaid.initialize({
   startOnLoad: false,
   theme: isDark ? 'dark' : 'neutral',
-  // The theme's own ground is too light for its texts.
+  // The theme's own background is too light for its text.
   themeVariables: isDark ? { edgeLabelBackground: '#30363d' } : {},
 });
 await mermaid.run({ querySelector: 'pre.mermaid' });

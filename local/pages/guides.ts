@@ -16,10 +16,10 @@ export interface GuidePage {
 /** The page that lists the others. */
 export const GUIDES_INDEX = 'docs/README.md';
 
-/** Where the pages of the documents are: a folder with those below it, or one page. */
+/** The documents, and the folders that hold documents. */
 const ROOTS = ['docs', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'packages/firestore-local'];
 
-/** Never served, whatever links to them. */
+/** Paths that are never served, even if a document links to them. */
 const HIDDEN = /(^|\/)(\.[^/]*|node_modules|dist)(\/|$)/;
 
 /**
@@ -75,7 +75,7 @@ function renderGuide(path: string): GuidePage {
   };
 }
 
-/** The documents, as the index of docs lists them. */
+/** Lists the documents as docs/README.md does. */
 function renderNavigation(current: string): Content {
   return readGuide(GUIDES_INDEX).sections.map(({ heading, links }) => {
     const guides = links.filter(

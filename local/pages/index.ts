@@ -6,7 +6,7 @@ import { html, type Content, type Html } from './html';
 import { PAGE_HEADERS, formatPolicy } from './page-headers';
 import { renderShell } from './shell';
 
-/** The pages of `npm start` beside those of the data: the API reference at `/`, and the documents at their paths. */
+/** The pages of `npm start` besides the data pages: the API reference at `/`, and the documents at their paths. */
 
 const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -23,7 +23,12 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
   ['/pages/swagger-ui-bundle.js', ['node_modules/swagger-ui-dist/swagger-ui-bundle.js', SCRIPT]],
 ] as const);
 
-/** Finds what responds at a path; undefined if there is no page. @param apiKey filled in on the reference, unless it is empty */
+/**
+ * Creates the listeners of these pages.
+ *
+ * @param apiKey is filled in on the API reference, unless it is empty
+ * @returns the listener for a path, or undefined if it has no page
+ */
 export function createPageRoutes(apiKey: string): (path: string) => RequestListener | undefined {
   return (path) => {
     if (path === '/') return createListener(() => renderReference(apiKey), SCRIPTED_POLICY);
@@ -54,7 +59,7 @@ export const sendNotFoundPage: RequestListener = (_, response) => {
       <h1>Not found</h1>
       <p>The service has no page and no operation at this address.</p>
       <ul>
-        <li><a href="/">API reference</a>: every operation and its address, to be tried there</li>
+        <li><a href="/">API reference</a>: every operation with its address, to try there</li>
         <li><a href="/${GUIDES_INDEX}">Guides</a>: the documents</li>
         <li><a href="/data">Data</a>: what is stored</li>
       </ul>
@@ -74,7 +79,7 @@ const SCRIPTED_POLICY = formatPolicy({
 const DIAGRAM_SCRIPTS = html`<script src="/pages/mermaid.js" defer></script>
   <script type="module" src="/pages/diagrams.mjs"></script>`;
 
-/** docs/openapi.json in Swagger UI, where each operation can be tried. */
+/** Renders docs/openapi.json in Swagger UI, where each operation can be tried. */
 const renderReference = (apiKey: string): Html =>
   renderShell({
     title: 'API reference',

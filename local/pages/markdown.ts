@@ -51,7 +51,7 @@ export interface MarkdownPage {
   sections: Section[];
 }
 
-/** @param file where the text stands, from the root of the repository */
+/** @param file the path of the text from the root of the repository */
 export function renderMarkdown(file: string, text: string): MarkdownPage {
   const env = { anchors: new Map<string, number>() };
   const tokens = markdown.parse(text, env);

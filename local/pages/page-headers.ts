@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What every server of local pages needs against other pages in the same browser. */
+/** Protects the local pages from other pages in the same browser. */
 
-/** Sent with every page. No page runs a script, unless it sends a policy of its own, or shows in a frame. */
+/** The headers of every page. No page shows in a frame, and only a page with its own policy runs scripts. */
 export const PAGE_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': formatPolicy({ 'default-src': "'none'" }),
@@ -25,7 +25,7 @@ export function formatPolicy(directives: Readonly<Record<string, string>>): stri
     .join('; ');
 }
 
-/** Names without a port, separated by commas, as the environment variable ALLOWED_HOSTS has them. */
+/** Parses the environment variable ALLOWED_HOSTS: host names without a port, separated by commas. */
 export const parseAllowedHosts = (text = ''): string[] =>
   text
     .split(',')
@@ -35,8 +35,8 @@ export const parseAllowedHosts = (text = ''): string[] =>
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
- * Refuses a request for a host name that is neither this machine's own nor allowed: a DNS entry can lead any page of the web to a
- * local server under that page's name, and the page could then read every response.
+ * Refuses a request for a host name that is neither this machine's own nor allowed. Otherwise any web page whose host name a DNS
+ * entry points to this machine could read every response.
  *
  * @returns whether it has responded, with 403
  */

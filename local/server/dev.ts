@@ -5,14 +5,14 @@ import { openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
 
 /**
- * `npm run dev`: serves the source files, and again whenever one of them is saved, by tsx's own watch. Firestore is a process of
- * its own, so its data stay.
+ * `npm run dev` serves the source files and restarts whenever one of them is saved, by the watch mode of tsx. Firestore runs in
+ * another process, so its data stays.
  */
 
 const USAGE = `Usage: npm run dev [-- --inspect]
 
-Serves the functions as they are in the source files, and again whenever one of them is saved, until Ctrl-C. Environment variables are those
-of npm start (CONTRIBUTING.md#local-environment-variables).
+Serves the functions from their source files until Ctrl-C, and restarts them whenever a file is saved. It reads the environment variables of
+npm start (CONTRIBUTING.md#local-environment-variables).
 
 --inspect  lets a debugger attach to port 9229`;
 
@@ -23,13 +23,13 @@ async function main(): Promise<void> {
   const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...(inspect ? ['--inspect'] : [])];
   const server = ['local/server/start.ts', '--sources'];
   if (firestore.isEmbedded) server.push('--firestore', firestore.address);
-  // In a group of its own a terminal's Ctrl-C does not reach it: tsx takes a second signal for a request to kill the server.
+  // tsx takes a second signal as a request to kill the server. In its own process group, it gets no Ctrl-C from the terminal.
   const watched = spawn(process.execPath, [...watch, ...server], {
     stdio: ['ignore', 'inherit', 'inherit'],
     detached: process.platform !== 'win32',
   });
   onStopRequest(() => watched.kill('SIGTERM'));
-  // This process ends also when the embedded Firestore does.
+  // This process also ends when the embedded Firestore ends.
   process.once('exit', () => watched.kill('SIGTERM'));
   watched.once('exit', (code) => void firestore.close().then(() => process.exit(code === 130 ? 0 : (code ?? 1))));
 }

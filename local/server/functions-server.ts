@@ -17,7 +17,7 @@ const isScheduled = (each: DeployableFunction): each is DeployableFunction & Sch
   'scheduleTrigger' in each.__endpoint;
 
 export interface FunctionsServerOptions {
-  /** 0: any free port. */
+  /** Port 0 takes any free port. */
   port: number;
   /** Firebase project id, the first segment of each path. */
   project: string;
@@ -83,8 +83,8 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
 }
 
 /**
- * Reads a request target in each form that RFC 9112, section 3.2, allows, and normalises its path as RFC 3986, section 6.2.2, does.
- * `*` is a path of its own.
+ * Reads a request target in each form that RFC 9112, section 3.2, allows, and normalises its path by RFC 3986, section 6.2.2.
+ * The target `*` counts as a path.
  */
 function parseTarget(target: string): { path: string; query: string } {
   const [address = '', ...query] = target.split('?');

@@ -1,9 +1,9 @@
 import { parseAllowedHosts } from '../pages/page-headers';
 
-/** Project id of everything on this machine. A name that begins with demo- is of no real project. */
+/** The project id of everything on this machine. The id of a real project never begins with `demo-`. */
 export const PROJECT = 'demo-price-lists';
 
-/** Loopback only: nothing outside this machine can call the functions. */
+/** The loopback address, so that nothing outside this machine can call the functions. */
 export const HOST = '127.0.0.1';
 
 /** The settings of `npm start`: environment variables, which CONTRIBUTING.md#local-environment-variables lists. */
@@ -14,7 +14,7 @@ export interface LocalConfig {
   sampleData: boolean;
   apiKey: string;
   corsAllowedOrigins: string;
-  /** Names by which the local server may be reached beside those of this machine. */
+  /** Host names that the local server accepts in addition to those of this machine. */
   allowedHosts: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export class StartupError extends Error {}
 
 /** @throws StartupError */
 export function readConfig(env: NodeJS.ProcessEnv): LocalConfig {
-  // Where an empty value has no meaning of its own, it is the same as none.
+  // An empty value counts as unset, unless it has a meaning of its own.
   const value = (name: string, byDefault: string) => {
     const set = env[name]?.trim() ?? '';
     return set === '' ? byDefault : set;

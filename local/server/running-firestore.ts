@@ -53,8 +53,8 @@ async function connectFirestore(address: string): Promise<RunningFirestore> {
 }
 
 /**
- * Starts the embedded Firestore, with the indexes that a deployment would have, in a process of its own: its data survive a reload
- * of the functions. It adds the sample data itself, which spares a start the SDK.
+ * Starts the embedded Firestore in another process, so that its data survives a reload of the functions. It has the indexes that a
+ * deployment would have, and adds the sample data itself, so that `npm start` need not load the SDK.
  */
 async function startFirestoreProcess(
   { port, dataDir }: { port: number; dataDir: string },

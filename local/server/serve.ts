@@ -17,7 +17,7 @@ import { formatCalls, formatFacts } from './startup-message';
 export interface LocalServer {
   /** The text to print once the server is ready. */
   message: string;
-  /** The same without calls to copy. */
+  /** The message without the calls to copy. */
   facts: string;
   /** Lets open requests finish, for at most `graceMs`. */
   close(graceMs: number): Promise<void>;

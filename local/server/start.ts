@@ -25,7 +25,7 @@ const SOURCES = 'functions/src/index.ts';
 /** Time for open requests to finish after Ctrl-C. */
 const GRACE_MS = 10_000;
 
-/** Open requests keep the server up for longer than this only if a client waits. */
+/** After this time, a stop waits for open requests, and the terminal says so. */
 const HINT_AFTER_MS = 500;
 
 async function main(): Promise<void> {

@@ -12,7 +12,7 @@ interface StartupInfo {
   seeded: number;
 }
 
-/** The addresses and settings, one a line. */
+/** Returns the addresses and settings, one per line. */
 export function formatFacts({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
   const { firestore, apiKey, corsAllowedOrigins } = config;
   const data =
@@ -32,7 +32,7 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
   return ['', ...labelled, ''].join('\n');
 }
 
-/** A call of each operation to copy. */
+/** Returns a call of each operation, to copy. */
 export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = addresses.get(name);

@@ -80,7 +80,7 @@ describe('the reference page', () => {
     ['Price_lists', 'addPriceLists', '"name": "Kenya"'],
   ])('%s: %s is tried with the key filled in', async (tag, name, expected) => {
     const operation = `#operations-${tag}-${name}`;
-    // Not by the mouse: the page moves what is below an operation that opens or closes.
+    // A click of the mouse could miss, because an operation that opens moves those below it.
     await page.evaluate(`document.querySelector('${operation} .opblock-summary-control').click()`);
     await page.locator(`${operation} .execute`).click();
     const body = `${operation} .live-responses-table .highlight-code`;
@@ -179,13 +179,13 @@ async function readBrightness(selector: string): Promise<'light' | 'dark'> {
   return red + green + blue > 384 ? 'light' : 'dark';
 }
 
-/** The texts of all elements that a selector finds. */
+/** Returns the texts of all elements that a selector finds. */
 async function readTexts(selector: string): Promise<string[]> {
   const found = `document.querySelectorAll(${JSON.stringify(selector)})`;
   return (await page.evaluate(`[...${found}].map(({ textContent }) => textContent)`)) as string[];
 }
 
-/** A server that stands for a dashboard: an origin of its own, and one page. */
+/** Starts a server with one page, which stands for a dashboard at another origin. */
 async function startDashboard(): Promise<Server> {
   const server = createServer((_, response) => {
     response.setHeader('Content-Type', 'text/html; charset=utf-8').end(DASHBOARD);
@@ -196,7 +196,7 @@ async function startDashboard(): Promise<Server> {
 
 const getOrigin = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** The page: it calls the address in its fragment and shows a table, or the error. */
+/** A page that calls the address in its fragment and shows a table or the error. */
 const DASHBOARD = `<!doctype html><title>Warehouses</title>
 <table><tbody></tbody></table><p id="request-id"></p><p id="error"></p>
 <script type="module">

@@ -10,13 +10,13 @@ import { createProgramEnvironment, runProgram } from '../support/programs';
  * the four libraries that such a machine lacks. `CHROMIUM_PATH` names another browser.
  */
 
-/** Where this version of the package is unpacked once. */
+/** The folder to which this version of the package is unpacked once. */
 const UNPACKED = resolve('node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
 
-/** Unpacks the package the way it does on Amazon Linux, where it brings those libraries too. */
+/** Unpacks the package as on Amazon Linux, because only there it adds those libraries. */
 const UNPACK = "import chromium from '@sparticuz/chromium'; await chromium.executablePath()";
 
-/** The package looks for fonts where Amazon has them. Without any, an input field ends Chromium. */
+/** The package looks for fonts in the place that Amazon uses. Without fonts, an input field crashes Chromium. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -30,14 +30,14 @@ const FLAGS = [
   '--no-sandbox',
   '--no-zygote',
   '--no-proxy-server',
-  // Every name but this machine's own is unknown.
+  // No host name resolves except those of this machine.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
 /**
- * Starts a browser with a profile of its own, gone with {@link Browser.close}.
+ * Starts a browser with its own profile, which {@link Browser.close} removes.
  *
- * @throws where the package has no browser for this machine, with what to do about it
+ * @throws Error if the package has no browser for this machine; the message says what to do
  */
 export async function launchChromium(): Promise<Browser> {
   const { executablePath, env } = await locateChromium();
@@ -70,7 +70,7 @@ async function locateChromium(): Promise<Chromium> {
   };
 }
 
-/** Unpacks beside the place and moves there at once, so that no other test finds half a browser. */
+/** Unpacks into a temporary folder and renames it, so that no other test finds half a browser. */
 async function unpack(): Promise<void> {
   await mkdir(resolve(UNPACKED, '..'), { recursive: true });
   const place = await mkdtemp(`${UNPACKED}-`);

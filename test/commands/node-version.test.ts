@@ -1,10 +1,10 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { engines, scripts } from '../../package.json';
 import { runProgramSync } from '../support/programs';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 
-/** Which Node runs the programs of this repository, and what they say on one that is too old. */
+/** Programs fail on a Node that is too old, and npm links the Node that it installs. */
 
 afterAll(cleanUp);
 
@@ -14,7 +14,7 @@ const SENTENCE = new RegExp(
   'm',
 );
 
-/** Has every process of Node take itself for another version. */
+/** Makes every Node process report another version. */
 function pretendVersion(version: string) {
   const file = join(temporaryFolder(), 'version.cjs');
   writeFileSync(
@@ -49,7 +49,7 @@ test.each([
 describe('npm run postinstall', () => {
   const link = join('node_modules', '.bin', 'node');
 
-  /** A folder with a package of the Node binary for this machine, as npm leaves it: without the link. */
+  /** Creates a folder with a package of a Node binary. The link to the binary is missing, as npm leaves it. */
   function createFolder(binary: string) {
     const folder = temporaryFolder();
     const packageFolder = join(folder, 'node_modules', 'node-here');
@@ -69,10 +69,10 @@ describe('npm run postinstall', () => {
     expect([status, runProgramSync(join(folder, link), []).stdout]).toEqual([0, 'linked\n']);
   });
 
-  test('links none where it does not run, such as one for another C library, and succeeds', () => {
+  test('succeeds without a link if the binary is missing or does not run here', () => {
     const folder = createFolder('#!/nowhere\n');
     const { status } = runProgramSync('npm', ['run', 'postinstall'], { cwd: folder });
-    expect([status, runProgramSync(join(folder, link), []).status]).toEqual([0, null]);
+    expect([status, existsSync(join(folder, link))]).toEqual([0, false]);
     rmSync(join(folder, 'node_modules'), { recursive: true });
     expect(runProgramSync('npm', ['run', 'postinstall'], { cwd: folder }).status).toBe(0);
   });

@@ -11,7 +11,7 @@ import {
   type LocalServer,
 } from '../support/local-server';
 
-/** `npm run dev`: saved source files are live at once, and the data stays. */
+/** `npm run dev` serves a saved source file at once, and its data stays. */
 
 jest.setTimeout(180_000);
 afterAll(cleanUp);
@@ -20,7 +20,7 @@ const ERRORS = 'functions/src/lib/errors.ts';
 const TEAMS = 'functions/src/get-teams.ts';
 const headers = { 'x-api-key': 'local-dev-key' };
 
-/** Grows by one with each start that has printed that it is ready. */
+/** Returns a number that grows by one whenever a start becomes ready. */
 const readyTimes = ({ output }: LocalServer) => output.stdout.split('\nReady in').length;
 
 async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
@@ -62,7 +62,7 @@ describe('npm run dev', () => {
     await db.terminate();
   });
 
-  test('says where its data is', () => {
+  test('prints where its data is', () => {
     expect(local.printed).toMatch(/Firestore +\S+, data in memory only/);
   });
 

@@ -13,7 +13,7 @@ afterAll(cleanUp);
 interface Page {
   status: number;
   headers: Headers;
-  /** The addresses of all that it links to and loads. */
+  /** The addresses that the page links to or loads. */
   links: string[];
   anchors: string[];
 }
@@ -36,7 +36,7 @@ async function open(address: string): Promise<Page> {
 
 const STARTS = ['/', '/docs/README.md', '/README.md', '/CONTRIBUTING.md', '/CHANGELOG.md', '/docs/', '/data'];
 
-/** The pages of the data are many alike: these stand for the others. */
+/** Data pages are alike, so the test opens only some of them. */
 const isCrawled = ({ origin: host, pathname, search }: URL) =>
   host === origin && (!pathname.startsWith('/data/') || (pathname.split('/').length < 4 && search === ''));
 

@@ -17,8 +17,8 @@ import {
 import { runProgram } from '../support/programs';
 
 /**
- * `npm start` by its interface: each variable of CONTRIBUTING.md#local-environment-variables,
- * how it starts and how it stops. Starts that fail run side by side, before all else.
+ * The interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and
+ * how it starts and stops. Starts that fail run concurrently, before all other tests.
  */
 
 jest.setTimeout(180_000);
@@ -40,7 +40,7 @@ describe('with free ports and otherwise defaults', () => {
     local = await startLocalServer({ DATA_DIR: dataDir, API_KEY: undefined, CORS_ALLOWED_ORIGINS: undefined });
   });
 
-  test('says where everything is, and last that it is ready', () => {
+  test('prints the addresses and settings, and in the last line that it is ready', () => {
     const lines = local.printed.trimEnd().split('\n');
     expect(lines.at(-1)).toMatch(/^Ready in \d+\.\d s/);
     expect(local.printed).toContain('local-dev-key');
@@ -52,11 +52,11 @@ describe('with free ports and otherwise defaults', () => {
     expect(local.firestoreAddress).toMatch(/^127\.0\.0\.1:[1-9]\d+$/);
   });
 
-  test.each(operationNames)('the printed call of %s works as it stands', async (operation) => {
+  test.each(operationNames)('the printed call of %s works without a change', async (operation) => {
     const command = local.printed.split('\n').find((line) => line.startsWith('curl') && line.endsWith(operation)) ?? '';
     const { stdout } = await runProgram('sh', ['-c', `${command} -sf`]);
     const [body = '', ...rest] = stdout.split('\n');
-    // A line break at the end, so that the shell's next prompt has a line of its own.
+    // The output ends with a line break, so that the shell's next prompt has its own line.
     expect(rest).toEqual(['']);
     if (operation === 'addPriceLists') expect(JSON.parse(body)).toMatchObject({ success: true });
     else if (count(body) === 0) throw new Error(`local/sample/records.ts has no records that ${operation} returns`);
@@ -65,7 +65,7 @@ describe('with free ports and otherwise defaults', () => {
   test.each([
     ['FUNCTIONS_PORT', () => new URL(local.address('getTeams')).port],
     ['FIRESTORE_PORT', () => local.firestoreAddress.split(':')[1] ?? ''],
-  ])('%s taken: one line that says so', async (name, port) => {
+  ])('if %s is taken, it ends with one line that says so', async (name, port) => {
     const { code, stdout, stderr } = await startExpectingFailure({ [name]: port() });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^.*port ${port()} is taken.*\\n$`, 'i'));
@@ -90,7 +90,7 @@ describe('with free ports and otherwise defaults', () => {
   });
 });
 
-test('a data folder that was deleted meanwhile is not said to stay', async () => {
+test('the last line says so if the data folder was deleted meanwhile', async () => {
   const dataDir = temporaryFolder();
   const local = await startLocalServer({ DATA_DIR: dataDir });
   rmSync(dataDir, { recursive: true });
@@ -150,7 +150,7 @@ test('with FIRESTORE_EMULATOR_HOST, that Firestore is used and seeded, and none 
   await firestore.close();
 });
 
-test.concurrent('an origin that can never match: one line, no process left', async () => {
+test.concurrent('an invalid origin ends it with one line and leaves no process', async () => {
   const CORS_ALLOWED_ORIGINS = 'https://a.example,localhost:3000';
   const { code, stdout, stderr, pid } = await startExpectingFailure({ CORS_ALLOWED_ORIGINS });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -158,14 +158,14 @@ test.concurrent('an origin that can never match: one line, no process left', asy
   while (isGroupRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 
-test.concurrent('no Firestore at the address: one line that says so', async () => {
+test.concurrent('if no Firestore responds at the address, it ends with one line that says so', async () => {
   const env = { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' };
   const { code, stdout, stderr } = await startExpectingFailure(env);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
 });
 
-/** A connection with a request that has begun: the rest of its body is up to the test. */
+/** Opens a connection and sends the head of a request. The test sends the body. */
 async function beginRequest(local: LocalServer, body: string) {
   const { port, pathname } = new URL(local.address('getOrdersByTeam'));
   const socket = connect(Number(port), '127.0.0.1');
@@ -223,7 +223,7 @@ describe('with the settings of a shell for other projects and for a proxy', () =
   });
 });
 
-test('a second Ctrl-C does not wait for it', async () => {
+test('a second Ctrl-C does not wait for a request in progress', async () => {
   const local = await startLocalServer({});
   const request = await beginRequest(local, orders);
   local.kill('SIGINT');

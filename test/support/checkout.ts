@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync, renameSync, symlinkSync, writeFileSyn
 import { basename, join, resolve } from 'node:path';
 import { temporaryFolder } from './local-server';
 
-/** What `npm start` and `npm run dev` read of a checkout. */
+/** The files that `npm start` and `npm run dev` read. */
 const COPIED = [
   'package.json',
   'tsconfig.json',
@@ -28,7 +28,7 @@ export function createCheckout(): string {
   return folder;
 }
 
-/** Replaces a text in a file, as an editor does that saves by a rename. */
+/** Replaces text in a file by a rename, as some editors save. */
 export function editFile(file: string, from: string, to: string): void {
   const text = readFileSync(file, 'utf8');
   if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`);

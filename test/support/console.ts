@@ -1,11 +1,11 @@
-/** Takes a line of the console. @returns false to have it printed */
+/** Receives the values of a console line. @returns whether it keeps the line from being printed */
 type LineTaker = (values: unknown[]) => boolean;
 
 let take: LineTaker = () => false;
 
 /**
- * Has a test file look at each line before it is printed. This module runs before any other of a
- * test file, since loggers keep the console's methods as they find them when they are loaded.
+ * Passes each console line of a test file to a function before it is printed. This module runs
+ * before all others, because loggers keep the console methods that exist when they are loaded.
  */
 export function takeConsoleLines(taker: LineTaker): void {
   take = taker;

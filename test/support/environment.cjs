@@ -2,14 +2,13 @@ const { channel } = require('node:diagnostics_channel');
 const { types } = require('node:util');
 const { default: NodeEnvironment } = require('jest-environment-node');
 
-/** The service subscribes to it for the life of its process, here of a test file. */
+/** The service subscribes to it until its process ends, which in a test is the end of the file. */
 const requests = channel('http.server.request.start');
 
 /**
- * Node's environment, with two differences that Jest makes to a program taken back: on a terminal
- * it asks its workers for colours, and errors of Node itself are no instances of `Error`, since a
- * test file has built-in classes of its own. What a file subscribes to ends with it: the next one
- * in this worker has a service of its own.
+ * Removes two differences between a test file and a program: Jest asks its workers for colours, and
+ * errors that Node throws are not instances of the file's own `Error`. When a file ends, its
+ * subscriptions end too, because the next file in this worker loads the service again.
  */
 module.exports = class ProgramEnvironment extends NodeEnvironment {
   #subscribers = [];

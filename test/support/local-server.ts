@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Firestore } from '@google-cloud/firestore';
-// `npm start` is a process: this import, of a type, lets Jest find its tests for a changed file.
+// This type is imported so that Jest finds the tests of `npm start` for a changed file: the process itself is no import.
 import { type PROJECT as LocalProject } from '../../local/server/local-config';
 import { REGION } from '../../functions/src/lib/region';
 import { startProgram, type Variables } from './programs';
@@ -23,7 +23,7 @@ export interface ProcessExit {
 }
 
 export interface LocalServer {
-  /** All that it has printed up to the line that begins with `Ready`. */
+  /** Its output up to the line that begins with `Ready`. */
   printed: string;
   /** The address of an operation, as printed. */
   address(operation: string): string;
@@ -39,11 +39,11 @@ export interface LocalServer {
   stop(): Promise<ProcessExit>;
 }
 
-/** Everything that is still running, so that a failed test leaves nothing behind. */
+/** The running processes. A failed test must not leave any behind. */
 const running = new Set<ChildProcess>();
 const folders: string[] = [];
 
-/** A fresh folder that is gone after the tests. */
+/** Creates a folder that is removed after the tests. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'price-lists-'));
   folders.push(folder);
@@ -60,7 +60,7 @@ export async function cleanUp(): Promise<void> {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Free ports and memory, unless the test says otherwise. */
+/** Free ports, and data in memory. A test can override them. */
 const DEFAULTS: Variables = {
   FUNCTIONS_PORT: '0',
   FIRESTORE_PORT: '0',
@@ -105,7 +105,7 @@ export async function startLocalServer(env: Variables, command = NPM_START, fold
   };
 }
 
-/** Starts it where it is expected to end by itself. */
+/** Starts a local server that is expected to fail. */
 export const startExpectingFailure = (env: Variables): Promise<ProcessExit> => run(env, NPM_START, '.').ended;
 
 function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
@@ -121,7 +121,7 @@ function run(env: Variables, [program = '', ...args]: string[], cwd: string) {
   return { child, output, ended };
 }
 
-/** Whether it, or anything that it started, still runs. */
+/** Whether a process, or any process that it started, still runs. */
 export function isGroupRunning(pid: number): boolean {
   try {
     return process.kill(-pid, 0);
@@ -132,7 +132,7 @@ export function isGroupRunning(pid: number): boolean {
 
 const killGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => pid !== undefined && process.kill(-pid, signal);
 
-/** A client of a Firestore on this machine. */
+/** Creates a client of a Firestore on this machine. */
 export function createFirestoreClient(address: string): Firestore {
   process.env['FIRESTORE_EMULATOR_HOST'] = address;
   return new Firestore({ projectId: PROJECT });

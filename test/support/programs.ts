@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * Every program that a test starts is started here, because what it inherits must not depend on how
- * the tests were started: on a terminal Jest asks for colours (`FORCE_COLOR`), npm describes its
- * script, an editor adds options of Node.
+ * Tests start all programs here, because a program must not inherit how the tests were started: on
+ * a terminal Jest asks for colours (`FORCE_COLOR`), npm describes its script, and an editor adds
+ * options of Node.
  */
 
-/** Environment variables by name; undefined takes one away. */
+/** Environment variables by name. The value undefined removes one. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Colours, how Node, npm and Jest were started, and settings of the service for this shell. */
+/** Variables for colours, those of Node, npm and Jest, and settings of the service in this shell. */
 const NOT_INHERITED = [
   /^(NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLORTERM)$/,
   /^(NODE|JEST|npm)_/i,
@@ -19,10 +19,10 @@ const NOT_INHERITED = [
   /^(API_KEY|CORS_ALLOWED_ORIGINS|DATABASE_ID|DATA_DIR|SAMPLE_DATA|FUNCTIONS_PORT)$/,
 ];
 
-/** What a machine may need for a secure connection, or to install packages. */
+/** Variables that a machine may need for a secure connection, or to install packages. */
 const INHERITED = /^(NODE_EXTRA_CA_CERTS|npm_config_(registry|cache|userconfig|globalconfig))$/i;
 
-/** In place of the user's own settings of curl. */
+/** The folder of curl's settings, in place of the user's own. */
 const CURL_HOME = join(__dirname, 'curl');
 
 /** The environment of a program: this machine's, with `variables` added. */

@@ -1,4 +1,4 @@
-// No client of a test has credentials; the SDK would look for them on the network.
+// Clients in tests have no credentials, and the SDK would look for them on the network.
 process.env.METADATA_SERVER_DETECTION = 'none';
 
 // Repeats a run of the property tests: `SEED=7 npx jest …`.

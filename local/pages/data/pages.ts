@@ -99,13 +99,13 @@ export function renderDocument({ document, subcollections }: DocumentPage, findL
   return renderPage(document.ref.path, document.id, body);
 }
 
-/** A condition of the documents that are shown, as a link that removes it. */
+/** Renders a condition that the documents meet, as a link that removes the condition. */
 const renderCondition = (text: string, path: string, without: CollectionView): Html =>
   html` <a class="condition" href="${toDataUrl(path, without)}" aria-label="${`Remove: ${text}`}"
     >${text}<span aria-hidden="true"> ×</span></a
   >`;
 
-/** Content that may be wider than the screen. It takes the focus, so that the keyboard can scroll it. */
+/** Wraps content that may be wider than the screen. It takes the focus, so that the keyboard can scroll it. */
 const renderScrolling = (content: Html, label: string): Html =>
   html`<div class="scroll" role="region" tabindex="0" aria-label="${label}">${content}</div>`;
 
@@ -148,12 +148,12 @@ function renderTable({ path, documents }: CollectionPage, findLink: FindLink, vi
   );
 }
 
-/** Whether a column holds numbers to be compared, such as prices: they are aligned at their right. */
+/** Whether a column holds numbers to compare, such as prices. They are aligned at the right. */
 const areNumbers = (name: string, values: readonly unknown[]): boolean =>
   name !== 'status' &&
   values.every((value) => value === undefined || (typeof value === 'number' && !isTime(name, value)));
 
-/** The head of a column. Where an index serves it, a link sorts the collection by the column, or turns its order around. */
+/** Renders the head of a column. If an index serves the order, the head links to the collection sorted by it, or reverses the order. */
 function renderHead(path: string, column: string, className: string, view: CollectionView | undefined): Html {
   if (view === undefined || view.filter !== undefined || !isIndexed(getCollectionGroup(path), column))
     return html`<th class="${className}">${column}</th>`;
@@ -167,7 +167,7 @@ function renderHead(path: string, column: string, className: string, view: Colle
 
 const getCollectionGroup = (path: string): string => path.split('/').at(-1) ?? '';
 
-/** A status links to the documents that have it. */
+/** Renders a status as a link to the documents that have it. */
 function renderStatus(path: string, value: unknown): Content {
   if (typeof value !== 'string' && typeof value !== 'number') return html`<span class="quiet">–</span>`;
   const url = toDataUrl(path, { filter: { field: 'status', value: JSON.stringify(value) } });

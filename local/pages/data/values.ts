@@ -8,7 +8,7 @@ const MAX_TEXT = 4_000;
 const MAX_CELL_TEXT = 32;
 const MAX_ENTRIES = 200;
 
-/** 1973, and the last moment of a `Date`. */
+/** A stored time lies between 1973 and the last moment of a `Date`. */
 const MIN_TIME_MS = 100_000_000_000;
 const MAX_TIME_MS = 8_640_000_000_000_000;
 
