@@ -69,7 +69,7 @@ export function createOpenApiDocument(): JsonObject {
   };
 }
 
-/** It describes no JSON, so that it does not cover a JSON response that the document should describe itself. */
+/** The response of the platform is not JSON, so a JSON response without a description does not match it. */
 const platformResponse: JsonObject = {
   description:
     'A response of the platform in front of the service, such as 429, 502, 503 or 504. Send the request again after a pause.',

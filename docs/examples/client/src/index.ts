@@ -205,7 +205,7 @@ interface HttpRequestOptions {
   signal: AbortSignal;
 }
 
-/** Sends one request. Does not use `fetch`, which stops waiting for the response headers after 300 s. */
+/** Sends one request, without `fetch`, because that stops waiting for the response headers after 300 s. */
 function request(url: URL, body: Buffer | undefined, options: HttpRequestOptions): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const start = url.protocol === 'https:' ? requestHttps : requestHttp;
