@@ -235,7 +235,7 @@ const parseRemark =
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** @returns ms */
+/** Parses a duration. @returns the duration in ms */
 function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   if (amount === undefined) throw new InvalidArgumentError('Expected a number and a unit (s, m, h or d), such as 30m.');

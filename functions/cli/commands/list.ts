@@ -26,7 +26,7 @@ import { toJson, type CommandContext } from './context';
 
 export interface ListOptions {
   status?: KeyRecord['status'][];
-  /** ms */
+  /** The minimum age in ms. */
   olderThan?: number;
   json?: true;
 }
