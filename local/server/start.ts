@@ -8,9 +8,9 @@ import { getEmbeddedFirestore, openFirestore } from './running-firestore';
 import { onStopRequest } from './stop-requests';
 
 /**
- * `npm start` serves the built functions over a Firestore of their own until Ctrl-C. `npm run dev` (dev.ts) starts it with
- * `--sources`, and again after each change: it serves the functions as they are in the source files. With `--firestore` it uses the
- * Firestore that `npm run dev` has embedded.
+ * `npm start` serves the built functions over an embedded Firestore until Ctrl-C. `npm run dev` (dev.ts) starts this program
+ * after each change: with `--sources`, which serves the functions from their source files, and with `--firestore`, the address of
+ * the Firestore that it has embedded.
  */
 
 const USAGE = `Usage: npm start

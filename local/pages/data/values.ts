@@ -28,7 +28,7 @@ export const createFindLink =
       : undefined;
   };
 
-/** One line for a cell of a table. */
+/** Formats a value as one line for a cell of a table. */
 export function formatCell(field: string, value: unknown, findLink: FindLink): Content {
   if (value === undefined) return html`<span class="quiet">–</span>`;
   if (Array.isArray(value)) return html`<span class="quiet">${formatCount(value.length, 'item')}</span>`;
@@ -36,7 +36,7 @@ export function formatCell(field: string, value: unknown, findLink: FindLink): C
   return formatScalar(field, value, MAX_CELL_TEXT, findLink);
 }
 
-/** A whole value, with the content of maps and arrays. */
+/** Formats a whole value, with the content of maps and arrays. */
 export function formatValue(field: string, value: unknown, findLink: FindLink): Html {
   if (Array.isArray(value)) {
     if (value.length === 0) return html`<span class="quiet">empty array</span>`;

@@ -42,7 +42,7 @@ async function get(path: string, init?: RequestInit): Promise<{ status: number; 
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** The ids of the documents in a page's tables. */
+/** Returns the ids of the documents in a page's tables. */
 const getIds = (page: string) => [...page.matchAll(/<td class="id"><a href="[^"]*">([^<]*)<\/a>/g)].map(([, id]) => id);
 
 const getLink = (page: string, text: string) =>
