@@ -67,37 +67,14 @@ describe('limits', () => {
     expect((await db.collection('a').count().get()).data().count).toBe(0);
   });
 
-  it.each(['____', '__\n__'])('reject the document id %j', async (id) => {
-    const ref = bench.client().collection('a').doc(id);
-    expect(await rejection(ref.set({}))).toMatchObject({ code: INVALID_ARGUMENT });
-  });
-
-  it('reject more than 40,000 index entries: two a field, one a distinct element', async () => {
-    const db = bench.client();
-    const price = (_: unknown, i: number) => [`product${i}`, { list: 1, cost: 2 }] as const;
-    const prices = (length: number) => Object.fromEntries(Array.from({ length }, price));
-    // Two entries for `products`, and six for each product: its map and two numbers.
-    await db.doc('a/1').set({ products: prices(6666) });
-    expect(await rejection(db.doc('a/1').set({ products: prices(6667) }))).toMatchObject({
+  it('reject more than 40,000 index entries', async () => {
+    const ref = bench.client().doc('a/1');
+    const distinct = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+    // Two entries for the field, and one for each distinct element.
+    await ref.set({ list: [...distinct(39_998), 1] });
+    expect(await rejection(ref.set({ list: distinct(39_999) }))).toMatchObject({
       code: INVALID_ARGUMENT,
       details: 'too many index entries for entity',
     });
-    const distinct = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-    await db.doc('a/2').set({ list: [...distinct(39_998), 1] });
-    const tooMany = db.doc('a/2').set({ list: distinct(39_999) });
-    expect(await rejection(tooMany)).toMatchObject({ code: INVALID_ARGUMENT });
-  });
-
-  it('count no index entries of fields that firestore.indexes.json exempts', async () => {
-    const exempting = await start({
-      indexes: { fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'products', indexes: [] }] },
-    });
-    const db = exempting.client();
-    const price = (_: unknown, i: number) => [`p${i}`, { list: 1 }] as const;
-    const products = Object.fromEntries(Array.from({ length: 20_000 }, price));
-    await db.doc('a/1').set({ products });
-    const counted = db.doc('b/1').set({ products });
-    expect(await rejection(counted)).toMatchObject({ code: INVALID_ARGUMENT });
-    await exempting.close();
   });
 });

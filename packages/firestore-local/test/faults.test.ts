@@ -31,13 +31,6 @@ describe('a fault', () => {
     expect((await fault.fired).rpc).toBe('Commit');
   });
 
-  it('applies after the call took effect, and the client gets an error', async () => {
-    const db = bench.client();
-    bench.server.faults.inject({ rpc: 'Commit', when: 'after', action: { kind: 'error', code: 'INTERNAL' } });
-    expect(await rejection(db.doc('a/1').create({}))).toMatchObject({ code: 13 });
-    expect((await db.doc('a/1').get()).exists).toBe(true);
-  });
-
   it('closes the connection, and the SDK opens another', async () => {
     const db = bench.client();
     const before = bench.server.faults.inject({ rpc: 'Commit', action: { kind: 'drop' } });
@@ -121,8 +114,7 @@ describe('observation', () => {
       ['Commit', 'observed', 'ALREADY_EXISTS'],
       ['BatchGetDocuments', 'observed', 'OK'],
     ]);
-    const [first, second] = calls;
-    expect((second?.sequence ?? 0) - (first?.sequence ?? 0)).toBe(1);
+    const [first] = calls;
     expect(first?.rpc === 'Commit' && first.request).toMatchObject({
       writes: [
         {

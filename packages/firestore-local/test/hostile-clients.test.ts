@@ -65,24 +65,6 @@ test('a connection that is reset before its first byte', async () => {
   for (let i = 0; i < 20; i++) (await open()).resetAndDestroy();
 });
 
-test.each([
-  ['no content type', { ':path': path('Commit') }],
-  ['another content type', { ':path': path('Commit'), 'content-type': 'text/html' }],
-  ['an unknown operation', { ':path': path('Nothing'), ...GRPC }],
-  ['an operation that is not served', { ':path': path('Listen'), ...GRPC }],
-  ['a deadline that is none', { ':path': path('Commit'), ...GRPC, 'grpc-timeout': 'soon' }],
-])('headers with %s, and a reset of the stream', async (_, fields) => {
-  for (const bytes of [
-    [PREFACE, headers(fields), RESET],
-    [PREFACE, headers(fields), RESET, RESET],
-  ]) {
-    const socket = await open();
-    socket.write(Buffer.concat(bytes));
-    await db.doc('c/kept').get();
-    socket.destroy();
-  }
-});
-
 /** Sends bytes as the message of a call, and returns the error. */
 async function callWith(rpc: string, bytes: Buffer): Promise<ServiceError> {
   const client = new Client(address, credentials.createInsecure());

@@ -1,5 +1,7 @@
 import { AggregateField, FieldPath, Filter, type Firestore, type Query } from '@google-cloud/firestore';
 import type { IndexDefinitions } from '../src';
+import { Indexes } from '../src/engine/indexes';
+import { toFields } from '../src/protocol/values';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /*
@@ -152,6 +154,15 @@ describe('a query', () => {
     expect(await rejection(sum(orders.where('a', '==', 't')))).toMatchObject({ code: 9 });
     await orders.where('a', '==', 't').count().get();
   });
+});
+
+test('a document has two entries for each field and subfield, and one for each distinct element of an array', () => {
+  const fields = toFields({ m: { x: 1, list: [1, 1, 2] }, n: 1 });
+  const count = (definitions: IndexDefinitions): number => new Indexes(definitions).countEntries('a', fields);
+  expect(count({})).toBe(10);
+  expect(count({ fieldOverrides: [{ collectionGroup: 'a', fieldPath: 'm', indexes: [] }] })).toBe(2);
+  expect(count({ indexes: [{ collectionGroup: 'a', fields: [{ fieldPath: 'm.x' }, { fieldPath: 'n' }] }] })).toBe(11);
+  expect(count({ fieldOverrides: [{ collectionGroup: 'b', fieldPath: 'm', indexes: [] }] })).toBe(10);
 });
 
 it.each([[[]], [{ indexes: {} }], [{ indexes: [{ collectionGroup: 'a' }] }], [{ fieldOverrides: [{}] }]])(

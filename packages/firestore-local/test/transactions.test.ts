@@ -20,12 +20,10 @@ const increment = (db: Firestore, ref: DocumentReference): Promise<void> =>
 describe('concurrent transactions', () => {
   it('that increment one document 50 times all succeed with the exact sum', async () => {
     const db = bench.client();
-    for (let round = 0; round < 4; round++) {
-      const ref = db.doc(`counters/${round}`);
-      await ref.set({ n: 0 });
-      await Promise.all(Array.from({ length: 50 }, () => increment(db, ref)));
-      expect((await ref.get()).get('n')).toBe(50);
-    }
+    const ref = db.doc('counters/1');
+    await ref.set({ n: 0 });
+    await Promise.all(Array.from({ length: 50 }, () => increment(db, ref)));
+    expect((await ref.get()).get('n')).toBe(50);
   });
 
   it('see no phantom: of 10 that each insert what a query did not find, one does', async () => {
@@ -156,17 +154,6 @@ describe('the end of a transaction', () => {
       transaction.update(db.doc('a/missing'), { x: 1 });
     });
     expect(await rejection(failing)).toMatchObject({ code: 5 });
-    await ref.set({});
-  });
-
-  it('by a body that throws releases its locks (the SDK rolls back)', async () => {
-    const db = bench.client();
-    const ref = db.doc('a/1');
-    const failing = db.runTransaction(async (transaction) => {
-      await transaction.get(ref);
-      throw new Error('no');
-    });
-    expect((await rejection(failing)).message).toBe('no');
     await ref.set({});
   });
 

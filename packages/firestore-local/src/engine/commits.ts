@@ -1,10 +1,8 @@
-import { encodeMissingDocument } from '../protocol/codec';
 import type { DocumentChange } from '../storage/collections';
 import { RpcError, invalid } from '../protocol/errors';
 import type { Indexes } from './indexes';
 import { LockOwner, transactionEndedError, type Locks } from './locks';
 import { assertInDatabase, parseDocumentPath, type DocumentPath } from '../protocol/paths';
-import { encodeStoredDocument } from './projection';
 import type { Requests, Write } from '../protocol/requests';
 import type { CallContext } from '../protocol/calls';
 import type { Store } from '../storage/store';
@@ -61,17 +59,6 @@ export class Commits {
       }
     }
     return response;
-  }
-
-  /** Applies one write outside of any transaction. Returns the document after the write, or undefined if it was deleted. */
-  async write({ database, write }: Requests['DeleteDocument'], context: CallContext): Promise<WriteResult['doc']> {
-    const { results } = await this.apply(this.createWriter(context), locateWrites(database, [write]));
-    return results[0]?.doc;
-  }
-
-  async writeDocument({ mask, ...request }: Requests['UpdateDocument'], context: CallContext): Promise<Buffer> {
-    const doc = await this.write(request, context);
-    return doc ? encodeStoredDocument(doc, mask) : encodeMissingDocument(request.write.name);
   }
 
   /** Creates the owner of a write outside of any transaction. It is released if the client leaves while the write waits. */

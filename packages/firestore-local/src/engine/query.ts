@@ -12,7 +12,6 @@ import {
   compareNames,
   compareValues,
   equalValues,
-  toEqualityKey,
   getTypeOrder,
   type Value,
 } from '../protocol/values';
@@ -197,8 +196,9 @@ export function runQuery(
   const collections = getQueryCollections(query, store);
   const [first] = query.orders;
   const byName = first !== undefined && isName(first.path);
-  const { batches, sorted } = findCandidates(query, collections, store, readTime, byName && first.descending);
-  const inOrder = (byName && collections.length === 1 && sorted) || (!ordered && offset === 0 && limit === Infinity);
+  const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
+  const batches = readBatches(snapshots, byName && first.descending);
+  const inOrder = (byName && collections.length === 1) || (!ordered && offset === 0 && limit === Infinity);
   return slice(inOrder ? filterBatches(query, batches) : sortBatches(query, batches), offset, limit);
 }
 
@@ -239,39 +239,8 @@ function* slice(
   }
 }
 
-/** The collection size below which a scan costs less than an index. */
-const MIN_INDEXED_DOCS = 500;
-
-/** Finds the documents with the rarest of the query's equalities. Without an index, finds all, sorted by name per collection. */
-function findCandidates(
-  query: PreparedQuery,
-  paths: readonly string[],
-  store: Store,
-  readTime: number | undefined,
-  descending: boolean,
-): { batches: Iterable<readonly StoredDoc[]>; sorted: boolean } {
-  const [path = ''] = paths;
-  const collection = paths.length === 1 && readTime === undefined ? store.collection(path) : undefined;
-  if (collection && collection.size >= MIN_INDEXED_DOCS) {
-    const matches = getRequiredEqualities(query.source.filter).map(({ path, key }) => collection.index(path).get(key));
-    const [fewest] = matches.sort((a, b) => a.size - b.size);
-    if (fewest) return { batches: [[...fewest]], sorted: false };
-  }
-  const snapshots = paths.map((each) => store.snapshot(each, readTime));
-  return { batches: readBatches(snapshots, descending), sorted: true };
-}
-
 function* readBatches(snapshots: readonly Snapshot[], descending: boolean): Generator<readonly StoredDoc[]> {
   for (const snapshot of snapshots) yield* snapshot.batches(descending);
-}
-
-/** The equalities with a scalar value that every document of the result satisfies. */
-function getRequiredEqualities(filter: Filter | undefined): { path: FieldPath; key: string }[] {
-  if (!filter) return [];
-  if (filter.kind === 'and') return filter.filters.flatMap(getRequiredEqualities);
-  if (filter.kind !== 'field' || filter.op !== '==' || isName(filter.path)) return [];
-  const key = toEqualityKey(filter.value);
-  return key === undefined ? [] : [{ path: filter.path, key }];
 }
 
 function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredDoc[] {

@@ -1,7 +1,6 @@
 import { createAggregator } from './aggregations';
 import { assertAggregated, assertAggregations } from './aggregation-rules';
 import { encodeMissingDocument } from '../protocol/codec';
-import { RpcError } from '../protocol/errors';
 import type { Indexes } from './indexes';
 import { listDocuments } from './listing';
 import type { LockOwner, Locks } from './locks';
@@ -36,16 +35,6 @@ export class Reads {
     private readonly indexes: Indexes,
     private readonly requireIndexes: boolean,
   ) {}
-
-  getDocument({ database, name, mask, consistency }: Requests['GetDocument'], context: CallContext): Promise<Buffer> {
-    const path = parseDocumentPath(name);
-    return this.read(database, consistency, context, async ({ owner, readTime }) => {
-      if (owner) await this.locks.read(owner, [name]);
-      const doc = this.store.get(path, readTime);
-      if (!doc) throw new RpcError('NOT_FOUND', `Document (${name}) not found.`);
-      return encodeStoredDocument(doc, mask);
-    });
-  }
 
   async batchGet(
     { database, documents, mask, consistency }: Requests['BatchGetDocuments'],

@@ -35,18 +35,11 @@ export class Service {
   }
 
   private readonly handlers: Handlers = {
-    GetDocument: async (request, send, context) => send(await this.reads.getDocument(request, context)),
     BatchGetDocuments: (request, send, context) => this.reads.batchGet(request, send, context),
     ListDocuments: async (request, send, context) => send(await this.reads.listDocuments(request, context)),
     ListCollectionIds: async (request, send) => send(listCollectionIds(request, this.store)),
     RunQuery: (request, send, context) => this.reads.query(request, send, context),
     RunAggregationQuery: async (request, send, context) => send(await this.reads.aggregate(request, context)),
-    CreateDocument: async (request, send, context) => send(await this.commits.writeDocument(request, context)),
-    UpdateDocument: async (request, send, context) => send(await this.commits.writeDocument(request, context)),
-    DeleteDocument: async (request, send, context) => {
-      await this.commits.write(request, context);
-      await send({});
-    },
     Commit: async (request, send, context) => send(await this.commits.commit(request, context)),
     BatchWrite: async (request, send, context) => send(await this.commits.batchWrite(request, context)),
     BeginTransaction: async ({ database, options }, send, context) => {

@@ -36,12 +36,10 @@ export function observeCalls(respond: Responder): ObservedCalls {
   const faults = new Faults();
   const listeners = new Set<(call: EndedCall) => void>();
   const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
-  let sequence = 0;
   return {
     handle: (rpc, bytes, peer, stream) => {
       counts[rpc]++;
-      sequence++;
-      void handleCall(respond, faults, { rpc, bytes, peer, sequence }, stream).then((ended) => {
+      void handleCall(respond, faults, { rpc, bytes, peer }, stream).then((ended) => {
         if (ended) for (const listener of listeners) listener(ended);
       });
     },
@@ -58,7 +56,6 @@ interface IncomingCall {
   readonly rpc: Rpc;
   readonly bytes: Buffer;
   readonly peer: string;
-  readonly sequence: number;
 }
 
 /** Handles one call with its faults. Returns how the call ended, or undefined if its request is invalid. */
@@ -68,11 +65,9 @@ async function handleCall(
   incoming: IncomingCall,
   stream: ResponseStream,
 ): Promise<EndedCall | undefined> {
-  const startedAt = performance.now();
   const context: CallContext = { peer: incoming.peer };
   let call: Call | undefined;
-  const toEndedCall = (outcome: EndedCall['outcome'], message = ''): EndedCall | undefined =>
-    call && { ...call, outcome, message, durationMs: performance.now() - startedAt };
+  const toEndedCall = (outcome: EndedCall['outcome']): EndedCall | undefined => call && { ...call, outcome };
   // A client that cancels before the end never learns of the transaction that the call began.
   stream.onCancel(() => context.cancel?.());
   try {
@@ -93,14 +88,14 @@ async function handleCall(
     if (!(error instanceof RpcError)) console.error(`${incoming.rpc} failed:`, error);
     const rpcError = error instanceof RpcError ? error : new RpcError('INTERNAL', String(error));
     stream.fail(rpcError);
-    return toEndedCall(rpcError.code, rpcError.message);
+    return toEndedCall(rpcError.code);
   }
 }
 
-function decodeCall({ rpc, bytes, sequence }: IncomingCall): Call {
+function decodeCall({ rpc, bytes }: IncomingCall): Call {
   const request = decodeRequest(rpc, bytes);
   const [, project = '', , database = ''] = findResourceName(request).split('/');
-  return { rpc, project, database, request, sequence };
+  return { rpc, project, database, request };
 }
 
 /** A resource name in a request. All names in it are of one database. */

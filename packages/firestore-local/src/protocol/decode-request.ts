@@ -1,7 +1,7 @@
 import type protobuf from 'protobufjs';
 import { StrictReader, root, toNumber, type Message } from './codec';
 import { readAggregations, readQuery } from './decode-query';
-import { readCreateDocument, readDeleteDocument, readUpdateDocument, readWrite } from './decode-write';
+import { readWrite } from './decode-write';
 import { RpcError, invalid } from './errors';
 import {
   has,
@@ -13,7 +13,6 @@ import {
   toMessage,
   toText,
 } from './message-readers';
-import { getDatabaseName } from './paths';
 import type { Consistency, Page, Requests, Rpc, TransactionOptions } from './requests';
 
 /* Decodes requests to plain data, and encodes responses. */
@@ -27,15 +26,6 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
     showMissing: Boolean(request['showMissing']),
     consistency: readConsistency(request),
   }),
-  GetDocument: (request) => ({
-    database: getDatabaseName(toText(request['name'])),
-    name: toText(request['name']),
-    mask: readMask(request['mask']),
-    consistency: readConsistency(request),
-  }),
-  CreateDocument: readCreateDocument,
-  UpdateDocument: readUpdateDocument,
-  DeleteDocument: readDeleteDocument,
   BatchGetDocuments: (request) => ({
     database: readDatabase(request),
     documents: request['documents'] as string[],
@@ -92,9 +82,9 @@ export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K]
   }
 }
 
-/** Encodes a response, in which documents are already encoded and values are plain. A document by itself is a response. */
+/** Encodes a response, in which documents are already encoded and values are plain. */
 export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
-  Buffer.isBuffer(response) ? response : (getMethod(rpc).responseType.encode(response).finish() as Buffer);
+  getMethod(rpc).responseType.encode(response).finish() as Buffer;
 
 function readPage(request: Message): Page {
   return {

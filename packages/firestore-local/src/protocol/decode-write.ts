@@ -1,13 +1,12 @@
-import { randomInt } from 'node:crypto';
-import { NO_FIELDS, decodeDocument, type Message } from './codec';
+import { decodeDocument, type Message } from './codec';
 import { invalid } from './errors';
 import { has, readMask, toList, toMessage, toText } from './message-readers';
-import { assertDisjoint, getDatabaseName, parseCollectionPath, parseFieldPath } from './paths';
-import type { Mask, Precondition, Requests, Transform, Write } from './requests';
+import { assertDisjoint, parseFieldPath } from './paths';
+import type { Precondition, Transform, Write } from './requests';
 import { assertMicroseconds } from './value-rules';
-import { isNumber, type MapValue, type Timestamp, type Value } from './values';
+import { isNumber, type Timestamp, type Value } from './values';
 
-/* Decodes the writes of a commit or a batch, and writes that are requests of their own. */
+/* Decodes the writes of a commit or a batch. */
 
 /** Reads one write of a commit or a batch. */
 export function readWrite(message: Message): Write {
@@ -28,45 +27,6 @@ export function readWrite(message: Message): Write {
     precondition,
   };
 }
-
-/** Reads a CreateDocument request. */
-export function readCreateDocument(request: Message): Requests['CreateDocument'] {
-  const { name, fields } = decodeDocument((request['document'] ?? NO_FIELDS) as Uint8Array);
-  if (name !== '') throw invalid('document.name must not be set');
-  const collection = parseCollectionPath(toText(request['parent']), toText(request['collectionId']));
-  const id = toText(request['documentId']) || createId();
-  return readDocumentWrite(request, `${collection}/${id}`, fields, { precondition: { exists: false } });
-}
-
-/** Reads an UpdateDocument request. */
-export function readUpdateDocument(request: Message): Requests['UpdateDocument'] {
-  const { name, fields } = decodeDocument((request['document'] ?? NO_FIELDS) as Uint8Array);
-  const precondition = readPrecondition(request['currentDocument']);
-  return readDocumentWrite(request, name, fields, { precondition, mask: readMask(request['updateMask']) });
-}
-
-/** Reads a DeleteDocument request. */
-export function readDeleteDocument(request: Message): Requests['DeleteDocument'] {
-  const name = toText(request['name']);
-  const precondition = readPrecondition(request['currentDocument']);
-  return { database: getDatabaseName(name), write: { kind: 'delete', name, precondition } };
-}
-
-function readDocumentWrite(
-  request: Message,
-  name: string,
-  fields: MapValue,
-  { precondition, mask }: { precondition: Precondition | undefined; mask?: Mask },
-): Requests['UpdateDocument'] {
-  const write: Write = { kind: 'update', name, fields, mask, transforms: [], precondition };
-  return { database: getDatabaseName(name), write, mask: readMask(request['mask']) };
-}
-
-const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-
-/** An id of 20 characters, as the SDKs make them. */
-const createId = (): string =>
-  Array.from({ length: 20 }, () => ID_CHARACTERS[randomInt(ID_CHARACTERS.length)]).join('');
 
 function readPrecondition(value: unknown): Precondition | undefined {
   const precondition = toMessage(value);

@@ -8,15 +8,11 @@ export interface Call<K extends Rpc = Rpc> {
   readonly database: string;
   /** The decoded request. Documents have full resource names, and maps are Maps. */
   readonly request: Requests[K];
-  /** The number of the call among all calls to the server, from 1. */
-  readonly sequence: number;
 }
 
 /** A call that has ended. `DROPPED` and `HUNG` come from faults: the client got no response. */
 export interface EndedCall extends Call {
   readonly outcome: Code | 'DROPPED' | 'HUNG';
-  readonly message: string;
-  readonly durationMs: number;
 }
 
 /** The effect of a fault on a call. The call continues only after `delay` and `call`. */

@@ -106,10 +106,6 @@ export interface Requests {
     showMissing: boolean;
     consistency: Consistency;
   };
-  GetDocument: { database: string; name: string; mask: Mask; consistency: Consistency };
-  CreateDocument: { database: string; write: Write; mask: Mask };
-  UpdateDocument: { database: string; write: Write; mask: Mask };
-  DeleteDocument: { database: string; write: Write };
   BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
   BeginTransaction: { database: string; options: TransactionOptions };
   Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };

@@ -184,15 +184,6 @@ const truncate = (value: string | Uint8Array): Buffer => Buffer.from(value as st
 /** Equality in the order of all values. */
 export const equalValues = (a: Value, b: Value): boolean => compareValues(a, b) === 0;
 
-/** Returns a key that two scalars share exactly if they are equal, or undefined for other values. */
-export function toEqualityKey(value: Value): string | undefined {
-  if (typeof value === 'string') return `s${value}`;
-  if (typeof value === 'boolean') return value ? 'true' : 'false';
-  if (typeof value === 'bigint') return `n${value.toString()}`;
-  if (typeof value === 'number') return Number.isInteger(value) ? `n${BigInt(value).toString()}` : `n${value}`;
-  return value instanceof Reference ? `r${value.name}` : undefined;
-}
-
 /** Copies a map with all maps and arrays in it. */
 export function cloneMap(map: MapValue): MapValue {
   const clone = (value: Value): Value =>

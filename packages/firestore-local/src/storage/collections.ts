@@ -1,6 +1,4 @@
-import { createFieldReader } from '../protocol/codec';
-import { formatFieldPath, type FieldPath } from '../protocol/paths';
-import { compareIds, toEqualityKey, type Value } from '../protocol/values';
+import { compareIds } from '../protocol/values';
 
 /** A stored document. It is immutable: a write replaces it. Times are microseconds since 1970. */
 export interface StoredDoc {
@@ -76,7 +74,6 @@ export class Collection {
   /** Ids whose changes are not in the leaves yet. */
   private readonly unplaced = new Set<string>();
   private generation = 0;
-  private readonly indexes = new Map<string, EqualityIndex>();
   /** The changes of recent commits, oldest first. */
   private history: { readonly time: number; readonly changes: DocumentChange[] }[] = [];
 
@@ -116,7 +113,6 @@ export class Collection {
     if (last?.time === time) last.changes.push(change);
     else this.history.push({ time, changes: [change] });
     this.set(change.id, change.doc);
-    for (const index of this.indexes.values()) index.replace(change.old, change.doc);
   }
 
   /** Forgets the changes up to a time. Earlier versions can then no longer be read. */
@@ -130,14 +126,6 @@ export class Collection {
       this.leaves.push({ docs: docs.slice(at, at + LEAF_SIZE), generation: this.generation });
     }
     for (const doc of docs) this.docs.set(doc.id, doc);
-  }
-
-  /** The index of a field. The first call builds it. */
-  index(path: FieldPath): EqualityIndex {
-    const key = formatFieldPath(path);
-    let index = this.indexes.get(key);
-    if (!index) this.indexes.set(key, (index = new EqualityIndex(path, this.docs.values())));
-    return index;
   }
 
   private commitsAfter(time: number): typeof this.history {
@@ -181,37 +169,5 @@ export class Collection {
   private split(at: number, docs: StoredDoc[]): void {
     const tail = docs.splice(at === this.leaves.length - 1 ? LEAF_SIZE : LEAF_SIZE >>> 1);
     this.leaves.splice(at + 1, 0, { docs: tail, generation: this.generation });
-  }
-}
-
-/** Finds the documents with a scalar in one field, without reading the others. */
-export class EqualityIndex {
-  private readonly buckets = new Map<string, Set<StoredDoc>>();
-  private readonly read: (fields: Buffer) => Value | undefined;
-
-  constructor(path: FieldPath, docs: Iterable<StoredDoc>) {
-    this.read = createFieldReader(path);
-    for (const doc of docs) this.replace(undefined, doc);
-  }
-
-  /** The documents whose field has this equality key, in no order. */
-  get(key: string): ReadonlySet<StoredDoc> {
-    return this.buckets.get(key) ?? new Set();
-  }
-
-  replace(old: StoredDoc | undefined, doc: StoredDoc | undefined): void {
-    const oldKey = old && this.getKey(old);
-    const bucket = oldKey === undefined ? undefined : this.buckets.get(oldKey);
-    if (old && oldKey !== undefined && bucket?.delete(old) && bucket.size === 0) this.buckets.delete(oldKey);
-    const key = doc && this.getKey(doc);
-    if (!doc || key === undefined) return;
-    const target = this.buckets.get(key);
-    if (target) target.add(doc);
-    else this.buckets.set(key, new Set([doc]));
-  }
-
-  private getKey(doc: StoredDoc): string | undefined {
-    const value = this.read(doc.fields);
-    return value === undefined ? undefined : toEqualityKey(value);
   }
 }

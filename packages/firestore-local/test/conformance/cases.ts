@@ -219,7 +219,7 @@ const queries: readonly JsonObject[] = [
   })),
   ...[by('f', 'f'), by('__name__', 'f'), byDescending('__name__'), byDescending('f', '__name__')],
   { orderBy: [order('f'), order('f', 'DESCENDING')] },
-  { orderBy: [order('f'), order('__name__', 'DESCENDING')] },
+  ...['f', '__name__'].map((path) => ({ orderBy: [order(path), order('__name__', 'DESCENDING')] })),
   ...[where('__name__', 'GREATER_THAN', reference('a/1')), where('f', 'EQUAL', int(1))].map((filter) => ({
     where: filter,
     ...byDescending('__name__'),
@@ -281,7 +281,7 @@ const aggregations: readonly Operation[] = [
 ];
 
 const names: readonly string[] = [
-  ...['.', '..', '__', '____', '__x__', 'x \n y', 'x\0y', ''].map((id) => `a/${id}`),
+  ...['.', '..', '__', '____', '__\n__', '__x__', 'x \n y', 'x\0y', ''].map((id) => `a/${id}`),
   ...['7', '0', '01', '-5', MAX, '9223372036854775808', 'x'].map((id) => `a/__id${id}__`),
   ...['x'.repeat(1500), 'x'.repeat(1501), '€'.repeat(501)].map((id) => `a/${id}`),
   ...['', '__x__', '__id7__', '.', 'c'.repeat(1501)].map((id) => `${id}/1`),
@@ -331,9 +331,6 @@ function encodeBadText(): Operation {
   return { ...commit(update('a/1', { f: text('the bytes ff fe') })), bytes };
 }
 
-const create = (request: JsonObject): Operation =>
-  call('CreateDocument', { parent: DOCUMENTS, collectionId: 'a', document: {}, ...request });
-
 /** Cases of several calls, each with what it is about. */
 const scripts: Readonly<Record<string, readonly Operation[]>> = {
   'the order of all values': [
@@ -355,6 +352,16 @@ const scripts: Readonly<Record<string, readonly Operation[]>> = {
       query(each),
       query(each, `${DOCUMENTS}/a/1`),
     ]),
+  ],
+  'the order of inequalities': [
+    ...[
+      set('a/1', { f: int(2), g: int(1) }),
+      set('a/2', { f: int(1), g: int(2) }),
+      set('a/3', { f: int(1), g: int(1) }),
+    ],
+    ...[{}, byDescending('g')].map((rest) =>
+      query({ where: every(where('g', 'GREATER_THAN', int(0)), where('f', 'GREATER_THAN', int(0))), ...rest }),
+    ),
   ],
   'a write that changes nothing but the order of the keys': [
     set('a/1', { f: int(1), g: map({ a: int(1), b: int(2) }) }),
@@ -462,16 +469,6 @@ const scripts: Readonly<Record<string, readonly Operation[]>> = {
     ...[{}, { pageSize: -1 }, { pageToken: 'x' }, { parent: 'x' }].map(listIds),
     ...['a/1', 'a/none', 'a'].map((path) => listIds({ parent: `${DOCUMENTS}/${path}` })),
   ],
-  'documents created': [
-    create({ documentId: '1', document: { fields: { f: int(1), g: int(2) } }, mask: { fieldPaths: ['g'] } }),
-    get('a/1'),
-    ...[{ documentId: '1' }, { documentId: '__x__' }, { collectionId: '__x__' }, { collectionId: '' }].map(create),
-    create({ documentId: '2', document: { name: `${DOCUMENTS}/a/2` } }),
-  ],
-  'a document updated that is none': [call('UpdateDocument', {})],
-  'documents read and deleted that are none': [
-    ...['GetDocument', 'DeleteDocument'].flatMap((rpc) => [call(rpc, {}), call(rpc, { name: `${DOCUMENTS}/a` })]),
-  ],
   'an unknown transaction': [commit(), get('a/1'), query()]
     .map((each) => within(each, '$tx:9'))
     .concat(rollback('$tx:9')),
@@ -528,6 +525,19 @@ const scripts: Readonly<Record<string, readonly Operation[]>> = {
       (readTime) => [read(['a/1'], { readTime }), begin({ readOnly: { readTime } })],
     ),
     read(['a/1'], { readTime: { seconds: '1000000000' } }),
+  ],
+  'queries at an earlier time': [
+    commit(...times(3, (i) => update(`a/${i}`, { f: int(i) }))),
+    query(),
+    commit(update('a/0', { f: int(10) }), remove('a/1'), update('a/3', { f: int(3) })),
+    set('a/1', { f: int(20) }),
+    ...[
+      ...[query(), query({ where: where('f', 'GREATER_THAN', int(0)), ...byDescending('f') }), query(group('a'))],
+      ...[get('a/0', 'a/1', 'a/2', 'a/3'), aggregate([sum('f'), count()])],
+    ].map(({ rpc, request }) => call(rpc, { ...request, readTime: '$read:1' })),
+    begin({ readOnly: { readTime: '$read:1' } }),
+    within(query(), '$tx:9'),
+    query(),
   ],
   'a write against a lock that is held': [
     set('a/1', { f: int(1) }),

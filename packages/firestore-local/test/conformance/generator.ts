@@ -233,20 +233,6 @@ const listing = fc
   })
   .map(toCall('ListDocuments'));
 
-const single: Random<Operation> = fc.oneof(
-  fc.record({ name, mask }).map(toCall('GetDocument')),
-  fc.record({ name, currentDocument }).map(toCall('DeleteDocument')),
-  fc.record({ document: update, updateMask: mask, mask, currentDocument }).map(toCall('UpdateDocument')),
-  fc
-    .record({
-      parent,
-      collectionId: pick('a', 'b'),
-      documentId: pick('1', '2', 'n'),
-      document: fc.record({ fields }),
-    })
-    .map(toCall('CreateDocument')),
-);
-
 /** Calls that belong together; they may refer to each other by the place of the first. */
 type Chunk = (at: number) => readonly Operation[];
 
@@ -293,7 +279,6 @@ const transaction = fc
 const chunk: Random<Chunk> = mix(
   [8, alone(writes.map(toWriteCall('Commit')))],
   [2, alone(writes.map(toWriteCall('BatchWrite')))],
-  [3, alone(single)],
   [3, alone(batchGet)],
   [12, alone(query)],
   [4, alone(aggregationQuery)],

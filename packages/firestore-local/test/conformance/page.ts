@@ -35,7 +35,7 @@ How the embedded Firestore answers where Google’s emulator was asked the same.
 
 ## The judge
 
-Google’s emulator ${emulator} answered ${format(scripted)} scripted cases and ${format(sequences.length - scripted)} random sequences of seed ${seed}, ${format(calls)} calls, on ${date}. \`npm test\` replays them on the embedded one. Codes and results are compared strictly, with generated ids and times by where they first appear; of a text, only what the SDK reads in it. ${format(differences.length)} answers differ, each for a reason on the list below. Calls after a write that differs are not compared in that sequence.
+Google’s emulator ${emulator} answered ${format(scripted)} scripted cases and ${format(sequences.length - scripted)} random sequences of seed ${seed}, ${format(calls)} calls, on ${date}. \`npm test\` replays them on the embedded one. Codes and results are compared strictly, with times by where they first appear; of a text, only what the SDK reads in it. ${format(differences.length)} answers differ, each for a reason on the list below. Calls after a write that differs are not compared in that sequence.
 
 The recording holds requests beside answers. It stays valid when the generator changes.
 

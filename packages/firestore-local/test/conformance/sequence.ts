@@ -125,7 +125,7 @@ const VERSION_TIMES = new Set(['createTime', 'updateTime']);
 /** Timestamps this near to now are server timestamps. */
 const NOW_SECONDS = 3600;
 
-/** Replaces what differs from run to run: times by the answer that they first appear in, generated ids, the database's name. */
+/** Replaces what differs from run to run: times by the answer that they first appear in, and the database's name. */
 class Normalizer {
   private readonly times = new Map<string, string>();
   private answerIndex = 0;
@@ -183,8 +183,7 @@ class Normalizer {
   private cleanText(text: string, key: string): string {
     if (key === 'transaction') return 'tx';
     if (key === 'nextPageToken') return text === '' ? '' : 'token';
-    const local = text.startsWith(this.database) ? `$db${text.slice(this.database.length)}` : text;
-    return key === 'name' ? local.replace(/(?<=\/)[A-Za-z0-9]{20}$/, 'id1') : local;
+    return text.startsWith(this.database) ? `$db${text.slice(this.database.length)}` : text;
   }
 
   private nameTime(time: JsonObject): string {
