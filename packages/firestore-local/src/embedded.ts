@@ -76,7 +76,7 @@ export interface CommittedChange {
   readonly name: string;
   /** Undefined if there was no document. */
   readonly before: MapValue | undefined;
-  /** Undefined if the commit deleted the document. */
+  /** The document after the commit; undefined if the commit deleted it. */
   readonly after: MapValue | undefined;
 }
 

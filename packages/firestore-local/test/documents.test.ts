@@ -50,7 +50,7 @@ test('update times follow the clock, and server timestamps, in milliseconds', as
 describe('limits', () => {
   it('reject a document over 1 MiB, by the documented sizes', async () => {
     const ref = bench.client().doc('a/1');
-    // Name: 2 + 2 + 16; each field: 2 + value + 1 for the text; 32 more.
+    // The name takes 2 + 2 + 16 bytes, each field 2 bytes, its text and 1 more, and the document another 32.
     const fits = 1024 * 1024 - 20 - 3 - 3 - 1000 - 32;
     const y = 'y'.repeat(1000);
     await ref.set({ x: 'x'.repeat(fits), y });

@@ -231,7 +231,7 @@ describe('the stand-alone server', () => {
     await first.close();
   });
 
-  it('names what cannot be used', async () => {
+  it('names the setting that it cannot use', async () => {
     const start = async (options: FirestoreOptions): Promise<string> =>
       (await rejection(startFirestore(options))).message;
     expect(await start({ dataDir: '' })).toContain('the data folder has an empty name');

@@ -26,7 +26,7 @@ describe('concurrent transactions', () => {
     expect((await ref.get()).get('n')).toBe(50);
   });
 
-  it('see no phantom: of 10 that each insert what a query did not find, one does', async () => {
+  it('see no phantom: if 10 look for a document and insert it where there is none, one inserts it', async () => {
     const db = bench.client();
     const seats = db.collection('seats');
     const outcomes = await Promise.all(

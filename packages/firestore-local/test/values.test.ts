@@ -62,7 +62,7 @@ describe('values', () => {
     expect(getFieldsSize(new Map([['m', fields]]))).toBe(2 + 32 + getFieldsSize(fields));
   });
 
-  // SMALL_DOCUMENT_BYTES of write-rules.ts relies on it.
+  // SMALL_DOCUMENT_BYTES of write-rules.ts relies on this bound.
   it('are stored in at most eight times their bytes', () => {
     fc.assert(
       fc.property(map, (fields) => {

@@ -22,7 +22,7 @@ export interface IndexDefinitions {
     readonly collectionGroup: string;
     readonly fieldPath: string;
     readonly indexes: readonly FieldIndex[];
-    /** Whether Firestore deletes documents after the time in the field. This server deletes nothing. */
+    /** Whether Firestore deletes each document after the time in this field. This server deletes no document. */
     readonly ttl?: boolean;
   }[];
 }
@@ -41,7 +41,7 @@ interface IndexField {
   readonly mode: IndexMode;
 }
 
-/** The index that a query needs: its equalities in any order, then exactly its order. */
+/** The index that a query needs: first its equalities in any order, then the fields of its order. */
 interface IndexRequirement {
   readonly group: string;
   readonly scope: Scope;

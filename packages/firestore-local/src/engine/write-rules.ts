@@ -17,7 +17,7 @@ const MAX_FIELD_NAME_BYTES = 1500;
 const MAX_PROPERTY_BYTES = 1_048_487;
 
 /**
- * Checks the fields that a client sent, also those that a mask leaves out. Stored documents do not matter here.
+ * Checks the fields that a client sent, also those that a mask leaves out. It does not look at stored documents.
  *
  * @throws RpcError INVALID_ARGUMENT for a field or a value that no document can have
  */

@@ -12,7 +12,7 @@ export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 export interface CallContext {
   /** The connection that the call came by. */
   readonly peer: string;
-  /** Set by the responder. Ends what the call still waits for, and what it began without its client knowing. */
+  /** The responder sets this function. It ends the call's waits, and the transaction that the call began unknown to its client. */
   cancel?: () => void;
 }
 

@@ -21,7 +21,7 @@ function refuseTarget(message: Buffer, response: ResponseStream): void {
   void response.send(encode('ListenResponse', { targetChange }));
 }
 
-/** Refuses the writes of web and mobile SDKs after their handshake. Refused before it, they would reopen the stream. */
+/** Refuses the writes of web and mobile SDKs after their handshake. An SDK that is refused earlier opens the stream again. */
 function refuseWrites(message: Buffer, response: ResponseStream): void {
   const hasWrites = toList(decode('WriteRequest', message)['writes']).length > 0;
   if (hasWrites) response.fail(unsupported('Writes of web and mobile SDKs'));

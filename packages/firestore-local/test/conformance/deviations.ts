@@ -281,6 +281,17 @@ export const deviations: readonly Deviation[] = [
       /"documents":\[\]|"from":\[\{("allDescendants":true)?\}\]/.test(toText(found)),
   },
   {
+    verdict: 'undocumented',
+    what: 'A query that is ordered by the name twice',
+    google: 'FAILED_PRECONDITION where one of them is descending, or for a collection group below a document',
+    embedded: 'INVALID_ARGUMENT: a field twice',
+    production: 'both are refused; which comes first is not said',
+    source: `${RPC}#structuredquery`,
+    matches: ({ google, ours }) =>
+      has(google, [FAILED_PRECONDITION], /descending key scans|ascending primary key/) &&
+      has(ours, [INVALID_ARGUMENT], /duplicate fields/),
+  },
+  {
     verdict: 'not served',
     what: 'Vectors, query explain, listings in an order or of all collections',
     google: 'served; ignores explain',

@@ -69,7 +69,7 @@ const arrayOf = (item: Random, maxLength = 3): Random =>
 const nested = mix([6, scalar], [1, mapOf(scalar)]);
 const value = mix([12, scalar], [3, arrayOf(nested)], [3, mapOf(fc.oneof(scalar, arrayOf(scalar)))]);
 
-/** Refused in a stored document. */
+/** Values that a stored document must not have. */
 const badValue = pick<JsonObject>(
   {},
   { arrayValue: { values: [{ arrayValue: { values: [] } }] } },
@@ -108,7 +108,7 @@ const transform: Random = mix<JsonObject>(
   [2, elements.map((removeAllFromArray) => ({ removeAllFromArray }))],
 );
 
-/** Index of an earlier answer: most calls of a sequence are within it. */
+/** The index of an earlier answer. Most sequences have no more calls than this. */
 const answerIndex = fc.nat({ max: 12 });
 const currentDocument = rarely(
   mix<JsonObject>(
