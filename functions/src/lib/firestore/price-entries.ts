@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import { getConnection } from './connection';
 import { Entry } from './generated/entry';
 import { Request } from './generated/request';
@@ -18,7 +19,7 @@ export interface PriceEntryBatch {
 /**
  * Replaces all entries of the batch, or none, in one call that is not retried.
  *
- * @throws gRPC error; `DEADLINE_EXCEEDED` after `timeoutMs`
+ * @throws gRPC error; `DEADLINE_EXCEEDED` after `timeoutMs`; `UNKNOWN` for a reply without a result for each write
  */
 export async function commitPriceEntries(
   { collection, field, ids, prices }: PriceEntryBatch,
@@ -39,9 +40,21 @@ export async function commitPriceEntries(
   // protobufjs returns a Buffer in Node.js.
   const request = Request.CommitRequest.encode({ database: databasePath, writes }).finish();
   const call = prepareCall('Commit', ['database', databasePath], request as Buffer, timeoutMs);
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
   runOutsideDomain(() => client.makeUnaryRequest(...call, (error, reply) => (error ? reject(error) : resolve(reply))));
-  await promise;
+  const results = countWriteResults((await promise) ?? Buffer.alloc(0));
+  if (results === ids.length) return;
+  const message = `2 UNKNOWN: ${results ?? 'no readable'} write results for ${ids.length} writes`;
+  throw Object.assign(new Error(message), { code: status.UNKNOWN });
+}
+
+/** Returns undefined for bytes that are not the response of a commit. */
+function countWriteResults(response: Buffer): number | undefined {
+  try {
+    return Entry.CommitResponse.decode(response).writeResults.length;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -2,6 +2,16 @@ import * as $protobuf from "protobufjs";
 import Long = require("long");
 export namespace Entry {
 
+    interface ICommitResponse {
+        writeResults?: (Uint8Array[]|null);
+    }
+
+    class CommitResponse implements ICommitResponse {
+        constructor(properties?: Entry.ICommitResponse);
+        public writeResults: Uint8Array[];
+        public static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): Entry.CommitResponse;
+    }
+
     interface IRunQueryResponse {
         document?: (Entry.IDocument|null);
     }

@@ -1,5 +1,7 @@
+import { status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { Firestore } from 'firebase-admin/firestore';
+import { getConnection } from '../../../../src/lib/firestore/connection';
 import { commitPriceEntries, decodePriceEntry } from '../../../../src/lib/firestore/price-entries';
 import { streamDocuments } from '../../../../src/lib/firestore/query';
 import { createRequestContext } from '../../../../src/lib/request-context';
@@ -78,6 +80,31 @@ test('a batch stores what the SDK stores for any ids and numbers, is streamed un
   await replaced.set({ price: 1, other: 'field' });
   await set([['a', 2]]);
   expect((await replaced.get()).data()).toEqual({ price: 2n });
+});
+
+describe('a commit counts only with as many write results as writes:', () => {
+  /** A `CommitResponse` with empty write results. */
+  const reply = (results: number) => Buffer.from(Array<number[]>(results).fill([0x0a, 0x00]).flat());
+
+  test.each([
+    ['an empty reply', reply(0)],
+    ['one result too few', reply(1)],
+    ['one result too many', reply(3)],
+    ['a damaged reply', reply(2).subarray(0, 3)],
+    ['no reply', undefined],
+  ])('%s is UNKNOWN', async (_, bytes) => {
+    const { client } = await getConnection();
+    const call = jest.spyOn(client, 'makeUnaryRequest').mockImplementationOnce((...args: unknown[]) => {
+      (args.at(-1) as (error: null, value?: Buffer) => void)(null, bytes);
+      return undefined as never;
+    });
+    const committed = set([
+      ['a', 1],
+      ['b', 2],
+    ]);
+    await expect(committed).rejects.toMatchObject({ code: status.UNKNOWN });
+    call.mockRestore();
+  });
 });
 
 test('an entry without a number as its price is streamed without a price', async () => {
