@@ -10,7 +10,7 @@ import { show, type ShowOptions } from './commands/show';
 import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
 import type { TargetOptions } from './target';
 import type { Terminal } from './terminal';
-import { formatNumber, quoteForShell } from './text';
+import { formatNumber } from './text';
 
 /** The commands of `npx price-lists`, their arguments and their help. */
 
@@ -25,23 +25,10 @@ export interface ParsedCommand {
 
 export type ParsedArguments = ParsedCommand | { kind: 'ended'; exitCode: 0 | 2 };
 
-/**
- * Parses the arguments of `npx price-lists`. Prints the help if requested, and an error if the arguments are wrong.
- *
- * @param environment holds the options that npm took for itself under `npm run price-lists`
- */
-export function parseArguments(
-  args: readonly string[],
-  terminal: Pick<Terminal, 'print' | 'printError'>,
-  environment: NodeJS.ProcessEnv,
-): ParsedArguments {
+/** Parses the arguments of `npx price-lists`. Prints the help if requested, and an error if the arguments are wrong. */
+export function parseArguments(args: readonly string[], terminal: Terminal): ParsedArguments {
   let run: Run | undefined;
   const program = createProgram(terminal, (parsed) => (run = parsed));
-  const taken = findOptionsTakenByNpm(program, args, environment);
-  if (taken.length > 0) {
-    terminal.printError(describeOptionsTakenByNpm(taken, args));
-    return { kind: 'ended', exitCode: 2 };
-  }
   try {
     program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   } catch (error) {
@@ -54,40 +41,7 @@ export function parseArguments(
   return { kind: 'command', run, targetOptions: { project, database } };
 }
 
-/** The commands that write, and options that do not change what they write. */
-const WRITING_COMMANDS: readonly string[] = ['resume', 'release', 'sweep'];
-const HARMLESS_OPTIONS: readonly string[] = ['--json', '--yes'];
-
-/**
- * `npm run` takes options before `--` for itself, and passes them on as `npm_config_…` like its settings. Without them,
- * a command could write more than the operator asked for.
- *
- * @returns the options that affect what the command writes
- */
-function findOptionsTakenByNpm(program: Command, args: readonly string[], environment: NodeJS.ProcessEnv): string[] {
-  if (environment['npm_lifecycle_event'] !== 'price-lists') return [];
-  const writing = program.commands.filter(
-    (command) => WRITING_COMMANDS.includes(command.name()) && args.includes(command.name()),
-  );
-  if (writing.length === 0) return [];
-  const options = [program, ...writing].flatMap((command) => command.options);
-  const taken = options.flatMap(({ long, flags, required }) => {
-    const name = long ?? flags;
-    const value = environment[`npm_config_${name.slice(2).replaceAll('-', '_')}`] ?? '';
-    const isGiven = args.some((arg) => arg === name || arg.startsWith(`${name}=`));
-    if (HARMLESS_OPTIONS.includes(name) || isGiven || value === '' || value === 'false') return [];
-    // For an option without an equals sign, npm leaves the value among the arguments.
-    if (value === 'true') return [required ? flags : name];
-    return [`${name}=${quoteForShell(value)}`];
-  });
-  return [...new Set(taken)];
-}
-
-const describeOptionsTakenByNpm = (taken: readonly string[], args: readonly string[]): string =>
-  `npm took ${taken.join(' and ')} for itself, from this line or from its settings, so nothing was done. ` +
-  `Use npx, which passes every option on:\n\n    npx price-lists ${[...args.map(quoteForShell), ...taken].join(' ')}\n`;
-
-function createProgram(terminal: Pick<Terminal, 'print' | 'printError'>, onCommand: (run: Run) => void): Command {
+function createProgram(terminal: Terminal, onCommand: (run: Run) => void): Command {
   const program = new Command('npx price-lists')
     .description('Inspect and resolve the keys of add price lists. docs/runbook.md explains when.')
     .option(

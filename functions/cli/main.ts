@@ -13,17 +13,11 @@ import { Terminal, type Streams } from './terminal';
  * Runs one command.
  *
  * @param getSignal returns the signal that aborts the command; called just before the command begins
- * @param environment holds the options that npm took for itself
  * @returns exit code: 0 success, 1 failure, 2 usage error
  */
-export async function runPriceLists(
-  args: string[],
-  streams: Streams,
-  getSignal: () => AbortSignal,
-  environment: NodeJS.ProcessEnv = {},
-): Promise<number> {
+export async function runPriceLists(args: string[], streams: Streams, getSignal: () => AbortSignal): Promise<number> {
   const terminal = new Terminal(streams);
-  const parsed = parseArguments(args, terminal, environment);
+  const parsed = parseArguments(args, terminal);
   if (parsed.kind === 'ended') return parsed.exitCode;
   try {
     return await runInProject(parsed, terminal, getSignal());

@@ -26,7 +26,7 @@ function abortOnSignals(): AbortSignal {
 // Node uses this exit code if it has nothing left to wait for before the command has a result.
 process.exitCode = 1;
 
-void runPriceLists(process.argv.slice(2), process, abortOnSignals, process.env).then((code) => {
+void runPriceLists(process.argv.slice(2), process, abortOnSignals).then((code) => {
   // Abandoned calls would keep the process alive, so it exits as soon as its output is written.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

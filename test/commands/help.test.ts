@@ -5,7 +5,7 @@ import { runProgramSync } from '../support/programs';
 /** Each program behind an npm script shows its options and refuses all others. functions/test/cli covers the operator's command. */
 
 // Left out: the steps of npm itself, and programs of other packages.
-const { postinstall, prepare, format, test: suites, 'test:fast': fast, 'price-lists': command, ...ours } = scripts;
+const { postinstall, prepare, format, test: suites, 'test:fast': fast, ...ours } = scripts;
 
 /** Runs the program of an npm script, without the build before it. */
 function run(name: keyof typeof ours, args: string) {

@@ -1,3 +1,4 @@
+import { runProgramSync } from '../../../test/support/programs';
 import * as main from '../../cli/main';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
@@ -95,4 +96,14 @@ test('a command whose promise never settles exits with 1', async () => {
   const unsettled = process.exitCode;
   process.exitCode = exitCode;
   expect(unsettled).toBe(1);
+});
+
+test('npx starts the command, and passes every option on', () => {
+  const args = ['price-lists', 'sweep', '--dry-run', '--project', 'demo-nowhere'];
+  const { status, stderr } = runProgramSync('npx', args, { env: { FIRESTORE_EMULATOR_HOST: '127.0.0.1:1' } });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('Project demo-nowhere, at 127.0.0.1:1')]);
+}, 60_000);
+
+test('if the link is missing, npx fetches no package of that name from the registry', () => {
+  expect(runProgramSync('npm', ['config', 'get', 'yes']).stdout).toBe('false\n');
 });

@@ -28,6 +28,8 @@ export interface Version {
 }
 
 const API_KEY = 'rollout-key';
+/** What `npx price-lists` runs in the checkout of a version. */
+const COMMAND = 'functions/bin/price-lists.mjs';
 /** Two batches a list, as {@link identifyCall} expects. */
 const PRODUCTS = 501;
 
@@ -200,12 +202,11 @@ class Handover {
   async #killResume(label: string): Promise<void> {
     const { promise: died, resolve } = Promise.withResolvers<undefined>();
     const held = holdUntilDeath(this.firestore, { label, name: 'price entries, batch 2', when: 'before' }, died);
-    const args = ['run', '--silent', 'price-lists', '--', 'resume', label, '--yes', '--reason', 'rollout'];
-    const command = startProgram('npm', args, { cwd: this.to.folder, env: this.#getVariables(), detached: true });
+    const args = [COMMAND, 'resume', label, '--yes', '--reason', 'rollout'];
+    const command = startProgram(process.execPath, args, { cwd: this.to.folder, env: this.#getVariables() });
     const ended = once(command, 'exit');
     await Promise.race([held.fired, ended.then(() => assert.fail(`the resume of ${label} was to be killed`))]);
-    // The command runs below npm.
-    process.kill(-(command.pid ?? assert.fail('the command has not started')), 'SIGKILL');
+    command.kill('SIGKILL');
     await ended;
     resolve(undefined);
     this.firestore.faults.clear();
@@ -279,7 +280,7 @@ class Handover {
   /** Runs the command of a version. @throws Error unless it succeeds */
   async #command({ folder }: Version, ...args: string[]): Promise<void> {
     const env = this.#getVariables();
-    await runProgram('npm', ['run', '--silent', 'price-lists', '--', ...args], { cwd: folder, env });
+    await runProgram(process.execPath, [COMMAND, ...args], { cwd: folder, env });
   }
 
   #getVariables() {
