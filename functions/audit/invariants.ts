@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { collections } from '../src/lib/firestore/collections';
+import { collections, subcollections } from '../src/lib/firestore/collections';
 import { keyDocumentId, LIST_COLLECTIONS, LIST_KINDS, type ListKind } from '../src/lib/repositories/price-lists';
 import type { Fields } from './stored-records';
 import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
@@ -164,7 +164,10 @@ function checkRequest(
 
 function checkPayload({ record, attempt, status }: RecordedAttempt, { request, payload }: StoredAttempt): Violation[] {
   const { document_id, products_count, payload_chunks, market_id } = attempt;
-  const report = createReporter(record.boq_list_id, `${collections.priceListRequests}/${document_id}/payload`);
+  const report = createReporter(
+    record.boq_list_id,
+    `${collections.priceListRequests}/${document_id}/${subcollections.payload}`,
+  );
   if (payload.kind === 'invalid') {
     // The claim stores the first chunks. The others may be missing until the first entry is written.
     const { chunks } = payload;

@@ -152,7 +152,7 @@ test('show names the API key of the client, if the record has one', async () => 
 test('an attempt without its whole payload can only be released', async () => {
   await failAfter(1);
   const [request] = (await service.db.collection('price_list_requests').get()).docs;
-  await request?.ref.collection('payload').doc('0000').delete();
+  await request?.ref.collection('price_list_payload').doc('0000').delete();
   const { code, err } = await run('resume', KEY, '--yes');
   expect([code, err]).toEqual([1, containing('0 chunks are stored in place of 1. Release the key.')]);
   expect((await run('show', KEY)).out).toContain('can only be released');

@@ -463,7 +463,7 @@ const ROWS: Row[] = [
   ],
   [
     'index exemptions',
-    'payload/fields/data',
+    'price_list_payload/fields/data',
     `firebase deploy --only firestore:indexes ${OF_PROJECT}`,
     {
       [`${database}/collectionGroups/-/fields`]: storedFields(

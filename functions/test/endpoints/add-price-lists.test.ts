@@ -88,7 +88,7 @@ describe('a new request', () => {
       });
       expect(await countRecords(service.db)).toEqual({
         price_list_requests: 1,
-        'price_list_requests/payload': 1,
+        'price_list_requests/price_list_payload': 1,
         price_list_idempotency: 1,
       });
     },
@@ -122,7 +122,7 @@ describe('a new request', () => {
     const calls = service.recordCalls();
     await created(body);
     const commits = calls.filter(({ rpc }) => rpc === 'Commit').length;
-    const { 'price_list_requests/payload': chunks = 0 } = await countRecords(service.db);
+    const { 'price_list_requests/price_list_payload': chunks = 0 } = await countRecords(service.db);
     // The claim holds nine chunks of 1 MB, close to Firestore's limit of 10 MiB. The last commit is the completion.
     expect(chunks).toBeGreaterThan(9);
     expect(commits).toBe(1 + (chunks - 9) + 1);

@@ -114,7 +114,7 @@ function byCollection(docs: readonly QueryDocumentSnapshot[]): Documents {
 }
 
 const getChunks = (documents: Documents, { document_id }: Pick<Attempt, 'document_id'>): Buffer[] =>
-  [...(documents.get(`price_list_requests/${document_id}/payload`)?.values() ?? [])].map(
+  [...(documents.get(`price_list_requests/${document_id}/price_list_payload`)?.values() ?? [])].map(
     (chunk) => chunk['data'] as Buffer,
   );
 

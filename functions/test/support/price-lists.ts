@@ -42,7 +42,7 @@ export async function readListEntries(db: Firestore, list: string): Promise<Reco
 
 /** Returns the inflated payload of a request record. */
 export async function readStoredPayload(db: Firestore, document_id: string): Promise<string> {
-  const { docs } = await db.collection(`price_list_requests/${document_id}/payload`).get();
+  const { docs } = await db.collection(`price_list_requests/${document_id}/price_list_payload`).get();
   return gunzipSync(Buffer.concat(docs.map((chunk) => chunk.get('data') as Buffer))).toString();
 }
 

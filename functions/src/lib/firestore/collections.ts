@@ -15,8 +15,8 @@ export const collections = {
   priceListIdempotency: 'price_list_idempotency',
 } as const;
 
-/** `products` holds the entries of a list, `payload` the chunks of a request record. */
-export const subcollections = { products: 'products', payload: 'payload' } as const;
+/** `products` holds the entries of a list, `price_list_payload` the chunks of a request record. */
+export const subcollections = { products: 'products', payload: 'price_list_payload' } as const;
 
 export const fields = {
   order: {

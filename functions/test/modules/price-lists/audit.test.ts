@@ -37,7 +37,7 @@ const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRe
 
 /** Marks a payload for deletion as docs/data-model.md#retention describes. */
 async function retainUntil(request: DocumentReference, time: number): Promise<void> {
-  const { docs: chunks } = await request.collection('payload').select().get();
+  const { docs: chunks } = await request.collection('price_list_payload').select().get();
   const batch = database.client.batch().update(request, { payload_expires_at: time });
   for (const { ref } of chunks) batch.update(ref, { expire_at: Timestamp.fromMillis(time) });
   await batch.commit();
@@ -178,10 +178,10 @@ describe('the audit reports', () => {
 
   test('a payload that cannot be used, and compares no entries with it', async () => {
     const { document_id } = await create('a');
-    await database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
+    await database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
     const { report, found } = await runAudit();
     const message = 'cannot be used: 0 chunks are stored in place of 1';
-    expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/payload`, message]]);
+    expect(found).toEqual([['payload', 'a', `price_list_requests/${document_id}/price_list_payload`, message]]);
     // The last read is of the key record, before the violation is reported.
     expect(report).toMatchObject({ violations: 1, attempts: 1, document_reads: 4 + 4 + 2 + 1 });
   });
@@ -191,7 +191,7 @@ describe('the audit reports', () => {
     const request = database.client.doc(`price_list_requests/${document_id}`);
     await retainUntil(request, Date.now());
     // Firestore deletes it at some time after that.
-    await request.collection('payload').doc('0000').delete();
+    await request.collection('price_list_payload').doc('0000').delete();
     expect((await runAudit()).found).toEqual([]);
 
     await updateKey(getKey('a'), {

@@ -15,7 +15,7 @@ const hasName = (call: Commit, pattern: RegExp) => getNames(call).some((name) =>
 
 export const isEntries: Match = (call) => hasName(call, /\/products\//);
 export const isClaim: Match = (call) => hasName(call, /\/price_list_requests\/[^/]+$/);
-export const isChunk: Match = (call) => !isClaim(call) && hasName(call, /\/payload\//);
+export const isChunk: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_payload\//);
 
 /** An event of a key after its claim: a renewal, completion, failure, take-over or release. */
 export const isKeyEvent: Match = (call) => !isClaim(call) && hasName(call, /\/price_list_idempotency\//);

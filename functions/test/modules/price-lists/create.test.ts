@@ -140,7 +140,7 @@ describe('a creation', () => {
         payload_encoding: 'gzip',
         payload_chunks: 1,
       },
-      [`price_list_requests/${document_id}/payload/0000`]: { data: expect.any(Buffer) as Buffer },
+      [`price_list_requests/${document_id}/price_list_payload/0000`]: { data: expect.any(Buffer) as Buffer },
       [`expected_forward_costs/${expected_forward_cost_id}`]: list,
       [`price_lists/${price_list_id}`]: { ...list, date: '06/2026' },
       ...Object.fromEntries(
@@ -323,14 +323,14 @@ describe('a payload of more chunks than a claim holds', () => {
     const { payload_chunks, document_id } = (await readKey()) as { payload_chunks: number; document_id: string };
     expect(payload_chunks).toBeGreaterThan(10);
     const commits = getCommits(calls);
-    const chunks = commits.map((call) => getNames(call).filter((name) => name.includes('/payload/')));
+    const chunks = commits.map((call) => getNames(call).filter((name) => name.includes('/price_list_payload/')));
     expect(chunks.slice(0, payload_chunks - 8).map(({ length }) => length)).toEqual([
       9,
       ...Array.from({ length: payload_chunks - 9 }, () => 1),
     ]);
-    expect(commits.slice(payload_chunks - 8).some((call) => getNames(call).some((n) => n.includes('/payload/')))).toBe(
-      false,
-    );
+    expect(
+      commits.slice(payload_chunks - 8).some((call) => getNames(call).some((n) => n.includes('/price_list_payload/'))),
+    ).toBe(false);
     const stored = await readStoredPayload(database.client, document_id);
     expect(stored).toBe([...payloads.streamCanonicalJson(parseSubmission(body))].join(''));
     await check(body);

@@ -73,7 +73,7 @@ const check = ({ record, stored }: { record: KeyRecord; stored: StoredAttempt })
 
 const KEY_PATH = `price_list_idempotency/${keyDocumentId('boq-1')}`;
 const REQUEST_PATH = 'price_list_requests/document';
-const PAYLOAD_PATH = `${REQUEST_PATH}/payload`;
+const PAYLOAD_PATH = `${REQUEST_PATH}/price_list_payload`;
 
 const violation = (rule: Violation['rule'], path: string, message: string, products?: string[]): Violation => ({
   rule,

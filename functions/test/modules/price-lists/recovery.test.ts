@@ -69,7 +69,7 @@ const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped' } as c
 const check = (...keys: string[]) => checkInvariants(database.client, keys.map(createBody).map(parseSubmission));
 
 const deletePayload = ({ document_id }: KeyRecord) =>
-  database.client.doc(`price_list_requests/${document_id}/payload/0000`).delete();
+  database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
 
 const getPriceList = ({ creation }: KeyRecord) => database.client.doc(`price_lists/${creation?.price_list_id}`);
 
