@@ -3,55 +3,79 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../test/support/programs';
-import { readArguments, refuseArguments } from './arguments.mjs';
+import { readArguments } from './arguments.mjs';
 
 const USAGE = `Usage: npm run release:check -- [TAG] [--with REVISION]
 
-Checks what a release must pass besides .ci/run:
+Checks what a change must pass besides .ci/run:
 
-1. The versions agree, also with the tag if one is given.
-2. The API description breaks no client of the last release.
-3. This code and the last release take over each other's attempts, which takes six minutes.
+1. If a tag is given, the versions agree with it.
+2. The API description breaks no client of an earlier revision.
+3. This code and that revision take over each other's attempts, which takes six minutes.
 
 The third check runs also if the second fails, and both are reported.
 
---with  the last release, if it is not the newest tag v… before`;
+--with  the earlier revision, if it is not the newest tag v… before, or the parent commit without one`;
 
-/** Breaking changes that the owner accepts, each with the reason. Empty after a release. */
-const ACCEPTED_CHANGES = 'scripts/openapi/accepted-changes.json';
+/**
+ * Deliberate breaks, each with its reason. A line counts if the earlier revision lacks it, so nobody has to delete
+ * it. The names are those that this program prints, and {@link STORED_DATA}.
+ */
+const ACCEPTED_BREAKS = 'scripts/accepted-breaks.json';
+
+/** The name of a break of the form of stored records. The two versions then need not take over each other's attempts. */
+const STORED_DATA = 'stored data';
+
+type Breaks = Readonly<Record<string, string>>;
 
 async function main(): Promise<void> {
-  // Without `--`, npm takes the option for itself and passes on only its value.
-  if (process.env['npm_config_with'] !== undefined)
-    refuseArguments('npm has taken --with for itself. Write `--` before the options.', USAGE);
   const options = { with: { type: 'string' } } as const;
   const { values, positionals } = readArguments(USAGE, { options, allowPositionals: true });
   const [tag] = positionals;
-  checkVersions(tag);
-  const last = values.with ?? (await findLastRelease(tag));
-  if (last === undefined) {
-    console.log('The versions agree. There is no release yet to compare with.');
-    return;
-  }
+  if (tag !== undefined) compareVersions(tag);
+  const earlier = values.with ?? (await findEarlier(tag));
+  const accepted = await readNewBreaks(earlier);
   const folder = mkdtempSync(join(tmpdir(), 'release-check-'));
   const problems: string[] = [];
   try {
     for (const check of [compareDescriptions, rollOut])
-      await check(last, folder).catch((error: unknown) => problems.push((error as Error).message));
+      await check(earlier, accepted, folder).catch((error: unknown) => problems.push((error as Error).message));
   } finally {
     rmSync(folder, { recursive: true });
   }
   if (problems.length > 0) throw new Error(problems.join('\n\n'));
 }
 
+/** @throws Error if there is no earlier release and no parent */
+async function findEarlier(tag: string | undefined): Promise<string> {
+  const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
+  const find = async (...args: string[]) => (await git(...args)).trim();
+  return find('describe', ...options)
+    .catch(() => find('rev-parse', '--verify', '--short', 'HEAD^'))
+    .catch(() => {
+      throw new Error('There is nothing to compare with: no earlier tag v… and no parent commit. Name one by --with.');
+    });
+}
+
+/** @returns the accepted breaks that the earlier revision has not. @throws Error if there is no such revision */
+async function readNewBreaks(earlier: string): Promise<Breaks> {
+  await git('rev-parse', '--verify', '--quiet', `${earlier}^{commit}`).catch(() => {
+    throw new Error(`There is nothing to compare with: this clone has no revision ${earlier}.`);
+  });
+  const text = await git('show', `${earlier}:${ACCEPTED_BREAKS}`).catch(() => '{}');
+  const before = JSON.parse(text) as Breaks;
+  const now = Object.entries(readJson(ACCEPTED_BREAKS) as Breaks);
+  return Object.fromEntries(now.filter(([name, reason]) => before[name] !== reason));
+}
+
 /** Compares the version in all files that contain it. The client has its own version. @throws Error unless they agree */
-function checkVersions(tag: string | undefined): void {
+function compareVersions(tag: string): void {
   const files = ['package.json', 'functions/package.json'];
   const versions = files.map((file) => [file, (readJson(file) as Versioned).version]);
   versions.push(['docs/openapi.json', (readJson('docs/openapi.json') as { info: Versioned }).info.version]);
   const newest = /^## (\d+\.\d+\.\d+) - \d{4}-\d{2}-\d{2}$/m.exec(readFileSync('CHANGELOG.md', 'utf8'));
   versions.push(['the newest dated section of CHANGELOG.md', newest?.[1] ?? 'none']);
-  if (tag !== undefined) versions.push([`the tag ${tag}`, tag.replace(/^v/, '')]);
+  versions.push([`the tag ${tag}`, tag.replace(/^v/, '')]);
   if (new Set(versions.map(([, version]) => version)).size === 1) return;
   throw new Error(['The versions differ:', ...versions.map(([place, version]) => `  ${version}  ${place}`)].join('\n'));
 }
@@ -62,46 +86,35 @@ interface Versioned {
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-/** @returns the newest tag `v…` before the one that is checked, undefined if there is none */
-async function findLastRelease(tag: string | undefined): Promise<string | undefined> {
-  const options = ['--tags', '--abbrev=0', '--match', 'v*', '--exclude', tag ?? ''];
-  try {
-    return (await git('describe', ...options)).trim();
-  } catch {
-    return undefined;
-  }
-}
-
 interface DescriptionDiff {
   changes: { path: string; impact: string; verdicts: { impact: string; message: string }[] }[];
 }
 
-/** Compares the description with that of a release. @throws Error with the breaking changes that are not accepted */
-async function compareDescriptions(release: string, folder: string): Promise<void> {
-  const released = join(folder, 'released.json');
+/** Compares the description with an earlier one. @throws Error with the breaks that are not accepted */
+async function compareDescriptions(earlier: string, accepted: Breaks, folder: string): Promise<void> {
+  const before = join(folder, 'before.json');
   const report = join(folder, 'diff.json');
-  writeFileSync(released, await git('show', `${release}:docs/openapi.json`));
+  writeFileSync(before, await git('show', `${earlier}:docs/openapi.json`));
   // Without these, Redocly asks the registry for a newer version of itself and reports its use.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const options = ['--format', 'json', '--output', report, '--fail-on', 'none'];
-  const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', released, 'docs/openapi.json', ...options];
+  const command = ['node_modules/@redocly/cli/bin/cli.js', 'diff', before, 'docs/openapi.json', ...options];
   const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', env });
-  if (status !== 0) throw new Error(`docs/openapi.json could not be compared with that of ${release}:\n${stderr}`);
+  if (status !== 0) throw new Error(`docs/openapi.json could not be compared with that of ${earlier}:\n${stderr}`);
 
   const { changes } = readJson(report) as DescriptionDiff;
   const breaking = changes.flatMap(({ path, verdicts }) =>
     verdicts.flatMap(({ impact, message }) => (impact === 'major' ? [`${toOperation(path)}: ${message}`] : [])),
   );
-  const accepted = readJson(ACCEPTED_CHANGES) as Record<string, string>;
   for (const change of breaking) if (accepted[change]) console.log(`Accepted: ${change} ${accepted[change]}`);
   const rejected = breaking.filter((change) => !accepted[change]);
   if (rejected.length === 0) {
-    console.log(`docs/openapi.json breaks no client of ${release}.`);
+    console.log(`docs/openapi.json breaks no client of ${earlier}.`);
     return;
   }
   throw new Error(
-    [`docs/openapi.json breaks clients of ${release}:`, ...rejected.map((change) => `  ${change}`)].join('\n') +
-      `\nAccept a change by its name, with the reason, in ${ACCEPTED_CHANGES}.`,
+    [`docs/openapi.json breaks clients of ${earlier}:`, ...rejected.map((change) => `  ${change}`)].join('\n') +
+      `\nAccept a change by its name, with the reason, in ${ACCEPTED_BREAKS}.`,
   );
 }
 
@@ -111,13 +124,17 @@ function toOperation(path: string): string {
   return operationPath === undefined ? path : `${method?.toUpperCase()} ${operationPath.replaceAll('~1', '/')}`;
 }
 
-/** Makes this code and a release take over each other's attempts. */
-async function rollOut(release: string, folder: string): Promise<void> {
+/** Makes this code and an earlier revision take over each other's attempts. */
+async function rollOut(earlier: string, accepted: Breaks, folder: string): Promise<void> {
+  if (accepted[STORED_DATA] !== undefined) {
+    console.log(`Accepted: ${STORED_DATA}. ${accepted[STORED_DATA]} So nothing is handed over.`);
+    return;
+  }
   const { checkHandover } = await import('../functions/test/deployment/rollout');
   const today = { name: 'this code', folder: process.cwd() };
-  const elder = { name: release, folder: join(folder, 'release') };
-  console.log(`Checking out and building ${release}`);
-  await git('worktree', 'add', '--detach', elder.folder, release);
+  const elder = { name: earlier, folder: join(folder, 'earlier') };
+  console.log(`Checking out and building ${earlier}`);
+  await git('worktree', 'add', '--detach', elder.folder, earlier);
   try {
     await runProgram('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: elder.folder });
     await runProgram('npm', ['run', 'build'], { cwd: elder.folder });
@@ -126,7 +143,7 @@ async function rollOut(release: string, folder: string): Promise<void> {
   } finally {
     await git('worktree', 'remove', '--force', elder.folder);
   }
-  console.log(`${release} and this code take over each other's attempts, forward and back.`);
+  console.log(`${earlier} and this code take over each other's attempts, forward and back.`);
 }
 
 const git = async (...args: string[]): Promise<string> =>

@@ -1,45 +1,100 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgramSync } from '../support/programs';
 
-/** `npm run release:check`, which compares this checkout with its last release. */
+/** `npm run release:check`, which compares a checkout with an earlier revision. The checkouts here have only what it reads. */
 
 afterAll(cleanUp);
 
-const runCheck = (args: string[], env = {}) =>
-  runProgramSync(process.execPath, ['--import', 'tsx', 'scripts/release-check.ts', ...args], { env });
+const TSX = require.resolve('tsx');
+
+const runCheck = (cwd: string, ...args: string[]) =>
+  runProgramSync(process.execPath, ['--import', TSX, resolve('scripts/release-check.ts'), ...args], { cwd });
 
 function git(cwd: string, ...args: string[]): void {
   const env = { GIT_CONFIG_GLOBAL: devNull, GIT_CONFIG_SYSTEM: devNull };
   expect(runProgramSync('git', args, { cwd, env })).toMatchObject({ status: 0 });
 }
 
+function commit(cwd: string): void {
+  git(cwd, 'add', '.');
+  git(cwd, '-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--quiet', '--message', 'x');
+}
+
+const BREAKS = 'scripts/accepted-breaks.json';
+const DESCRIPTION = 'docs/openapi.json';
+
+const write = (folder: string, file: string, value: object) =>
+  writeFileSync(join(folder, file), JSON.stringify(value, null, 2));
+
+/** Makes a checkout with one commit, whose description has a field more than this one. @param accepted the accepted breaks of that commit */
+function createCheckout(accepted: object = {}): string {
+  const folder = temporaryFolder();
+  for (const name of ['docs', 'scripts', 'functions']) mkdirSync(join(folder, name));
+  const description = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as {
+    components: { schemas: { Team: { properties: object } } };
+  };
+  Object.assign(description.components.schemas.Team.properties, { gone: { type: 'string' } });
+  write(folder, DESCRIPTION, description);
+  for (const file of ['package.json', 'functions/package.json', 'CHANGELOG.md']) cpSync(file, join(folder, file));
+  write(folder, BREAKS, accepted);
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  git(folder, 'init', '--quiet');
+  commit(folder);
+  return folder;
+}
+
+/** Removes a field from the description, as a second commit would. */
+const breakDescription = (folder: string) => cpSync(DESCRIPTION, join(folder, DESCRIPTION));
+
+const STORED_DATA = { 'stored data': 'A field has another unit.' };
+
 test('a tag with another version than the packages fails, with all versions', () => {
-  const { status, stderr } = runCheck(['v9.9.9']);
+  const { status, stderr } = runCheck('.', 'v9.9.9');
   expect(status).toBe(1);
   expect(stderr).toContain('  9.9.9  the tag v9.9.9\n');
 });
 
-test('a description that lacks a field of the release fails with the name of the field, and the takeover is still tried', () => {
-  const released = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as {
-    components: { schemas: { Team: { properties: object } } };
-  };
-  Object.assign(released.components.schemas.Team.properties, { gone: { type: 'string' } });
-  const repository = temporaryFolder();
-  mkdirSync(join(repository, 'docs'));
-  writeFileSync(join(repository, 'docs/openapi.json'), JSON.stringify(released));
-  git(repository, 'init', '--quiet');
-  git(repository, 'add', '.');
-  git(repository, '-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--quiet', '--message', 'Release');
-  git(repository, 'tag', 'v1.0.0');
+test('without an earlier tag, a parent or the named revision it fails, because it compares nothing', () => {
+  const folder = createCheckout();
+  expect(runCheck(folder)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('There is nothing to compare with: no earlier tag v… and no parent') as string,
+  });
+  expect(runCheck(folder, '--with', '0'.repeat(40))).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('There is nothing to compare with: this clone has no revision 000') as string,
+  });
+});
 
-  const { status, stdout, stderr } = runCheck([], { GIT_DIR: join(repository, '.git') });
+test('a break fails with its name, and the takeover is still tried; once it is accepted, nothing fails', () => {
+  const folder = createCheckout();
+  breakDescription(folder);
+  commit(folder);
+  const { status, stdout, stderr } = runCheck(folder);
   expect(status).toBe(1);
-  expect(stderr).toMatch(/breaks clients of v1\.0\.0:\n {2}GET \/getTeams: Property `gone` of `Team` was removed\.\n/);
-  expect(stderr).toContain('Accept a change by its name, with the reason, in scripts/openapi/accepted-changes.json.');
-  expect(stdout).toContain('Checking out and building v1.0.0');
-  // The release cannot be built, because it has no package.json.
+  const [, name = 'none'] =
+    /breaks clients of [0-9a-f]{7,}:\n {2}([^\n]*`gone` of `Team` was removed\.)\n/.exec(stderr) ?? [];
+  expect(stderr).toContain(`Accept a change by its name, with the reason, in ${BREAKS}.`);
+  expect(stdout).toMatch(/^Checking out and building [0-9a-f]{7,}$/m);
+  // The earlier revision cannot be built, because it has no lock file.
   expect(stderr).toMatch(/\n\n.*npm ci/s);
+
+  write(folder, BREAKS, { ...STORED_DATA, [name]: 'Nobody reads it.' });
+  const accepted = runCheck(folder);
+  expect(accepted).toMatchObject({ status: 0, stderr: '' });
+  expect(accepted.stdout).toContain(`Accepted: ${name} Nobody reads it.`);
+  expect(accepted.stdout).toContain('Accepted: stored data. A field has another unit. So nothing is handed over.');
+});
+
+test('an accepted break counts only for revisions that lack its line', () => {
+  const folder = createCheckout(STORED_DATA);
+  git(folder, 'tag', 'v1.0.0');
+  breakDescription(folder);
+  commit(folder);
+  const { status, stdout } = runCheck(folder);
+  expect(status).toBe(1);
+  expect(stdout).toContain('Checking out and building v1.0.0');
 });
