@@ -8,7 +8,8 @@ const roots = ['functions', 'packages', 'local', 'test', 'scripts', 'docs/exampl
 export const project = (displayName, folder) => ({
   displayName,
   roots: roots.map((root) => `<rootDir>/${root}`),
-  modulePathIgnorePatterns: ['<rootDir>/functions/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/functions/(dist|\\.dev)/'],
+  globalSetup: '<rootDir>/test/support/deploy-package.mjs',
   testMatch: [`<rootDir>/${folder}/**/*.test.ts`],
   testEnvironment: '<rootDir>/test/support/environment.cjs',
   // A test file runs in its own context, where access to a global is slow. Access to `Math` took half of the time of hashing.
@@ -16,6 +17,7 @@ export const project = (displayName, folder) => ({
   setupFiles: ['<rootDir>/test/support/setup.cjs', '<rootDir>/test/support/console.ts'],
   // The deployed bundle replaces these modules too. Jest cannot load the ES module that firebase-admin/auth needs.
   moduleNameMapper: {
+    '^fast-check$': '<rootDir>/test/support/fast-check.cjs',
     '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs',
     // The typed client, an ES module, imports its files by the names that they have once compiled.
     '^(\\./(?:api|operations|price-lists|retry))\\.js$': '$1',

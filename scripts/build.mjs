@@ -83,7 +83,7 @@ async function buildPackage() {
   ]);
   await mkdir(DIST, { recursive: true });
   for (const [file, contents] of files) await replaceFile(`${DIST}/${file}`, contents);
-  await writeFile(`${DIST}/${LOCAL_SECRETS}`, 'API_KEY=local-dev-key\n');
+  await replaceFile(`${DIST}/${LOCAL_SECRETS}`, 'API_KEY=local-dev-key\n');
   const kept = new Set([...files.keys(), 'node_modules', LOCAL_SECRETS]);
   for (const file of await readdir(DIST)) {
     if (!kept.has(file)) await rm(`${DIST}/${file}`, { recursive: true });

@@ -13,7 +13,10 @@ import { runProgram } from '../../../test/support/programs';
 import { REGION } from '../../src/lib/region';
 
 /** The output of `npm run build`, which a deployment uploads. */
-export const DEPLOY_PACKAGE = 'functions/dist';
+export const BUILT_PACKAGE = 'functions/dist';
+
+/** A copy of it, which test/support/deploy-package.mjs makes: other programs may build it again beside the tests. */
+export const DEPLOY_PACKAGE = process.env['DEPLOY_PACKAGE'] ?? BUILT_PACKAGE;
 
 export const PROJECT = 'demo-price-lists';
 

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } fro
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { runProgram, type Variables } from '../../../test/support/programs';
-import { DEPLOY_PACKAGE } from './deployed';
+import { BUILT_PACKAGE } from './deployed';
 
 /** A release attests a build that anyone can repeat to the byte. */
 
@@ -28,7 +28,7 @@ async function buildIn(name: string, options: string[] = [], env: Variables = {}
   const folder = join(parent, name);
   for (const input of BUILD_INPUTS) cpSync(input, join(folder, input), { recursive: true });
   await runProgram(process.execPath, [...options, 'scripts/build.mjs'], { cwd: folder, env });
-  const built = join(folder, DEPLOY_PACKAGE);
+  const built = join(folder, BUILT_PACKAGE);
   return new Map(readdirSync(built).map((file) => [file, readFileSync(join(built, file), 'utf8')]));
 }
 

@@ -13,7 +13,7 @@ import { sendRequest } from '../support/http';
 import { writeMarket } from '../support/price-lists';
 import type { ReceivedResponse } from '../support/received-response';
 import { parseSubmission, type PriceListBody } from '../support/submissions';
-import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
+import { BUILT_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
 
 /**
  * Runs two versions of the service over one database, as in a rollout and in a rollback. Each version
@@ -261,7 +261,7 @@ class Handover {
 
   async #start({ folder }: Version): Promise<DeployedFunction> {
     const env = { ...this.#getVariables(), API_KEY };
-    const started = await startDeployedFunction(join(folder, DEPLOY_PACKAGE), 'addPriceLists', env);
+    const started = await startDeployedFunction(join(folder, BUILT_PACKAGE), 'addPriceLists', env);
     this.#processes.push(started);
     return started;
   }

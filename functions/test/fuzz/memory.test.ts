@@ -10,11 +10,11 @@ import { mutateRecipe, randomRecipe, writeBody, type BodyRecipe } from './expens
 /**
  * Searches for the request body of at most 32 MiB that takes the most memory. It tries the known
  * bodies, then random ones and variants of the worst one so far. `FUZZ_BODIES` sets how many random
- * bodies it tries, `FUZZ_SEED` the seed.
+ * bodies it tries, `SEED` the seed.
  */
 
 const count = Number(process.env['FUZZ_BODIES'] ?? 1);
-const seed = Number(process.env['FUZZ_SEED'] ?? 1 + Math.floor(Math.random() * 1e9));
+const seed = Number(process.env['SEED'] ?? 1);
 
 const MIB = 1024 * 1024;
 const MAX_MIB = 256;

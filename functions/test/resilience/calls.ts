@@ -1,5 +1,4 @@
 import type { Call, EmbeddedFirestore, InjectedFault, Rpc } from '../../../packages/firestore-local/src';
-import { systemClock } from '../../src/lib/clock';
 import * as commitSizes from '../../src/price-lists/commit-sizes';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { createPriceListBody, type PriceListBody } from '../support/submissions';
@@ -68,14 +67,6 @@ export function identifyCall(label: string, call: Call): CallName | undefined {
   if (!has(`/products/${label}.`)) return undefined;
   const batch = names.length > 1 ? 1 : 2;
   return `${has('/price_lists/') ? 'price' : 'cost'} entries, batch ${batch}`;
-}
-
-export type Match = (call: Call) => boolean;
-
-/** Returns a matcher that stops matching `forMs` of the service's time after its first match. */
-export function lasting(forMs: number, match: Match): Match {
-  let endsAt: number | undefined;
-  return (call) => match(call) && systemClock.now() < (endsAt ??= systemClock.now() + forMs);
 }
 
 /** A moment in a creation, before or after a call takes effect. */

@@ -83,7 +83,7 @@ test('a connection that goes silent is replaced, and the calls return 200', asyn
   const start = performance.now();
   expect(await callBoth()).toEqual([200, 200]);
   // Without keepalive, the calls wait for the timeout of a query, 45 s.
-  expect(performance.now() - start).toBeLessThan(15_000);
+  expect(performance.now() - start).toBeLessThan(40_000);
 }, 300_000);
 
 test('an outage ends in 200 for calls that began in it, and connections are tried often until then', async () => {
@@ -92,9 +92,9 @@ test('an outage ends in 200 for calls that began in it, and connections are trie
   const start = performance.now();
   const before = attempts;
   const statuses = callBoth();
-  while (attempts < before + 12) await delay(50);
-  // With gRPC's default backoff, two channels need 15 s for twelve attempts.
-  expect(performance.now() - start).toBeLessThan(10_000);
+  while (attempts < before + 20) await delay(50);
+  // With gRPC's default backoff, two channels need almost two minutes for twenty attempts.
+  expect(performance.now() - start).toBeLessThan(60_000);
   isOutOfReach = false;
   expect(await statuses).toEqual([200, 200]);
 }, 300_000);

@@ -8,7 +8,7 @@ import { getSweepObstacle, isTransientCause } from '../../src/price-lists/sweep-
 
 /**
  * Checks how each commit to an embedded Firestore changes key records and lists. It observes the
- * commits of all processes. Schedules, fault matrix and kills use it.
+ * commits of all processes. Schedules and kills use it.
  */
 
 /** The state of a key record between two commits. */

@@ -1,0 +1,17 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { basename } from 'node:path';
+
+const BUILT = 'functions/dist';
+
+/** Within the repository, so that the package finds the Functions Framework. */
+const PARENT = 'functions/.dev';
+
+/** Copies the built package before the suites, because other programs may build it again beside them. */
+export default function copyPackage() {
+  if (!existsSync(BUILT)) return;
+  mkdirSync(PARENT, { recursive: true });
+  const copy = mkdtempSync(`${PARENT}/package-`);
+  cpSync(BUILT, copy, { recursive: true, filter: (path) => basename(path) !== 'node_modules' });
+  process.env.DEPLOY_PACKAGE = copy;
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+}
