@@ -1,12 +1,19 @@
 import { onSchedule } from 'firebase-functions/v2/scheduler';
 import { systemClock } from './lib/clock';
+import { areWritesPaused } from './lib/config';
 import { getErrorMessage } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
 import { runOutsideDomain } from './lib/firestore/node-domain';
 import { retry } from './lib/firestore/retry';
 import { shutdown } from './lib/http/shutdown';
 import { logSweptAttempt } from './lib/logging/attempts';
-import { logSweepEnded, logSweepFailed, logUnreadableKey, type SweepCounts } from './lib/logging/sweeps';
+import {
+  logSweepEnded,
+  logSweepFailed,
+  logSweepPaused,
+  logUnreadableKey,
+  type SweepCounts,
+} from './lib/logging/sweeps';
 import { countKeysInReview } from './lib/repositories/price-lists';
 import { createRequestContext } from './lib/request-context';
 import { sweepOptions } from './lib/runtime-options';
@@ -52,6 +59,10 @@ export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * 
 
 /** Logs a failure instead of throwing it: Cloud Scheduler has nothing to repeat, because the next sweep follows. */
 async function runSweep(): Promise<void> {
+  if (areWritesPaused()) {
+    logSweepPaused();
+    return;
+  }
   // A plain Error, not a StoppedError, so the cause of the attempts under way is stored as `timeout`.
   const createReason = () => new Error('the time for the sweep is up');
   const { signal, cancel } = systemClock.createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);

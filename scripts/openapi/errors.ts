@@ -19,6 +19,7 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   creation_failed:
     'The lists could not be created and are `failed`. With `Retry-After` the service resumes the attempt by itself: send the request again after that time. Without the header an operator has to resolve the attempt: contact support.',
   internal_error: 'The service failed. Send the request again, which is safe for every operation.',
+  writes_paused: 'Price lists are paused. Send the request again after the time in `Retry-After`.',
 };
 
 /** Headers that an error response has besides the common ones. */
@@ -29,6 +30,7 @@ export const errorHeaders: Partial<Record<ErrorCode, HeaderName[]>> = {
   request_in_progress: ['Retry-After'],
   review_required: ['Retry-After'],
   creation_failed: ['Retry-After'],
+  writes_paused: ['Retry-After'],
 };
 
 /** Names of the responses that several operations share, by the errors of the response. */

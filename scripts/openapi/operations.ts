@@ -105,7 +105,7 @@ const descriptions: Record<OperationName, OperationDescription> = {
       },
       headers: ['Idempotent-Replayed'],
     },
-    errors: ['idempotency_key_reused', 'request_in_progress', 'review_required', 'creation_failed'],
+    errors: ['idempotency_key_reused', 'request_in_progress', 'review_required', 'creation_failed', 'writes_paused'],
   },
   getOrdersByTeam: {
     tag: 'Organisation data',

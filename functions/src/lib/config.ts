@@ -1,4 +1,4 @@
-import { defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
+import { defineBoolean, defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
 import { parseApiKeys } from './api-keys';
 import { findOriginProblem } from './origins';
 
@@ -23,6 +23,12 @@ const databaseId = defineString('DATABASE_ID', {
   default: DEFAULT_DATABASE_ID,
   label: 'Firestore database',
   description: 'Differs from (default) after a restore: Google restores only into a new database.',
+});
+
+const writesPaused = defineBoolean('WRITES_PAUSED', {
+  default: false,
+  label: 'Whether add price lists and the sweep are paused',
+  description: 'Set it while a restore imports data. Reads go on.',
 });
 
 /** The minimum and maximum number of instances of each function. They determine cost, so a deployment sets them. */
@@ -53,6 +59,9 @@ export const getInvalidApiKeyLines = (): number[] => parseApiKeys(process.env[ap
 
 /** Returns the id of the database that the service, the command and the audit use. */
 export const getDatabaseId = (): string => databaseId.value().trim() || DEFAULT_DATABASE_ID;
+
+/** Whether add price lists and the sweep must not write (docs/runbook.md#restore). */
+export const areWritesPaused = (): boolean => writesPaused.value();
 
 export const getAllowedOrigins = (): string[] => parseOrigins(corsAllowedOrigins.value());
 

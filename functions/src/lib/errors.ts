@@ -18,6 +18,7 @@ export const ERROR_DEFINITIONS = {
   api_key_not_configured: { status: 500, message: 'API key is not configured' },
   creation_failed: { status: 500, message: 'Price lists could not be created; the request requires review' },
   internal_error: { status: 500, message: 'Internal error' },
+  writes_paused: { status: 503, message: 'Price lists are paused' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof ERROR_DEFINITIONS;

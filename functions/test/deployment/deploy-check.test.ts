@@ -18,6 +18,7 @@ const PROJECT_ID = 'deploy-check-test';
 const PARAMETERS = {
   CORS_ALLOWED_ORIGINS: 'https://dashboard.example.com',
   DATABASE_ID: '(default)',
+  WRITES_PAUSED: 'false',
   MIN_INSTANCES: '0',
   MAX_INSTANCES: '20',
 };
@@ -276,7 +277,7 @@ const ROWS: Row[] = [
     `not in ${PARAMETERS_FILE}`,
     `echo 'MAX_INSTANCES=20' >> ${PARAMETERS_FILE}`,
     {},
-    { parameters: { CORS_ALLOWED_ORIGINS: '', DATABASE_ID: '(default)', MIN_INSTANCES: '0' } },
+    { parameters: { CORS_ALLOWED_ORIGINS: '', DATABASE_ID: '(default)', WRITES_PAUSED: 'false', MIN_INSTANCES: '0' } },
   ],
   [
     'database (default)',

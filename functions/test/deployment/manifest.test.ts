@@ -50,6 +50,7 @@ test('the manifest asks for one secret, and for parameters that have defaults', 
     { type: 'secret', name: 'API_KEY' },
     expect.objectContaining({ type: 'string', name: 'CORS_ALLOWED_ORIGINS', default: '' }),
     expect.objectContaining({ type: 'string', name: 'DATABASE_ID', default: '(default)' }),
+    expect.objectContaining({ type: 'boolean', name: 'WRITES_PAUSED', default: false }),
     expect.objectContaining({ type: 'int', name: 'MIN_INSTANCES', default: 0 }),
     expect.objectContaining({ type: 'int', name: 'MAX_INSTANCES', default: 20 }),
   ]);

@@ -74,6 +74,20 @@ describe.each(operationNames)('%s returns', (name) => {
     });
   });
 
+  test(`${name === 'addPriceLists' ? '503 before it reads the body' : 'its data'} while writes are paused`, async () => {
+    service.setConfig({ WRITES_PAUSED: 'true' });
+    expect((await service.call(name, { headers: { 'x-api-key': 'wrong' } })).status).toBe(401);
+    if (name !== 'addPriceLists') {
+      expect((await service.call(name, valid)).status).toBe(200);
+      return;
+    }
+    service.log.length = 0;
+    const { status, headers, json } = await expectRejected({ body: 'not JSON' });
+    expect([status, headers['retry-after'], json]).toEqual([503, '300', { error: 'Price lists are paused' }]);
+    expect(logged()).toMatchObject([{ severity: 'NOTICE', error_code: 'writes_paused' }]);
+    expect(logged()[0]).not.toHaveProperty('stack_trace');
+  });
+
   test('500 for an unexpected error, without internals', async () => {
     const { firestore, call } = service;
     const message = 'missing permission on projects/secret at /internal/path';

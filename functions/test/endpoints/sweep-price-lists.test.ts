@@ -76,6 +76,14 @@ test('the log line of a resume has the trace of the request that began the attem
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
+test('a sweep does nothing while writes are paused, and logs that', async () => {
+  await failAttempt('a', CRASHED);
+  service.setConfig({ WRITES_PAUSED: 'true' });
+  const calls = service.recordCalls();
+  await deliver();
+  expect([calls, getEvents()]).toEqual([[], [['NOTICE', 'sweep_paused']]]);
+});
+
 test('a sweep that cannot read the keys logs a failure, and does not throw', async () => {
   service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
   await deliver();

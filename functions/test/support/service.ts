@@ -22,7 +22,11 @@ export const TEST_API_KEY = 'test-key-1';
 /** An origin whose pages may call warehouses. */
 export const TEST_ORIGIN = 'https://dashboard.example.com';
 
-const TEST_CONFIG = { API_KEY: TEST_API_KEY, CORS_ALLOWED_ORIGINS: `${TEST_ORIGIN}, https://other.example.com` };
+const TEST_CONFIG = {
+  API_KEY: TEST_API_KEY,
+  CORS_ALLOWED_ORIGINS: `${TEST_ORIGIN}, https://other.example.com`,
+  WRITES_PAUSED: 'false',
+};
 
 type Settings = { [Name in keyof typeof TEST_CONFIG]: string | undefined };
 

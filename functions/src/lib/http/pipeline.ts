@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { HttpsOptions } from 'firebase-functions/v2/https';
-import { getAllowedOrigins, getApiKeys } from '../config';
+import { areWritesPaused, getAllowedOrigins, getApiKeys } from '../config';
 import { ApiError } from '../errors';
 import type { RequestLogEntry } from '../logging/requests';
 import { measurePhase, type RequestContext } from '../request-context';
@@ -19,6 +19,7 @@ import { shutdown } from './shutdown';
  *     preflight     204, 403             only where browsers may call
  *     method        405
  *     API key       500, 401             no byte of a body is read before
+ *     pause         503                  only of an operation that writes
  *     body          400, 408, 413        only of a POST
  *     handler       200, 409, 500
  */
@@ -40,7 +41,7 @@ export interface Endpoint<Body> {
   body?: RequestBody<Body>;
   /** How many ms before the platform's timeout the handler is aborted, so that the client gets a response. */
   timeoutMarginMs?: number;
-  /** Whether a stopping instance refuses new work, and ends running work early enough to store its failure. */
+  /** Whether `WRITES_PAUSED` and a stopping instance refuse new work, and the latter ends running work early enough to store its failure. */
   writes?: boolean;
   handler: (context: RequestContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;
 }
@@ -78,11 +79,17 @@ export async function runPipeline<Body>(
   }
   const apiKeyId = requireApiKey(request.headers, getApiKeys());
   exchange.logFields.key_id = apiKeyId;
+  if (endpoint.writes === true && areWritesPaused()) {
+    throw new ApiError('writes_paused', 'WRITES_PAUSED is set', { retryAfterMs: PAUSE_RETRY_AFTER_MS });
+  }
   const body = await readEndpointBody(endpoint, request, context);
   const result = await endpoint.handler(context, body, { requestId, apiKeyId });
   exchange.hasClientGone = !(await sendResponse(response, { status: 200, ...result }, context));
   return result;
 }
+
+/** How often a client asks whether a pause is over. */
+const PAUSE_RETRY_AFTER_MS = 300_000;
 
 async function readEndpointBody<Body>(
   { body, writes = false }: Endpoint<Body>,

@@ -28,12 +28,14 @@ export interface RequestLogEntry {
 
 export function logRequest({ error, phases_ms, ...entry }: RequestLogEntry): void {
   const { operation, status } = entry;
-  const severity = status >= 500 ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO';
+  // A pause is planned, so it is no failure.
+  const isFailure = status >= 500 && error?.code !== 'writes_paused';
+  const severity = isFailure ? 'ERROR' : status >= 400 ? 'NOTICE' : 'INFO';
   const fields = {
     ...entry,
     ...toPhaseFields(phases_ms),
     ...(error && { error_code: error.code, reason: redact(error.message), ...toOperatorField(error.needsOperator) }),
-    ...(error && status >= 500 && toErrorReport(error.cause ?? error, operation)),
+    ...(error && isFailure && toErrorReport(error.cause ?? error, operation)),
   };
   logEvent(severity, 'request', fields, `${operation} answered ${status}`);
 }

@@ -19,6 +19,9 @@ export const logSweepEnded = (
   entry: SweepCounts & { requires_review: number | undefined; duration_ms: number; interrupted: boolean },
 ) => logEvent('INFO', 'sweep_ended', entry);
 
+/** Logs that a sweep did nothing, because `WRITES_PAUSED` is set. */
+export const logSweepPaused = () => logEvent('NOTICE', 'sweep_paused', {});
+
 /** @param counts what the sweep did before it could not read more keys */
 export const logSweepFailed = (reason: string, counts: SweepCounts) =>
   logEvent('ERROR', 'sweep_failed', { reason: redact(reason), ...counts });
