@@ -200,8 +200,8 @@ class Auditor {
 
 /** @returns undefined if the fields are not those of a key record */
 function parseKey(stored: Fields | undefined): StoredKey | undefined {
-  const record = parseKeyRecord(stored);
-  return record && { record, sweepDueAt: stored?.['sweep_due_at'] };
+  const record = stored && parseKeyRecord(stored);
+  return record && { record, sweepDueAt: stored['sweep_due_at'] };
 }
 
 const getReferredIds = (record: KeyRecord): string[] =>

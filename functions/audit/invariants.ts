@@ -120,7 +120,7 @@ export function checkTimes(record: KeyRecord, now: number): Violation[] {
   if (status !== 'processing') return [];
   if (lease_expires_at > maxTime) {
     const time = new Date(lease_expires_at).toISOString();
-    return [report('lease', `has a lease until ${time}, longer than any instance grants: use sweep --all`)];
+    return [report('lease', `has a lease until ${time}, longer than any instance grants`)];
   }
   if (now < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
   const minutes = Math.floor((now - lease_expires_at) / 60_000);
@@ -154,8 +154,7 @@ function checkRequest(
     price_list_id: attempt.creation?.price_list_id ?? null,
     created_at: attempt.claimed_at,
     payload_chunks: attempt.payload_chunks,
-    // Versions before 1.1 stored no `key_id`.
-    ...('key_id' in request && { key_id: attempt.key_id }),
+    key_id: attempt.key_id,
     ...(info && { info }),
   };
   const names = Object.keys(expected).filter((name) => !isSame(request[name], expected[name]));
@@ -252,11 +251,11 @@ export function checkListStatus(
   return [report('list_status', `is ${shown}, but its attempt is ${status}`)];
 }
 
-/** The lists of a resumed attempt stay failed until it completes, or processing if an older version resumed a crashed attempt. */
+/** The lists of a resumed attempt stay failed until it completes. */
 function getAllowedStatuses(status: KeyRecord['status'], { actions }: KeyRecord): string[] {
   switch (status) {
     case 'processing':
-      return actions.some(({ action }) => action === 'resume') ? ['processing', 'failed'] : ['processing'];
+      return [actions.at(-1)?.action === 'resume' ? 'failed' : 'processing'];
     case 'completed':
       return ['ready'];
     case 'requires_review':

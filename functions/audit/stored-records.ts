@@ -12,7 +12,7 @@ import {
   type ListKind,
 } from '../src/lib/repositories/price-lists';
 import { toText } from '../src/lib/repositories/field-values';
-import { keyRecordSchema, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
+import { KEY_STATUSES, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
 /** Reads stored records for the operator's command and the audit. No function repeats a call after an error. */
@@ -153,8 +153,6 @@ export const countKeyRecordsWithStatus = (db: Database): Promise<number> =>
 
 /** Whether a key record has a valid status, so that a query by status finds it. */
 export const hasStatus = ({ status }: Fields): boolean => KEY_STATUSES.some((each) => each === status);
-
-const KEY_STATUSES = keyRecordSchema.shape.status.options;
 
 /** Reads the stored fields of a key record by the id of its document. */
 export async function readKeyFields(db: Database, id: string): Promise<Fields | undefined> {

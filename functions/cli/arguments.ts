@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { ID_TYPES } from '../audit/stored-records';
-import { keyRecordSchema } from '../src/lib/schemas/key-record';
+import { KEY_STATUSES } from '../src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
 import type { CommandContext } from './commands/context';
 import { list, type ListOptions } from './commands/list';
@@ -79,11 +79,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
   program
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
-    .addOption(
-      new Option('--status <status...>', 'list the keys with these statuses instead').choices(
-        keyRecordSchema.shape.status.options,
-      ),
-    )
+    .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
     .option('--older-than <time>', 'only keys that last changed longer ago, such as 30m', parseDuration)
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('the keys are listed, or there are none', 'the keys could not be read'))
@@ -138,7 +134,6 @@ function addCommandsOfAllKeys(program: Command, onCommand: (run: Run) => void): 
       'Resume attempts that crashed or failed for a transient cause. Safe beside other sweeps and operators.',
     )
     .option('--dry-run', 'print what the sweep would do, and write nothing')
-    .option('--all', 'check every unresolved key; needed once after an upgrade, because older keys have no due time')
     .addOption(jsonOption())
     .addHelpText(
       'after',

@@ -64,7 +64,7 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
       : `unusable (${payload.reason}), so the attempt can only be released`,
     fingerprint: key.fingerprint,
     request: key.document_id,
-    'api key': key.key_id ?? 'unknown, because a version before 1.1 accepted the request',
+    'api key': key.key_id,
     'cost list': key.expected_forward_cost_id,
     'price list': key.price_list_id,
     response: key.response === null ? null : escapeJsonControls(key.response),

@@ -23,7 +23,6 @@ import { sweep, type SweepOptions, type SweepReporter } from './price-lists/swee
 const OPTIONS: SweepOptions = {
   concurrency: 4,
   dryRun: false,
-  all: false,
   stopping: shutdown.refuseWrites.signal,
 };
 

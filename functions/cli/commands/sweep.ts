@@ -7,12 +7,11 @@ const CONCURRENT_RESUMES = 4;
 
 export interface SweepCommandOptions {
   dryRun?: boolean;
-  all?: boolean;
   json?: true;
 }
 
 export async function sweepKeys(
-  { dryRun = false, all = false, json }: SweepCommandOptions,
+  { dryRun = false, json }: SweepCommandOptions,
   { terminal, db, requestContext }: CommandContext,
 ): Promise<number> {
   let printed = 0;
@@ -23,7 +22,7 @@ export async function sweepKeys(
   await sweep(
     db,
     requestContext,
-    { dryRun, all, concurrency: CONCURRENT_RESUMES },
+    { dryRun, concurrency: CONCURRENT_RESUMES },
     {
       onResult: (result) => print({ time: requestContext.clock.now(), ...result }),
       onUnreadable: (path) => terminal.printError(`${describeUnreadable(path)}\n`),

@@ -57,9 +57,8 @@ export const STOP_RESERVE_MS = 2_000;
 const OUTAGE_MS = 60_000;
 
 /**
- * The retry regimes: no try begins later than this after the first. All calls to Firestore have one,
- * except two that may fail: a read ahead, and the correction of a `sweep_due_at`. A timeout or stop of
- * the work ends every regime but `reserve`, which is for the steps after that.
+ * The retry regimes: no try begins later than this after the first. All calls to Firestore have one.
+ * A timeout or stop of the work ends every regime but `reserve`, which is for the steps after that.
  */
 export const RETRY_MS = {
   /** A query without the SDK, counted from its last document. A try takes at most {@link CALL_TIMEOUTS_MS}.query. */

@@ -1,6 +1,6 @@
 import { getErrorMessage, StoppedError } from '../lib/errors';
 import { isTransient } from '../lib/firestore/retry';
-import { setListDocuments, type KeySnapshot } from '../lib/repositories/price-lists';
+import { setListDocuments } from '../lib/repositories/price-lists';
 import { measurePhase } from '../lib/request-context';
 import type { FailureCause } from '../lib/schemas/key-record';
 import { writeEntries, type PendingEntries } from './entries';
@@ -59,42 +59,27 @@ export async function runAttempt(
 ): Promise<AttemptEnd> {
   const { counters } = attempt.keys.context;
   try {
-    const [submission, key] = await measurePhase(counters, 'entries', async () => {
-      const { submission, pending } = await prepare(attempt);
-      const [key] = await Promise.all([readAhead(attempt), writeEntries(submission.products, pending, attempt)]);
-      return [submission, key] as const;
+    const submission = await measurePhase(counters, 'entries', async () => {
+      const work = await prepare(attempt);
+      await writeEntries(work.submission.products, work.pending, attempt);
+      return work.submission;
     });
-    return { outcome: await measurePhase(counters, 'completion', () => complete(attempt, submission, key)) };
+    return { outcome: await measurePhase(counters, 'completion', () => complete(attempt, submission)) };
   } catch (cause) {
     return { outcome: await fail(attempt, cause), cause };
   }
 }
 
-/** Reads the key while the entries are written, to save the completion a read. After an error, the completion reads. */
-const readAhead = ({ lease, keys }: RunningAttempt): Promise<KeySnapshot | undefined> =>
-  lease.run(() => keys.read()).catch(() => undefined);
-
-/** @param key the key that {@link readAhead} read */
-function complete(
-  attempt: RunningAttempt,
-  { info }: PriceListSubmission,
-  key: KeySnapshot | undefined,
-): Promise<KeyOutcome> {
-  const { keys, lease, record } = attempt;
+function complete(attempt: RunningAttempt, { info }: PriceListSubmission): Promise<KeyOutcome> {
+  const { keys, record } = attempt;
   const event = { kind: 'complete', attempt: record, info } as const;
-  const addLists: Parameters<typeof keys.apply>[1] = (writes, completed) => {
-    const { creation, updated_at } = completed;
-    if (creation === null) return;
-    setListDocuments(keys.db, writes, creation, createListDocuments(completed, creation, info, 'ready', updated_at));
-  };
-  let known = key;
-  return attempt.call(() => {
-    // The first try uses the key that was read ahead, unless a renewal has changed the record since.
-    const current = known?.record?.lease_expires_at === lease.expiresAt ? known : undefined;
-    known = undefined;
-    if (current === undefined) return keys.apply(event, addLists);
-    return keys.applyTo(current, event, keys.context.clock.now(), addLists);
-  });
+  return attempt.call(() =>
+    keys.apply(event, (writes, completed) => {
+      const { creation, updated_at } = completed;
+      if (creation === null) return;
+      setListDocuments(keys.db, writes, creation, createListDocuments(completed, creation, info, 'ready', updated_at));
+    }),
+  );
 }
 
 /**

@@ -20,7 +20,7 @@ import { toCreationResult, type CreationResult } from './creation-result';
 import { getAllEntries } from './entries';
 import { transition, type AttemptDraft, type KeyOutcome } from './key-state-machine';
 import { KeyStore } from './key-store';
-import { FINGERPRINT_VERSION, Payload } from './payload';
+import { Payload } from './payload';
 import { applyWithinReserve } from './reserve';
 import { RunningAttempt } from './running-attempt';
 import { createListDocuments } from './stored-documents';
@@ -80,7 +80,6 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   const claimant: Claimant = {
     owner: keys.context.newToken(),
     fingerprint: payload.fingerprint,
-    fingerprint_version: FINGERPRINT_VERSION,
     products_count: products.ids.length,
     market_id: info.market_id,
     document_id: newDocumentId(keys.db),

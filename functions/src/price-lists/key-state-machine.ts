@@ -1,13 +1,12 @@
 import { LEASE_DURATION_MS } from '../lib/time-limits';
 import type { PriceListInfo } from '../lib/schemas/add-price-lists';
-import {
-  archivedAttemptSchema,
-  type ArchivedAttempt,
-  type Attempt,
-  type FailureCause,
-  type KeyRecord,
-  type OperatorAction,
-  type Progress,
+import type {
+  ArchivedAttempt,
+  Attempt,
+  FailureCause,
+  KeyRecord,
+  OperatorAction,
+  Progress,
 } from '../lib/schemas/key-record';
 import { estimateRemainingMs } from './progress';
 import { createSuccessResponse } from './stored-documents';
@@ -70,7 +69,7 @@ export interface ResumeDecision extends OperatorDecision {
 export type AttemptDraft = Omit<Attempt, 'claimed_at' | 'lease_expires_at'>;
 
 /** Identifies the attempt that sends an event, as far as the sender knows it. */
-export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'fingerprint_version' | 'document_id'>>;
+export type CallerIdentity = Partial<Pick<Attempt, 'owner' | 'fingerprint' | 'document_id'>>;
 
 /** What a key record means for the sender of an event. */
 export type KeyOutcome =
@@ -261,8 +260,12 @@ function uncountSweep(record: KeyRecord): KeyRecord {
   return { ...record, automatic_resumes: record.automatic_resumes - 1, actions: record.actions.slice(0, -1) };
 }
 
-const toArchived = (record: KeyRecord): ArchivedAttempt =>
-  archivedAttemptSchema.parse({ ...record, settled_at: record.updated_at });
+/** Removes what belongs to the key, and keeps fields that only a later version knows. */
+function toArchived(record: KeyRecord): ArchivedAttempt {
+  const { schema_version, boq_list_id, status, updated_at, history, actions, ...rest } = record;
+  const { failure_cause, progress, automatic_resumes, ...attempt } = rest;
+  return { ...attempt, settled_at: updated_at };
+}
 
 const recordAction = (
   action: OperatorAction['action'],
@@ -275,9 +278,6 @@ const recordAction = (
 function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null, now: number): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') return isReleased(record, caller) ? { kind: 'released' } : { kind: 'available' };
-  // Only a later version, which may run at the same time, can compare this fingerprint.
-  if (record.fingerprint_version > (caller?.fingerprint_version ?? record.fingerprint_version))
-    return { kind: 'blocked', by: 'review', retryAfterMs: null };
   if (caller?.fingerprint !== record.fingerprint) {
     // The key of a released attempt may have been claimed with another payload since.
     if (isReleased(record, caller)) return { kind: 'released' };

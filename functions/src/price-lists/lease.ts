@@ -29,11 +29,6 @@ export class Lease {
     this.#expiresAt = attempt.lease_expires_at;
   }
 
-  /** The end of the lease that the last renewal stored, in Unix milliseconds. */
-  get expiresAt(): number {
-    return this.#expiresAt;
-  }
-
   /** Tries once to renew the lease if that is due, and then to call `write`. */
   async run<T>(write: () => Promise<T>): Promise<T> {
     await this.renewIfDue();

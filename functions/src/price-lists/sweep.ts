@@ -6,9 +6,7 @@ import {
   isKeyOf,
   KEYS_PER_PAGE,
   readDueKeys,
-  readKeysByStatus,
   setSweepDueAt,
-  UNRESOLVED_STATUSES,
   type FoundKey,
   type KeySnapshot,
 } from '../lib/repositories/price-lists';
@@ -25,8 +23,6 @@ export interface SweepOptions {
   concurrency: number;
   /** Reports what a sweep would do, but writes nothing. */
   dryRun: boolean;
-  /** Reads every unresolved key, and stores `sweep_due_at` in records of a version without that field. */
-  all: boolean;
   /** After this signal aborts, no more resumes begin. Running resumes continue until the signal of the context aborts. */
   stopping?: AbortSignal;
 }
@@ -134,20 +130,15 @@ class KeySweeper {
   async readNew(tried: ReadonlySet<string>): Promise<FoundKey[]> {
     for (;;) {
       const askedAt = this.context.clock.now();
-      const page = await retry(() => this.#readPage(askedAt), this.context, 'standalone');
+      const from = this.#last ?? this.#since;
+      const page = await retry(() => readDueKeys(this.db, askedAt, from), this.context, 'standalone');
       const isEnd = page.length < KEYS_PER_PAGE;
-      this.#last = isEnd && !this.options.all ? undefined : (page.at(-1) ?? this.#last);
+      this.#last = isEnd ? undefined : page.at(-1);
       // Only keys that become due from now on are left to find.
       if (isEnd) this.#since = askedAt - FOUND_DUE_WITHIN_MS;
       const found = page.filter(({ reference }) => !tried.has(reference.path));
       if (found.length > 0 || isEnd) return found;
     }
-  }
-
-  #readPage(now: number): Promise<FoundKey[]> {
-    return this.options.all
-      ? readKeysByStatus(this.db, UNRESOLVED_STATUSES, this.#last)
-      : readDueKeys(this.db, now, this.#last ?? this.#since);
   }
 
   async sweepKey(key: FoundKey): Promise<void> {
@@ -162,16 +153,13 @@ class KeySweeper {
     }
   }
 
-  /** Decides by the record, not by its `sweep_due_at`, because another version may have written that field. */
+  /** Decides by the record, and skips one that is not due. The audit reports a `sweep_due_at` that differs from its record. */
   async #sweepRecord(key: FoundKey, stored: KeyRecord): Promise<void> {
     const now = this.context.clock.now();
     const record = expireLease(stored, now);
     const hasExpired = record !== stored;
     const dueAt = getSweepDueAt(stored);
-    if (!hasExpired && (dueAt === null || dueAt > now)) {
-      await this.#correct(key, dueAt);
-      return;
-    }
+    if (!hasExpired && (dueAt === null || dueAt > now)) return;
     const keys = new KeyStore(key.reference, this.db, this.context);
     const { document_id } = record;
     if (!isKeyOf(key.reference, record.boq_list_id)) {
@@ -188,12 +176,6 @@ class KeySweeper {
     else if (outcome.kind === 'failed' && outcome.retryAfterMs === null) await this.#reportToOperator(keys);
     else if (outcome.kind === 'failed' || outcome.kind === 'unknown') this.#report(record, 'deferred', outcome.reason);
     else this.#report(record, 'deferred', toResolutionError(outcome).message);
-  }
-
-  /** Corrects `sweep_due_at` of a record that is not due. Another version may have stored a different time. */
-  async #correct(key: FoundKey, dueAt: number | null): Promise<void> {
-    if (this.options.dryRun || key.sweepDueAt === dueAt) return;
-    await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
   }
 
   /** Reports a key to an operator, unless it was reported before. @param event the event that makes the key need one */

@@ -1,4 +1,3 @@
-import { FieldValue } from 'firebase-admin/firestore';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
@@ -73,13 +72,6 @@ test('names a key record that it cannot read, and resumes the others', async () 
   const warning = `price_list_idempotency/${keyDocumentId('newer')} cannot be read and is left out. `;
   expect(await runCommand('sweep')).toMatchObject({ code: 0, err: expect.stringContaining(warning) as string });
   await expectReplayed('first');
-});
-
-test('with --all it finds the keys of a version that stored no due time', async () => {
-  await failAttempt('older');
-  await getKey('older').update({ sweep_due_at: FieldValue.delete() });
-  expect(await sweep()).toEqual({});
-  expect(await sweep('--all')).toEqual({ older: ['resumed', null] });
 });
 
 test('says that there is nothing to do', async () => {

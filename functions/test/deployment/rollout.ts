@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { runProgram, startProgram } from '../../../test/support/programs';
-import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { createLabelledBody, getRpc, holdUntilDeath, identifyCall, type Moment } from '../resilience/calls';
 import { checkInvariants } from '../resilience/invariants';
 import { monitorKeys } from '../resilience/monitor';
@@ -90,7 +89,6 @@ class Handover {
     await this.#recoverKilled(elder, heir);
     await this.#handBack(elder, heir);
     this.#endMonitor();
-    await this.#sweepLast();
     await checkInvariants(this.#db, this.#bodies.map(parseSubmission));
     this.print('all records are valid, and each change of a key was legal');
   }
@@ -266,15 +264,8 @@ class Handover {
     return started;
   }
 
-  /** Sweeps every unresolved key, because an older release may not have stored when a key is due. */
   #sweep(version: Version): Promise<void> {
-    return this.#command(version, 'sweep', ...(isThisCode(version) ? ['--all'] : []));
-  }
-
-  /** Sweeps once more. An older version leaves `sweep_due_at` on a key that it settles, and this sweep removes it. */
-  async #sweepLast(): Promise<void> {
-    await delay(LEASE_DURATION_MS);
-    for (const version of [this.from, this.to]) if (isThisCode(version)) await this.#command(version, 'sweep');
+    return this.#command(version, 'sweep');
   }
 
   /** Runs the command of a version. @throws Error unless it succeeds */
@@ -288,8 +279,6 @@ class Handover {
     return { FIRESTORE_EMULATOR_HOST: address, GCLOUD_PROJECT: PROJECT, METADATA_SERVER_DETECTION: 'none' };
   }
 }
-
-const isThisCode = ({ folder }: Version): boolean => folder === process.cwd();
 
 const send = ({ port }: DeployedFunction, body: PriceListBody): Promise<ReceivedResponse> =>
   sendRequest(port, {

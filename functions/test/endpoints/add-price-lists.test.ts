@@ -192,3 +192,16 @@ describe('a repeated request', () => {
     expect((await service.db.collection('price_lists').get()).size).toBe(1);
   });
 });
+
+test('a key record of a newer version gives 500, is logged, and stays unchanged', async () => {
+  await created(createPriceListBody(1));
+  const [key] = (await service.db.collection('price_list_idempotency').get()).docs;
+  await key?.ref.update({ schema_version: 2, shape: 'unknown' });
+  const before = (await key?.ref.get())?.data();
+  service.log.length = 0;
+  const { status, text } = await submit(createPriceListBody(1));
+  expect([status, text]).toEqual([500, '{"error":"Internal error"}']);
+  const reason = 'the record of the key cannot be read as schema version 1, because of: schema_version';
+  expect(service.log).toMatchObject([{ severity: 'ERROR', reason }]);
+  expect((await key?.ref.get())?.data()).toEqual(before);
+});

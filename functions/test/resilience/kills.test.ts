@@ -87,7 +87,7 @@ test('what a killed process leaves is nothing, ready lists or a claim that the s
   await sweep(
     createDatabase(client, context),
     context,
-    { dryRun: false, concurrency: 1, all: false },
+    { dryRun: false, concurrency: 1 },
     {
       onResult: ({ boq_list_id, result }) => swept.push([boq_list_id, result]),
       onUnreadable: (path) => swept.push(path),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { keyRecordSchema, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
+import { requireKeyRecord, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audit/invariants';
 import { getSweepObstacle, isTransientCause } from '../../src/price-lists/sweep-schedule';
 
@@ -114,8 +114,8 @@ export class KeyMonitor {
 
   #applyKeyChange(change: Change): void {
     assert(change.after, 'a key record is never deleted');
-    const before = change.before && keyRecordSchema.parse(change.before);
-    const record = keyRecordSchema.parse(change.after);
+    const before = change.before && requireKeyRecord(change.before);
+    const record = requireKeyRecord(change.after);
     const by = this.options.getActor?.();
     this.#momentsOf(record.boq_list_id).push({ state: record, by, sweepDueAt: change.after['sweep_due_at'] });
     // This commit changed only `sweep_due_at`, which the parsed record does not include.

@@ -2,7 +2,7 @@ import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firesto
 import { collections, subcollections } from '../../src/lib/firestore/collections';
 import { DELETED, type CommitWrites, type Database } from '../../src/lib/firestore/database';
 import { isTransient } from '../../src/lib/firestore/retry';
-import { keyRecordSchema } from '../../src/lib/schemas/key-record';
+import { requireKeyRecord } from '../../src/lib/schemas/key-record';
 import { expireLease } from '../../src/price-lists/key-state-machine';
 import type { BrokenParts } from './world';
 
@@ -53,7 +53,7 @@ const withBatches =
 /** Returns the snapshot of a key record as processes other than the owner see it: an expired lease has ended the attempt. */
 function expireSnapshot(snapshot: DocumentSnapshot, now: number): DocumentSnapshot {
   if (!snapshot.exists || snapshot.ref.parent.id !== collections.priceListIdempotency) return snapshot;
-  const data = expireLease(keyRecordSchema.parse(snapshot.data()), now);
+  const data = expireLease(requireKeyRecord(snapshot.data() ?? {}), now);
   return Object.create(snapshot, { data: { value: () => data } }) as DocumentSnapshot;
 }
 

@@ -49,7 +49,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-const SWEEP = { concurrency: 1, all: false } as const;
+const SWEEP = { concurrency: 1 } as const;
 
 /** Time in which a deployed function works on a request before it fails the request itself. */
 const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;

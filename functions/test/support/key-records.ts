@@ -1,4 +1,4 @@
-import { keyRecordSchema, type ClaimedLists, type KeyRecord } from '../../src/lib/schemas/key-record';
+import { requireKeyRecord, type ClaimedLists, type KeyRecord } from '../../src/lib/schemas/key-record';
 
 /** Both lists of an attempt. */
 export const TEST_CREATION: ClaimedLists = {
@@ -11,7 +11,7 @@ export const TEST_CREATION: ClaimedLists = {
 
 /** Creates the record of a key whose attempt is in progress and has no lists. `fields` replace its values. */
 export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
-  keyRecordSchema.parse({
+  requireKeyRecord({
     schema_version: 1,
     boq_list_id: 'boq-1',
     owner: 'owner',
@@ -23,10 +23,15 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     document_id: 'document',
     creation: null,
     claimed_at: 0,
+    trace_id: null,
+    key_id: 'api-key-1',
     status: 'processing',
     updated_at: 0,
     response: null,
     failure: null,
+    failure_cause: null,
+    progress: null,
+    automatic_resumes: 0,
     history: [],
     actions: [],
     ...fields,

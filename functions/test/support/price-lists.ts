@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { FieldValue, type DocumentData, type DocumentReference, type Firestore } from 'firebase-admin/firestore';
-import { keyRecordSchema } from '../../src/lib/schemas/key-record';
+import { requireKeyRecord } from '../../src/lib/schemas/key-record';
 import { getSweepDueAt } from '../../src/price-lists/sweep-schedule';
 import { readAllDocuments } from './firestore';
 import type { TestService } from './service';
@@ -58,7 +58,7 @@ export const AFTER_NEXT_SWEEP = {
 export async function updateKey(key: DocumentReference, update: Record<string, unknown>): Promise<void> {
   if (Object.keys(update).length === 0) return;
   await key.update(update);
-  const record = keyRecordSchema.parse((await key.get()).data());
+  const record = requireKeyRecord((await key.get()).data() ?? {});
   await key.update({ sweep_due_at: getSweepDueAt(record) ?? FieldValue.delete() });
 }
 

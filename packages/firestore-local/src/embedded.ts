@@ -52,7 +52,7 @@ export interface EmbeddedFirestore {
   observeCommits(listener: (changes: readonly CommittedChange[]) => void): () => void;
   /** How many calls of each operation have arrived. */
   counts(): Record<Rpc, number>;
-  /** Deletes all data of all databases and rolls back every open transaction. */
+  /** Deletes all data of all databases, rolls back every open transaction, and lets times begin again at the clock. */
   clear(): void;
   /** Stops the server, closes the connections and the data folder. */
   close(): Promise<void>;

@@ -27,6 +27,19 @@ describe('a read time', () => {
     await still.close();
   });
 
+  it('follows a clock that goes back, once the data is cleared', async () => {
+    let now = Date.UTC(2026, 0, 2);
+    const own = await startFirestoreTestServer({ clock: () => now });
+    const c = own.client().collection('c');
+    await c.doc('1').set({});
+    now = Date.UTC(2026, 0, 1);
+    expect((await c.doc('1').get()).readTime.toMillis()).toBe(Date.UTC(2026, 0, 2));
+    own.server.clear();
+    expect((await c.doc('1').get()).readTime.toMillis()).toBe(now);
+    expect((await c.doc('1').set({})).writeTime.toMillis()).toBe(now);
+    await own.close();
+  });
+
   it('is rejected if it is older than an hour', async () => {
     let now = Date.UTC(2026, 0, 1);
     const own = await startFirestoreTestServer({ clock: () => now });

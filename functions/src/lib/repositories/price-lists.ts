@@ -161,7 +161,6 @@ export function setRequestRecord(
     key_id: attempt.key_id,
     products_count: attempt.products_count,
     fingerprint: attempt.fingerprint,
-    fingerprint_version: attempt.fingerprint_version,
     market_id: attempt.market_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,
@@ -242,7 +241,7 @@ export async function* streamStoredEntries(
 
 const toKeySnapshot = (document: DocumentSnapshot) => ({
   reference: document.ref,
-  record: document.exists ? requireKeyRecord(document.data()) : undefined,
+  record: document.exists ? requireKeyRecord(document.data() ?? {}) : undefined,
   /** When the record was last written; undefined if there is none. */
   version: document.updateTime,
   /** The stored `sweep_due_at`; null if there is none. */

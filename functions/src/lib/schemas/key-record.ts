@@ -3,13 +3,10 @@ import * as z from 'zod';
 /**
  * The record of an idempotency key, stored under the SHA-256 of its `boq_list_id`; see
  * docs/data-model.md. A stored record that does not parse is left unchanged: its request fails, and
- * `list` names it.
- *
- * A new field has a default, so that older records parse. A change that an older version would
- * misread raises `schema_version`.
+ * `list` names it. A change that an older version would misread raises `schema_version`.
  */
 
-/** A nested object is written back as a whole, so its schema keeps fields that only a later version knows. */
+/** Keeps the fields that only a later version knows, because a record or a part of it is written back as a whole. */
 const withUnknownFields = <T extends z.ZodObject>(schema: T): T => schema.loose() as unknown as T;
 
 const text = z.string();
@@ -34,9 +31,8 @@ const attemptSchema = z.object({
   owner: text,
   /** The owner may be working until this time. Its renewals extend the lease. */
   lease_expires_at: time,
+  /** Lowercase hex SHA-256 of the canonical JSON of the payload. */
   fingerprint: text,
-  /** Version of the fingerprint's definition (docs/data-model.md#fingerprint); absent means 1. */
-  fingerprint_version: z.int().default(1),
   products_count: z.int(),
   /** Number of chunks of the complete stored payload. */
   payload_chunks: z.int(),
@@ -46,14 +42,18 @@ const attemptSchema = z.object({
   /** Null when no market matched. */
   creation: claimedListsSchema.nullable(),
   claimed_at: time,
-  /** Trace of the request that claimed the key; null without one, and in records of versions before 1.1. */
-  trace_id: text.nullable().default(null),
-  /** Identifies the API key of that request in the same way as the log; null in records of versions before 1.1. */
-  key_id: text.nullable().default(null),
+  /** Trace of the request that claimed the key; null without one. */
+  trace_id: text.nullable(),
+  /** Identifies the API key of that request in the same way as the log. */
+  key_id: text,
 });
 
 /** A released attempt, kept for the audit when its key is claimed again. */
-export const archivedAttemptSchema = attemptSchema.extend({ settled_at: time, failure: text.nullable() });
+const archivedAttemptSchema = attemptSchema.extend({
+  settled_at: time,
+  response: text.nullable(),
+  failure: text.nullable(),
+});
 
 /** What an operator or the sweep did with a key. */
 const operatorActionSchema = z.object({
@@ -75,21 +75,23 @@ const progressSchema = z.object({
 /** All except `error` are transient: the cause may be gone when the attempt is resumed. */
 const failureCauseSchema = z.enum(['lease_expired', 'stopped', 'timeout', 'unavailable', 'error']);
 
-export const keyRecordSchema = attemptSchema.extend({
+export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
+
+const keyRecordSchema = attemptSchema.extend({
   schema_version: z.literal(1),
   boq_list_id: text,
-  status: z.enum(['processing', 'completed', 'requires_review', 'released']),
+  status: z.enum(KEY_STATUSES),
   /** When the status last changed. */
   updated_at: time,
   /** The success response, byte for byte, once completed. */
   response: text.nullable(),
   /** Internal text that says why the attempt requires or required review. */
   failure: text.nullable(),
-  /** The cause as a value for programs. Null before the first failure, and in records of versions before 1.1. */
-  failure_cause: failureCauseSchema.nullable().default(null),
-  progress: withUnknownFields(progressSchema).nullable().default(null),
+  /** The cause as a value for programs. Null before the first failure. */
+  failure_cause: failureCauseSchema.nullable(),
+  progress: withUnknownFields(progressSchema).nullable(),
   /** Resumes of this attempt by the sweep since its claim or the last resume by a person. */
-  automatic_resumes: z.int().default(0),
+  automatic_resumes: z.int(),
   history: z.array(withUnknownFields(archivedAttemptSchema)),
   actions: z.array(withUnknownFields(operatorActionSchema)),
 });
@@ -102,12 +104,16 @@ export type Progress = z.output<typeof progressSchema>;
 export type FailureCause = z.output<typeof failureCauseSchema>;
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 
+/** `sweep_due_at` is not part of the record, which determines it. */
+const parse = ({ sweep_due_at, ...record }: Readonly<Record<string, unknown>>) =>
+  withUnknownFields(keyRecordSchema).safeParse(record);
+
 /** @returns undefined for a record of a later version or of another program */
-export const parseKeyRecord = (stored: unknown): KeyRecord | undefined => keyRecordSchema.safeParse(stored).data;
+export const parseKeyRecord = (stored: Readonly<Record<string, unknown>>): KeyRecord | undefined => parse(stored).data;
 
 /** @throws Error for a record of a later version or of another program; it names fields, never a value */
-export function requireKeyRecord(stored: unknown): KeyRecord {
-  const { data, error } = keyRecordSchema.safeParse(stored);
+export function requireKeyRecord(stored: Readonly<Record<string, unknown>>): KeyRecord {
+  const { data, error } = parse(stored);
   if (data !== undefined) return data;
   const invalid = error.issues.map(({ path }) => path.join('.')).join(', ');
   throw new Error(`the record of the key cannot be read as schema version 1, because of: ${invalid}`);

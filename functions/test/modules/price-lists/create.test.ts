@@ -1,4 +1,3 @@
-import type { Call } from '../../../../packages/firestore-local/src';
 import { ApiError, StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
@@ -15,7 +14,6 @@ import { createKeyRecord } from '../../support/key-records';
 import { TEST_START, useTestDatabase } from '../../support/database';
 import { AFTER_NEXT_SWEEP, NO_LOG, readAllRecords, readStoredPayload, writeMarket } from '../../support/price-lists';
 import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
-import { waitFor } from '../../support/wait-for';
 import { atCommit, failCommits, getCommits, getNames, isChunk, isClaim, isEntries, isKeyEvent } from './commits';
 
 /** A creation over a database, without HTTP: what it stores, logs and throws. */
@@ -101,7 +99,6 @@ describe('a creation', () => {
     };
     const facts = {
       fingerprint,
-      fingerprint_version: 1,
       market_id: 'market-1',
       products_count: TEST_BATCH + 1,
       trace_id: 'trace-1',
@@ -173,20 +170,19 @@ describe('a creation', () => {
     expect(await readKey()).toMatchObject({ status: 'requires_review', sweep_due_at: TEST_START + 1_000 });
   });
 
-  test('of one batch waits for four calls in a row, because the key is read beside the entries', async () => {
+  test('of one batch makes five calls in a row, two of them side by side', async () => {
     const calls = database.recordCalls();
-    const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';
-    const read = () => waitFor(() => calls.filter(isRead).length === 2);
-    atCommit(database, isEntries, read, { times: 2 });
     getResponse(await create(createPriceListBody(1)));
-    expect(calls.map(({ rpc }) => rpc).sort()).toEqual([
+    const commits = getCommits(calls);
+    expect(calls.map(({ rpc }) => rpc)).toEqual([
       'BatchGetDocuments',
+      'Commit',
+      'Commit',
+      'Commit',
       'BatchGetDocuments',
-      'Commit',
-      'Commit',
-      'Commit',
       'Commit',
     ]);
+    expect(commits.map(isEntries)).toEqual([false, true, true, false]);
   });
 
   test('logs its claim, and its completion with the time between them', async () => {
@@ -607,26 +603,6 @@ describe('the lease of a creation', () => {
     atCommit(database, isKeyEvent, () => database.clock.advance(20 * SECOND));
     await lease.renewIfDue();
     expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
-  });
-
-  test('makes the completion read the key again after a renewal, because the record has changed', async () => {
-    const calls = database.recordCalls();
-    const isRead = ({ rpc }: Call) => rpc === 'BatchGetDocuments';
-    let batches = 0;
-    const run = async () => {
-      batches += 1;
-      if (batches !== 2) return;
-      // Waits for the read ahead.
-      await waitFor(() => calls.filter(isRead).length === 2);
-      database.clock.advance(20 * SECOND);
-    };
-    atCommit(database, isEntries, run, { times: 8 });
-    const { renewals, created } = await createAndRecordRenewals();
-    expect(renewals).toEqual([20]);
-    expect(created.context.counters.retries).toBe(0);
-    expect(getCommits(calls)).toHaveLength(8 + 3);
-    // The reads are those of the claim, the read ahead, the renewal and the completion.
-    expect(calls.filter(isRead)).toHaveLength(4);
   });
 
   test('does not limit the time that the completion stores', async () => {

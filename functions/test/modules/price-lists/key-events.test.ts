@@ -14,7 +14,7 @@ import {
   getSweepObstacle,
 } from '../../../src/price-lists/sweep-schedule';
 import { createSuccessResponse } from '../../../src/price-lists/stored-documents';
-import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { requireKeyRecord, type KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 
@@ -66,6 +66,13 @@ describe('an event', () => {
     expect(again?.history).toEqual([
       expect.objectContaining({ document_id, failure: 'the time is up', settled_at: 0 }),
     ]);
+    expect(requireKeyRecord({ ...again })).toEqual(again);
+  });
+
+  test('claim keeps the fields of the earlier attempt that only a later version knows', () => {
+    const { record } = apply(Object.assign({}, released, { added_later: 7 }), claimOfLists);
+    expect(record?.history).toEqual([expect.objectContaining({ document_id, added_later: 7 })]);
+    expect(record).not.toHaveProperty('added_later');
   });
 
   test('resume gives an attempt a new owner with a lease, and records the action', () => {
@@ -191,12 +198,6 @@ describe('a key', () => {
         record,
         outcome: { kind: 'released' },
       });
-  });
-
-  test('whose fingerprint has a later version requires review, because the payloads cannot be compared', () => {
-    const record = { ...completed, fingerprint_version: 2, fingerprint: 'another' };
-    expect(look(record, { ...other, fingerprint_version: 1 })).toEqual(review(null));
-    expect(look(record)).toEqual({ kind: 'completed', response: '{}', isOwn: false });
   });
 });
 

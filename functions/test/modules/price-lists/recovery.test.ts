@@ -1,4 +1,3 @@
-import { FieldValue } from 'firebase-admin/firestore';
 import type { Call } from '../../../../packages/firestore-local/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
@@ -326,7 +325,6 @@ describe('a release', () => {
 const OPTIONS: SweepOptions = {
   concurrency: 2,
   dryRun: false,
-  all: false,
 };
 
 const NOTHING_DONE = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
@@ -425,43 +423,16 @@ describe('a sweep', () => {
     ]);
     const calls = database.recordCalls();
     expect((await runSweep()).results).toEqual([]);
-    expect((await runSweep({ all: true })).results).toEqual([]);
-    expect((await runSweep({ all: true, dryRun: true })).results).toEqual([]);
     expect([...new Set(calls.map(({ rpc }) => rpc))]).toEqual(['RunQuery']);
   });
 
-  test('corrects the due time of a record that is not due, and changes nothing else of it', async () => {
-    await create('completed');
-    const completed = await readKey('completed');
-    await getKey('completed').update({ sweep_due_at: 1 });
+  test('skips a record that is found although it is not due', async () => {
     const live = await fail('live', { ...CRASHED, lease_expires_at: TEST_START + 90_000 });
     await getKey('live').update({ sweep_due_at: 1 });
-    const dry = await runSweep({ dryRun: true });
-    expect([dry.summary, (await getKey('live').get()).get('sweep_due_at')]).toEqual([NOTHING_DONE, 1]);
-    expect((await runSweep()).summary).toEqual(NOTHING_DONE);
-    expect(await readKey('completed')).toEqual(completed);
-    expect(await readKey('live')).toEqual(live);
-  });
-
-  test('corrects no record that changed since it was read', async () => {
-    await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 90_000 });
-    await getKey('a').update({ sweep_due_at: 1 });
-    const run = () => updateKey(getKey('a'), { status: 'requires_review', ...STOPPED });
-    database.firestore.faults.inject({ rpc: 'Commit', action: { kind: 'call', run } });
-    const refused = expect.stringContaining('FAILED_PRECONDITION') as string;
-    expect((await runSweep()).results).toEqual([['a', 'deferred', refused, 0]]);
-  });
-
-  test('of all keys finds those that an older version left without a due time', async () => {
-    await fail('a', STOPPED);
-    const waiting = await fail('b', { ...STOPPED, automatic_resumes: 1 });
-    for (const key of ['a', 'b']) await getKey(key).update({ sweep_due_at: FieldValue.delete() });
-    expect((await runSweep()).summary).toEqual(NOTHING_DONE);
-    expect((await runSweep({ all: true })).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
-    expect(await readKey('b')).toEqual(waiting);
     const calls = database.recordCalls();
-    await runSweep({ all: true });
-    expect(calls.map(({ rpc }) => rpc)).not.toContain('Commit');
+    expect((await runSweep()).summary).toEqual(NOTHING_DONE);
+    expect(new Set(calls.map(({ rpc }) => rpc))).toEqual(new Set(['RunQuery']));
+    expect(await readKey('live')).toEqual({ ...live, sweep_due_at: 1 });
   });
 
   test('reads records that do not parse once, however many of them are due', async () => {
@@ -504,12 +475,6 @@ describe('a sweep', () => {
     await getKey('a').delete();
     expect((await runSweep()).results.map(([, result]) => result)).toEqual(['left']);
     expect((await list.get()).get('status')).toBe('ready');
-  });
-
-  test('of all keys resumes one whose lease ends in the far future', async () => {
-    await fail('a', { ...CRASHED, lease_expires_at: TEST_START + 365 * 86_400_000 });
-    expect((await runSweep()).summary).toEqual(NOTHING_DONE);
-    expect((await runSweep({ all: true })).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
   });
 
   test('counts a resume that cannot read its payload: it defers a transient error and leaves a permanent one', async () => {

@@ -130,14 +130,15 @@ export class Store {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Deletes every document of every database. */
+  /** Deletes every document of every database, and lets times begin again at the clock, which may have gone back. */
   clear(): void {
     this.storage?.clear();
     this.unloaded.clear();
     this.collections.clear();
     this.retained.clear();
     this.retainedBytes = 0;
-    this.firstReadTime = this.lastTime;
+    this.lastTime = 0;
+    this.firstReadTime = 0;
   }
 
   close(): void {
