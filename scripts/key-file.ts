@@ -11,7 +11,7 @@ export function readKeyFile(file: string): string {
   const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
   const lines = new TextDecoder(encoding).decode(bytes).split('\n');
   const key = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#')) ?? '';
-  if (!/^[^\s\p{Cc}\ufffd]+$/u.test(key))
-    throw new Error(`${file} has no API key in its first line. Save the key as UTF-8, without spaces.`);
+  if (!/^[^\s:\p{Cc}\ufffd]+$/u.test(key))
+    throw new Error(`${file} has no API key in its first line. Save the key itself as UTF-8, without spaces.`);
   return Buffer.from(key).toString('latin1');
 }

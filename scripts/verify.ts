@@ -12,7 +12,7 @@ products, repeats the request, and sends it again with another payload.
 
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
---key-file  a file with an API key in its first line that is neither blank nor a comment
+--key-file  a file with an API key in its first line that is neither blank nor a comment; a digest cannot be sent
 
 Exit code: 0 every response is as described, 1 a response differs, 64 wrong usage.`;
 

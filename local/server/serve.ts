@@ -36,7 +36,7 @@ export async function serve(
   let client: Promise<Firestore> | undefined;
   const getClient = () => (client ??= import('@google-cloud/firestore').then(({ Firestore }) => new Firestore()));
   const seeded = firestore.seeded ?? (config.sampleData ? await seedIfEmpty(await getClient()) : 0);
-  const getPageRoute = createPageRoutes(parseApiKeys(config.apiKey).keys[0] ?? '');
+  const getPageRoute = createPageRoutes(parseApiKeys(config.apiKey).plainKeys[0] ?? '');
   const getDataRoute = createDataRoutes(getClient);
   const functions = await startFunctionsServer({
     functions: served,

@@ -15,6 +15,7 @@ interface StartupInfo {
 /** Returns the addresses and settings, one per line. */
 export function formatFacts({ config, functions, firestoreAddress, seeded }: StartupInfo): string {
   const { firestore, apiKey, corsAllowedOrigins } = config;
+  const { keys, plainKeys } = parseApiKeys(apiKey);
   const data =
     typeof firestore === 'string'
       ? 'not embedded'
@@ -25,7 +26,8 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
     Functions: `${functions.origin} (in a browser: the API reference, to try each)`,
     Data: `${functions.origin}/data (in a browser: what is stored)`,
     Firestore: [firestoreAddress, data, ...(seeded > 0 ? [`${seeded} sample records added`] : [])].join(', '),
-    'API key': parseApiKeys(apiKey).keys.join(', ') || 'not configured: every call returns 500',
+    'API key':
+      plainKeys.join(', ') || keys.map(({ name }) => name).join(', ') || 'not configured: every call returns 500',
     Origins: corsAllowedOrigins || 'none',
   };
   const labelled = Object.entries(facts).map(([label, fact]) => `  ${dim(label.padEnd(9))}  ${fact}`);
@@ -38,7 +40,7 @@ export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, strin
     const address = addresses.get(name);
     return address === undefined
       ? []
-      : [`${dim(`# ${name}`)}\n${curl(address, parseApiKeys(apiKey).keys[0] ?? '', body)}`];
+      : [`${dim(`# ${name}`)}\n${curl(address, parseApiKeys(apiKey).plainKeys[0] ?? '', body)}`];
   });
   return calls.join('\n\n');
 }

@@ -21,16 +21,18 @@ export const checkKeyLines = (projectId: string, ask: AskGoogle): Requirement =>
     const found = await readApiKeys(projectId, ask);
     if (found === undefined) return undefined;
     const lines = found.invalidLines.join(', ');
-    if (lines !== '') return [`no key, because of white space inside: line ${lines}`, setKeys(projectId)];
+    if (lines !== '') return [`neither a key nor name:digest: line ${lines}`, setKeys(projectId)];
     return found.keys.length === 0 ? ['there is none', setKeys(projectId)] : undefined;
   },
 ];
 
-export const checkKeyLengths = (projectId: string, ask: AskGoogle): Requirement => [
-  'length of the API keys',
+export const checkPlainKeys = (projectId: string, ask: AskGoogle): Requirement => [
+  'API keys as digests',
   async () => {
-    const short = (await readApiKeys(projectId, ask))?.keys.filter((key) => key.length < MIN_KEY_CHARACTERS) ?? [];
-    const detail = `keys with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
-    return short.length === 0 ? undefined : [detail, 'replace them: openssl rand -hex 32 makes a key'];
+    const plain = (await readApiKeys(projectId, ask))?.plainKeys ?? [];
+    const short = plain.filter((key) => key.length < MIN_KEY_CHARACTERS);
+    const detail = `plain keys: ${plain.length}, with fewer than ${MIN_KEY_CHARACTERS} characters: ${short.length}`;
+    const fix = 'replace them by names with digests: docs/deployment.md, section "Key rotation"';
+    return plain.length === 0 ? undefined : [detail, fix];
   },
 ];

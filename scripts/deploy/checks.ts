@@ -1,5 +1,5 @@
 import { REGION } from '../../functions/src/lib/region';
-import { checkKeyLengths, checkKeyLines } from './api-keys';
+import { checkKeyLines, checkPlainKeys } from './api-keys';
 import { checkMinimum, checkNames, createFind, listServingRevisions } from './deployed-functions';
 import { getDatabaseId, getEmail, listEmails, type Deployment } from './deployment';
 import { findFederationProblem } from './federation';
@@ -45,7 +45,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     checkMinimum(functionsContext, Number(parameters?.['MIN_INSTANCES'] ?? 0)),
     ...listServingRevisions(functionsContext),
     ...listBroadRoles(deployment, ask),
-    checkKeyLengths(projectId, ask),
+    checkPlainKeys(projectId, ask),
   ];
   return Promise.all([
     ...requirements.map((each) => check(each, 'missing')),

@@ -90,6 +90,7 @@ describe('the key file', () => {
   test.each<[string, Buffer]>([
     ['in UTF-16 without a byte order mark', Buffer.from('local-dev-key\n', 'utf16le')],
     ['with a space in the key', Buffer.from('local dev-key\n')],
+    ['with the digest of a key', Buffer.from(`verify:${'0'.repeat(64)}\n`)],
     ['without a key', Buffer.from('# none yet\n')],
   ])('%s is rejected', (_, bytes) => {
     expect(() => readKeyFile(writeKeyFile(bytes))).toThrow('has no API key in its first line');

@@ -1,21 +1,49 @@
+import { createHash } from 'node:crypto';
+
+/** An API key, as a request is compared with it. */
+export interface ApiKey {
+  /** Identifies the key in log lines and records. For a plain key it is the first 8 hex digits of the digest. */
+  name: string;
+  /** The SHA-256 of the key in UTF-8. */
+  digest: Buffer;
+}
+
 /** What the API key setting holds. */
 export interface ApiKeySetting {
-  keys: string[];
+  keys: ApiKey[];
+  /** The keys that the setting holds as text instead of a digest. */
+  plainKeys: string[];
   /** Numbers, from 1, of the lines that are neither a key, a comment nor blank. */
   invalidLines: number[];
 }
 
+const NAMED_DIGEST = /^([a-z\d-]{1,32}):([\da-fA-F]{64})$/;
+
+const NAME_DIGITS = 8;
+
+export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
+
 /**
  * Parses the API key setting: one key per line, so that a new one can be added before the old one is
- * removed. A line that begins with `#` is a comment. Whitespace around a key is ignored. A line with
- * whitespace inside is invalid, and the other lines still work.
+ * removed. A line is a name with a digest, such as `acme:<64 hex digits>`, or a plain key. A line that
+ * begins with `#` is a comment. Whitespace around a line is ignored. A line with whitespace inside, or
+ * with a colon that is no name with a digest, is invalid, and the other lines still work.
  */
 export function parseApiKeys(setting: string): ApiKeySetting {
-  const lines = setting.split('\n').map((line, i) => ({ text: line.trim(), number: i + 1 }));
-  const candidates = lines.filter(({ text }) => text !== '' && !text.startsWith('#'));
-  const isKey = ({ text }: { text: string }) => !/\s/.test(text);
-  return {
-    keys: candidates.filter(isKey).map(({ text }) => text),
-    invalidLines: candidates.filter((line) => !isKey(line)).map(({ number }) => number),
-  };
+  const parsed: ApiKeySetting = { keys: [], plainKeys: [], invalidLines: [] };
+  for (const [i, line] of setting.split('\n').entries()) {
+    const text = line.trim();
+    if (text === '' || text.startsWith('#')) continue;
+    const [, name, digest] = NAMED_DIGEST.exec(text) ?? [];
+    if (name !== undefined && digest !== undefined) {
+      parsed.keys.push({ name, digest: Buffer.from(digest, 'hex') });
+    } else if (/[\s:]/.test(text)) {
+      parsed.invalidLines.push(i + 1);
+    } else {
+      const plainDigest = sha256(text);
+      parsed.keys.push({ name: plainDigest.toString('hex').slice(0, NAME_DIGITS), digest: plainDigest });
+      parsed.plainKeys.push(text);
+    }
+  }
+  return parsed;
 }

@@ -1,5 +1,5 @@
 import { defineBoolean, defineInt, defineSecret, defineString, expr, projectID } from 'firebase-functions/params';
-import { parseApiKeys } from './api-keys';
+import { parseApiKeys, type ApiKey } from './api-keys';
 import { findOriginProblem } from './origins';
 
 /**
@@ -52,7 +52,7 @@ export const instanceLimits = {
 export const getServiceAccount = (name: string) => expr`${name}@${projectID}.iam.gserviceaccount.com`;
 
 /** Returns an empty array if the setting is unset or holds no key. */
-export const getApiKeys = (): string[] => parseApiKeys(apiKeySecret.value()).keys;
+export const getApiKeys = (): ApiKey[] => parseApiKeys(apiKeySecret.value()).keys;
 
 /** Returns the numbers of the invalid lines. Reads the environment directly, like {@link assertAllowedOrigins}. */
 export const getInvalidApiKeyLines = (): number[] => parseApiKeys(process.env[apiKeySecret.name] ?? '').invalidLines;

@@ -29,7 +29,7 @@ import type { PriceListSubmission } from './submission-parser';
 /** The properties of a request that its creation stores and logs. */
 interface CreationRequest {
   requestId: string;
-  /** Identifies the API key of the sender. */
+  /** Name of the API key of the sender. */
   apiKeyId: string;
   log: PriceListLogger;
 }

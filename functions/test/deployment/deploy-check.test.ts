@@ -104,6 +104,8 @@ const servicesWithout =
       .map((name) => ({ name, state: disabled.some((each) => name.endsWith(each)) ? 'DISABLED' : 'ENABLED' })),
   });
 
+const NAMED_KEY = `acme:${'0'.repeat(64)}`;
+
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 
 /** A project that has everything. */
@@ -141,7 +143,7 @@ const READY: Answers = {
   [`iam ${PATH}/serviceAccounts/${WRITER}:getIamPolicy`]: {},
   [`iam ${PATH}/serviceAccounts/${WRITER}:testIamPermissions`]: without(),
   [`secretmanager ${PATH}/secrets/API_KEY/versions/latest`]: { state: 'ENABLED' },
-  [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(`# Acme GmbH\n0123456789abcdefghij\n`),
+  [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(`# Acme GmbH\n${NAMED_KEY}\n`),
   [`secretmanager ${PATH}/secrets/API_KEY:testIamPermissions`]: without(),
   [`serviceusage ${PATH}/services:batchGet`]: servicesWithout(),
 };
@@ -184,7 +186,6 @@ const grantDeployer = (role: string) =>
 const createAgent = (service: string) =>
   `gcloud beta services identity create --service=${service}.googleapis.com ${OF_PROJECT}`;
 const SET_KEYS = `firebase functions:secrets:set API_KEY --data-file keys.txt ${OF_PROJECT}`;
-const KEY = '0123456789abcdefghij';
 const SET_POLICY = `firebase functions:artifacts:setpolicy --location ${REGION} --days 30 --force ${OF_PROJECT}`;
 const UPDATE_PROVIDER = 'gcloud iam workload-identity-pools providers update-oidc github --location=global';
 
@@ -240,9 +241,9 @@ const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARA
 
 /** Rows whose problem stops no deployment. */
 const WARNINGS = [
+  'API keys as digests',
   'least role of organisation-data-reader',
   'least role of the account that builds',
-  'length of the API keys',
   'minimum of instances',
   'secret versions of the serving revisions',
   'traffic',
@@ -334,20 +335,20 @@ const ROWS: Row[] = [
   ],
   ...(
     [
-      ['API keys in the secret', 'no key, because of white space inside: line 2, 3', 'a-key\na b\nc\td', SET_KEYS],
+      ['API keys in the secret', 'neither a key nor name:digest: line 2, 3', `${NAMED_KEY}\na b\nc:d`, SET_KEYS],
       ['API keys in the secret', 'there is none', '# none\n', SET_KEYS],
       [
-        'length of the API keys',
-        'keys with fewer than 20 characters: 1',
-        '0123456789abcdefghi',
-        'replace them: openssl',
+        'API keys as digests',
+        'plain keys: 2, with fewer than 20 characters: 1',
+        `${NAMED_KEY}\n0123456789abcdefghij\n0123456789abcdefghi`,
+        'replace them by names with digests: docs/deployment.md, section "Key rotation"',
       ],
     ] as const
   ).map(([subject, detail, text, fix]): Row => [
     subject,
     detail,
     fix,
-    { [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(text.replace('a-key', KEY)) },
+    { [`secretmanager ${PATH}/secrets/API_KEY/versions/latest:access`]: secretOf(text) },
   ]),
   [
     'names of the functions',
@@ -657,7 +658,7 @@ describe('the command', () => {
     });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^No Google credentials: .*gcloud auth application-default login\n/);
-    expect(stdout).toMatch(/^Missing \(4\)\n/);
+    expect(stdout).toMatch(/^Missing \(5\)\n/);
     expect(stdout.match(/Could not be checked/g)).toHaveLength(1);
     expect(stdout).toContain(': no credentials\n');
     expect(requests).toEqual([]);

@@ -80,13 +80,14 @@ describe('the line of a request', () => {
     expect(lines('price_list_claimed')).toEqual([]);
   });
 
-  test('has the id of an accepted API key, even if the request fails later, and never the id of a rejected key', async () => {
-    service.setConfig({ API_KEY: 'new-key\nold-key' });
+  test('has the name of an accepted API key, even if the request fails later, and never that of a rejected key', async () => {
+    const digest = createHash('sha256').update('new-key').digest('hex');
+    service.setConfig({ API_KEY: `acme-2:${digest}\nold-key` });
     for (const apiKey of ['new-key', 'old-key', 'other-key'])
       await service.call('getTeams', { headers: { 'x-api-key': apiKey } });
     await service.call('addPriceLists', { json: {}, headers: { 'x-api-key': 'old-key' } });
     expect(lines('request').map(({ status, key_id }) => [status, key_id])).toEqual([
-      [200, toKeyId('new-key')],
+      [200, 'acme-2'],
       [200, toKeyId('old-key')],
       [401, undefined],
       [400, toKeyId('old-key')],

@@ -1,17 +1,14 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { sha256, type ApiKey } from '../api-keys';
 import { ApiError } from '../errors';
 
-const KEY_ID_LENGTH = 8;
-
-const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest();
-
-/** @returns the id of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
-export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly string[]): string {
+/** @returns the name of the accepted API key. @throws ApiError api_key_not_configured, invalid_api_key */
+export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly ApiKey[]): string {
   if (apiKeys.length === 0) throw new ApiError('api_key_not_configured', 'the API key setting holds no key');
   const header = headers['x-api-key']?.toString();
-  const keyId = identifyApiKey(header, apiKeys);
-  if (keyId !== undefined) return keyId;
+  const name = identifyApiKey(header, apiKeys);
+  if (name !== undefined) return name;
   const reason = header === undefined ? 'no API key in the request' : 'the API key is not a configured one';
   throw new ApiError('invalid_api_key', reason, { headers: { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } });
 }
@@ -26,17 +23,15 @@ export function requireApiKey(headers: IncomingHttpHeaders, apiKeys: readonly st
  * http.client and `fetch` send Latin-1. Node decodes a header as Latin-1, so its text is compared
  * both as Latin-1 and as UTF-8.
  *
- * @returns the first 8 hex digits of the API key's SHA-256, which identify it in the log and in
- * records; undefined for an invalid key
+ * @returns the name of the API key; undefined for an invalid key
  */
-export function identifyApiKey(header: string | undefined, apiKeys: readonly string[]): string | undefined {
+export function identifyApiKey(header: string | undefined, apiKeys: readonly ApiKey[]): string | undefined {
   const asLatin1 = sha256(header ?? '');
   const asUtf8 = sha256(Buffer.from(header ?? '', 'latin1'));
-  const matches = apiKeys.map((apiKey) => {
-    const digest = sha256(apiKey);
+  const matches = apiKeys.filter(({ digest }) => {
     const isLatin1 = timingSafeEqual(digest, asLatin1);
     const isUtf8 = timingSafeEqual(digest, asUtf8);
-    return isLatin1 || isUtf8 ? digest : undefined;
+    return isLatin1 || isUtf8;
   });
-  return matches.find((digest) => digest !== undefined)?.toString('hex', 0, KEY_ID_LENGTH / 2);
+  return matches[0]?.name;
 }

@@ -49,7 +49,7 @@ export interface Endpoint<Body> {
 /** The sender of a request, and the id of the request. */
 export interface Sender {
   requestId: string;
-  /** Identifies the accepted API key: see {@link requireApiKey}. */
+  /** Name of the accepted API key. */
   apiKeyId: string;
 }
 

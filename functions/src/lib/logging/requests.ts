@@ -19,7 +19,7 @@ export interface RequestLogEntry {
   /** Number of records in the response, or of products accepted. */
   count: number | undefined;
   replayed: boolean | undefined;
-  /** Identifies the accepted API key. */
+  /** Name of the accepted API key. */
   key_id?: string;
   /** The origin of a rejected preflight. */
   origin?: string;

@@ -1,4 +1,8 @@
-import { parseApiKeys } from '../../../src/lib/api-keys';
+import { parseApiKeys, sha256 } from '../../../src/lib/api-keys';
+
+const DIGEST = '0123456789abcdef'.repeat(4);
+
+const named = (name: string) => ({ name, digest: Buffer.from(DIGEST, 'hex') });
 
 test.each<[string, string[], number[]]>([
   ['', [], []],
@@ -9,6 +13,29 @@ test.each<[string, string[], number[]]>([
   ['one#1\none#2', ['one#1', 'one#2'], []],
   ['one\ntwo words\nthree\nfour\tfive\nsix\u00a0seven', ['one', 'three'], [2, 4, 5]],
   ['zwölf-€', ['zwölf-€'], []],
-])('the setting %j has the keys %j and the invalid lines %j', (setting, keys, invalidLines) => {
-  expect(parseApiKeys(setting)).toEqual({ keys, invalidLines });
+])('the setting %j has the plain keys %j and the invalid lines %j', (setting, plainKeys, invalidLines) => {
+  const keys = plainKeys.map((key) => ({ name: sha256(key).toString('hex').slice(0, 8), digest: sha256(key) }));
+  expect(parseApiKeys(setting)).toEqual({ keys, plainKeys, invalidLines });
+});
+
+test('a name with a digest, in either case, is a key under this name', () => {
+  const name = 'a-1'.padEnd(32, 'z');
+  const setting = `acme:${DIGEST}\r\n  ${name}:${DIGEST.toUpperCase()}  `;
+  expect(parseApiKeys(setting)).toEqual({ keys: [named('acme'), named(name)], plainKeys: [], invalidLines: [] });
+});
+
+test.each([
+  `acme:${DIGEST.slice(1)}`,
+  `acme:${DIGEST}0`,
+  `acme:${DIGEST.slice(1)}g`,
+  `acme: ${DIGEST}`,
+  `Acme:${DIGEST}`,
+  `ac_me:${DIGEST}`,
+  `${'a'.repeat(33)}:${DIGEST}`,
+  `:${DIGEST}`,
+  `sha256:acme:${DIGEST}`,
+  'acme:secret',
+  'a-key-with:a-colon',
+])('the line %j is no key', (line) => {
+  expect(parseApiKeys(line)).toEqual({ keys: [], plainKeys: [], invalidLines: [1] });
 });

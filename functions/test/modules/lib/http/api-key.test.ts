@@ -1,11 +1,12 @@
-import crypto, { createHash } from 'node:crypto';
+import crypto from 'node:crypto';
 import fc from 'fast-check';
+import { parseApiKeys, sha256 } from '../../../../src/lib/api-keys';
 import { identifyApiKey, requireApiKey } from '../../../../src/lib/http/api-key';
 import { anyCharacter } from '../../../support/arbitrary-text';
 
 const apiKeys = fc.array(fc.string({ minLength: 1, unit: anyCharacter }), { maxLength: 4 });
 
-const toKeyId = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex').slice(0, 8);
+const toKey = (apiKey: string) => ({ name: `name of ${apiKey}`, digest: sha256(apiKey) });
 
 /** Decodes a header as Node does, one character for each byte. */
 const receive = (bytes: Buffer) => bytes.toString('latin1');
@@ -17,11 +18,11 @@ test.each([
 ] as const)('without an API key %s the error is %s', (_, code, message, apiKeys, headers) => {
   const isAsked = code === 'invalid_api_key';
   const error = { code, message, headers: isAsked ? { 'WWW-Authenticate': 'ApiKey header="x-api-key"' } : {} };
-  expect(() => requireApiKey(headers, apiKeys)).toThrow(expect.objectContaining(error) as Error);
+  expect(() => requireApiKey(headers, apiKeys.map(toKey))).toThrow(expect.objectContaining(error) as Error);
 });
 
 describe('identifyApiKey', () => {
-  test('returns the id of the configured API key that a header holds in UTF-8 or Latin-1, and of no other', () =>
+  test('returns the name of the configured API key that a header holds in UTF-8 or Latin-1, and of no other', () =>
     fc.assert(
       fc.property(apiKeys, fc.string({ unit: anyCharacter }), fc.nat(3), (configured, other, i) => {
         const sent = configured[i] ?? other;
@@ -29,16 +30,27 @@ describe('identifyApiKey', () => {
         if (/^[\0-\xff]*$/.test(sent)) headers.push(sent);
         for (const header of headers) {
           const expected = configured.find((key) => key === header || receive(Buffer.from(key)) === header);
-          expect(identifyApiKey(header, configured)).toBe(expected && toKeyId(expected));
+          expect(identifyApiKey(header, configured.map(toKey))).toBe(expected && toKey(expected).name);
         }
       }),
     ));
+
+  test('accepts the key of a digest, and never the digest itself', () => {
+    const digest = sha256('a-key').toString('hex');
+    const { keys } = parseApiKeys(`acme:${digest}`);
+    expect(['a-key', digest, `acme:${digest}`, 'acme'].map((header) => identifyApiKey(header, keys))).toEqual([
+      'acme',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
 
   test.each(['first', 'second', 'third', 'none', '', 'x'.repeat(10_000)])(
     'compares every configured API key as a digest in constant time (%#)',
     (header) => {
       const compare = jest.spyOn(crypto, 'timingSafeEqual');
-      identifyApiKey(header, ['first', 'second', 'third']);
+      identifyApiKey(header, ['first', 'second', 'third'].map(toKey));
       const lengths = compare.mock.calls.map(([a, b]) => [a.byteLength, b.byteLength]);
       compare.mockRestore();
       // Each key is compared with both encodings of the header.
