@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { Firestore } from '@google-cloud/firestore';
@@ -49,15 +50,15 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
 }
 
 /** Headers without compression: https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2 */
-function headers(fields: Record<string, string>): Buffer {
+function headers(fields: Record<string, string>, stream = 1): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
   const all = { ':method': 'POST', ':scheme': 'http', ':authority': 'localhost', ...fields };
   const encoded = Object.entries(all).map(([name, value]) => Buffer.concat([Buffer.of(0), text(name), text(value)]));
-  return frame(1, END_HEADERS, 1, Buffer.concat(encoded));
+  return frame(1, END_HEADERS, stream, Buffer.concat(encoded));
 }
 
 const END_HEADERS = 4;
-const RESET = frame(3, 0, 1, Buffer.of(0, 0, 0, 8));
+const CANCEL = Buffer.of(0, 0, 0, 8);
 const path = (rpc: string) => `/google.firestore.v1.Firestore/${rpc}`;
 const GRPC = { 'content-type': 'application/grpc' };
 
@@ -94,7 +95,51 @@ test('a message that says it is 512 MB is refused before it arrives', async () =
   session.destroy();
 });
 
-test('2,000 connections with random bytes, resets and half messages', async () => {
+test('connections that end with unfinished messages', async () => {
+  for (let i = 0; i < 20; i++) {
+    const session = connectHttp2(`http://${address}`).on('error', () => undefined);
+    for (let call = 0; call < 50; call++) {
+      const request = session.request({ ':method': 'POST', ':path': path('Commit'), ...GRPC });
+      request.on('error', () => undefined).write(Buffer.of(0, 0, 0, 0x80, 0));
+    }
+    await once(session, 'remoteSettings');
+    session.destroy();
+    await db.doc('c/kept').get();
+  }
+});
+
+test('a connection has 100 calls at once at most', async () => {
+  const session = connectHttp2(`http://${address}`);
+  await once(session, 'remoteSettings');
+  expect(session.remoteSettings.maxConcurrentStreams).toBe(100);
+  session.destroy();
+});
+
+test('eight commits of 10 MiB at once are served beside 20 that never end', async () => {
+  // In MB: the default would end calls of this client.
+  const session = connectHttp2(`http://${address}`, { maxSessionMemory: 1000 });
+  const LENGTH = 10 * 1024 * 1024;
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(LENGTH, 1);
+  const unfinished = Array.from({ length: 20 }, () => {
+    const request = session.request({ ':method': 'POST', ':path': path('Commit'), ...GRPC }).resume();
+    request.write(Buffer.concat([head, Buffer.alloc(LENGTH - 1)]));
+    return once(request, 'trailers') as Promise<[IncomingHttpHeaders]>;
+  });
+  const [evicted] = await Promise.race(unfinished);
+  expect(evicted['grpc-status']).toBe('14');
+  await Promise.all(
+    Array.from({ length: 8 }, (_, i) => {
+      const batch = db.batch();
+      for (let n = 0; n < 10; n++) batch.set(db.doc(`big/${i}`), { text: 'x'.repeat(1_040_000) });
+      return batch.commit();
+    }),
+  );
+  void Promise.allSettled(unfinished);
+  session.destroy();
+});
+
+test('1,000 connections of up to 50 calls with random bytes, resets and half messages', async () => {
   let seed = 1;
   /** A random integer below `max`: https://en.wikipedia.org/wiki/Linear_congruential_generator */
   const random = (max: number): number => {
@@ -103,23 +148,40 @@ test('2,000 connections with random bytes, resets and half messages', async () =
   };
   const randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => random(256)));
   const rpcs = ['Commit', 'Listen', 'Write', 'RunQuery', 'BatchGetDocuments', 'Nothing'];
-  const start = () => headers({ ':path': path(rpcs[random(rpcs.length)] ?? ''), ...(random(4) > 0 && GRPC) });
-  const kinds: (() => Buffer)[] = [
+  const calls: ((stream: number) => Buffer)[] = [
+    (stream) => frame(0, random(2), stream, randomBytes(random(50))),
+    (stream) => frame(0, 1, stream, Buffer.of(0, 0, 0, 0, 5, random(256), random(256))),
+    (stream) => frame(0, 0, stream, Buffer.concat([Buffer.of(0, 0, 0, 0x80, 0), randomBytes(random(50))])),
+    (stream) => frame(3, 0, stream, CANCEL),
+    (stream) => frame(random(12), random(256), random(2 * stream), randomBytes(random(30))),
+  ];
+  /** Most connections have calls of one kind: one that breaks the protocol ends all of them. */
+  const openCalls = () => {
+    const kind = random(calls.length);
+    return Array.from({ length: 1 + random(50) }, (_, i) => {
+      const stream = 1 + 2 * i;
+      const start = headers({ ':path': path(rpcs[random(rpcs.length)] ?? ''), ...(random(4) > 0 && GRPC) }, stream);
+      return Buffer.concat([start, calls[random(9) === 0 ? random(calls.length) : kind]?.(stream) ?? start]);
+    });
+  };
+  const connections: (() => Buffer)[] = [
     () => randomBytes(random(100)),
     () => Buffer.concat([PREFACE, randomBytes(random(200))]),
     () => PREFACE.subarray(0, random(PREFACE.length)),
-    () => Buffer.concat([PREFACE, start(), frame(0, random(2), 1, randomBytes(random(50)))]),
-    () => Buffer.concat([PREFACE, start(), frame(0, 1, 1, Buffer.of(0, 0, 0, 0, 5, random(256), random(256)))]),
-    () => Buffer.concat([PREFACE, start(), RESET]),
-    () => Buffer.concat([PREFACE, start(), frame(random(12), random(256), random(4), randomBytes(random(30)))]),
+    ...Array.from({ length: 4 }, () => () => Buffer.concat([PREFACE, ...openCalls()])),
   ];
-  for (let round = 0; round < 100; round++) {
+  for (let round = 0; round < 50; round++) {
     const sockets = await Promise.all(Array.from({ length: 20 }, open));
-    for (const socket of sockets) socket.write(kinds[random(kinds.length)]?.() ?? '');
+    for (const socket of sockets) socket.write(connections[random(connections.length)]?.() ?? '');
     await db.doc('c/kept').get();
     for (const socket of sockets) {
       if (random(2) === 0) socket.resetAndDestroy();
       else socket.destroy();
     }
   }
+});
+
+test('the memory stays under 350 MB', () => {
+  const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1];
+  expect(Number(peak) / 1000).toBeLessThan(350);
 });

@@ -3,9 +3,9 @@ import { performServerHandshake, type IncomingHttpHeaders, type ServerHttp2Strea
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { RPCS } from './decode-request';
 import { RpcError, invalid } from './errors';
-import { MessageReader } from './message-framing';
+import { MessageMemory, MessageReader } from './message-framing';
 import type { Rpc } from './requests';
-import { createResponseStream, type ResponseStream } from './response-stream';
+import { attempt, createResponseStream, listen, type ResponseStream } from './response-stream';
 import { UNSERVED } from './unserved';
 
 /** Handles one call, from its encoded request to the end of its response. */
@@ -27,11 +27,9 @@ export interface GrpcServer {
 const WINDOW_BYTES = 4 * 1024 * 1024;
 
 const SESSION_OPTIONS = {
-  settings: { initialWindowSize: WINDOW_BYTES },
+  settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 },
   // Node also counts responses that wait for their client. The default of 10 MB would refuse calls beside a large query.
   maxSessionMemory: Number.MAX_SAFE_INTEGER,
-  // A status may quote a long name.
-  maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
 };
 
 const ignore = (): void => undefined;
@@ -42,6 +40,7 @@ const ignore = (): void => undefined;
  */
 export async function startGrpcServer(host: string, port: number, handlers: ConnectionHandlers): Promise<GrpcServer> {
   const sockets = new Set<Socket>();
+  const memory = new MessageMemory();
   const listener = createServer((socket) => {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.add(socket);
@@ -51,7 +50,7 @@ export async function startGrpcServer(host: string, port: number, handlers: Conn
       sockets.delete(socket);
       handlers.onDisconnect(peer);
     });
-    socket.once('readable', () => {
+    const onFirstBytes = (): void => {
       const start = socket.read() as Buffer | null;
       if (start === null) return; // closed
       if (!isHttp2(start)) {
@@ -62,10 +61,12 @@ export async function startGrpcServer(host: string, port: number, handlers: Conn
       const session = performServerHandshake(socket, SESSION_OPTIONS);
       session.on('error', ignore);
       session.setLocalWindowSize(WINDOW_BYTES);
-      session.on('stream', (stream, headers) => respond(stream, headers, { socket, peer, handle: handlers.handle }));
-    });
+      const connection = { socket, peer, handle: handlers.handle, memory };
+      session.on('stream', (stream, headers) => attempt(stream, () => respond(stream, headers, connection)));
+    };
+    socket.once('readable', () => attempt(socket, onFirstBytes));
   });
-  await listen(listener, host, port);
+  await bind(listener, host, port);
   return {
     port: (listener.address() as AddressInfo).port,
     close: async () => {
@@ -77,7 +78,7 @@ export async function startGrpcServer(host: string, port: number, handlers: Conn
   };
 }
 
-async function listen(listener: Server, host: string, port: number): Promise<void> {
+async function bind(listener: Server, host: string, port: number): Promise<void> {
   try {
     listener.listen(port, host);
     await once(listener, 'listening');
@@ -100,14 +101,15 @@ interface Connection {
   readonly socket: Socket;
   readonly peer: string;
   readonly handle: CallHandler;
+  readonly memory: MessageMemory;
 }
 
 const SERVICE = '/google.firestore.v1.Firestore/';
 
-/** Reads the request of one call and has it handled. */
-function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, { socket, peer, handle }: Connection): void {
+/** Reads the request of one call and has it handled. What comes after the request, or after a failure, is discarded. */
+function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection): void {
+  const { socket, peer, handle, memory } = connection;
   stream.on('error', ignore);
-  if (stream.destroyed) return; // The client has reset it already.
   if (headers['content-type']?.startsWith('application/grpc') !== true) {
     stream.respond({ ':status': 415 }, { endStream: true });
     return;
@@ -117,39 +119,35 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, { sock
   const name = path.startsWith(SERVICE) ? path.slice(SERVICE.length) : '';
   const rpc = RPCS.find((each) => each === name);
   const refuse = Object.hasOwn(UNSERVED, name) ? UNSERVED[name] : undefined;
-  const reader = new MessageReader();
-  let request: Buffer | undefined;
+  if (!rpc && !refuse) response.fail(new RpcError('UNIMPLEMENTED', `The server does not implement the method ${path}`));
+  const reader = new MessageReader(memory, () => response.fail(OVERLOADED));
+  let isHandled = false;
   const onMessage = (message: Buffer): void => {
     if (refuse) refuse(message, response);
-    else if (request === undefined) request = message;
-    else throw invalid('A request is one message.');
+    else if (rpc && !isHandled) {
+      isHandled = true;
+      reader.release();
+      handle(rpc, message, peer, response);
+    }
   };
   const onEnd = (): void => {
     if (reader.isWithinMessage) throw invalid('The request ends within a message.');
-    if (!rpc) response.end();
-    else if (request === undefined) throw invalid('The request has no message.');
-    else handle(rpc, request, peer, response);
+    if (rpc) throw invalid('The request has no message.');
+    response.end();
   };
-  /** Bytes that come after a failure are discarded. */
-  const failOnError =
-    <T>(read: (bytes: T) => void) =>
-    (bytes: T): void => {
-      if (hasFailed) return;
-      try {
-        read(bytes);
-      } catch (error) {
-        hasFailed = true;
-        response.fail(error instanceof RpcError ? error : invalid(`Malformed ${name} request: ${String(error)}`));
-      }
-    };
-  let hasFailed = false;
-  if (!rpc && !refuse) {
-    hasFailed = true;
-    response.fail(new RpcError('UNIMPLEMENTED', `The server does not implement the method ${path}`));
-  }
-  stream.on(
-    'data',
-    failOnError((bytes: Buffer) => reader.read(bytes).forEach(onMessage)),
-  );
-  stream.on('end', failOnError(onEnd));
+  const failOnError = (read: () => void): void => {
+    if (response.hasEnded || isHandled) return;
+    try {
+      read();
+    } catch (error) {
+      reader.release();
+      response.fail(error instanceof RpcError ? error : invalid(`Malformed ${name} request: ${String(error)}`));
+    }
+  };
+  listen(stream, 'data', (bytes) => failOnError(() => reader.read(bytes).forEach(onMessage)));
+  listen(stream, 'end', () => failOnError(onEnd));
+  listen(stream, 'close', () => reader.release());
 }
+
+/** The SDKs repeat a call that is refused with this status. */
+const OVERLOADED = new RpcError('UNAVAILABLE', 'The server holds too many unfinished requests.');

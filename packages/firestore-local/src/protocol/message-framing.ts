@@ -10,6 +10,9 @@ const HEAD_BYTES = 5;
 /** https://firebase.google.com/docs/firestore/quotas: the maximum size of a request, and so of a commit. */
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
+/** The most that the unfinished messages of all clients take. Eight commits of the maximum size fit. */
+const MAX_HELD_BYTES = 96 * 1024 * 1024;
+
 /** Puts a message into the form in which it is sent. */
 export function frameMessage(message: Buffer): Buffer {
   const framed = Buffer.allocUnsafe(HEAD_BYTES + message.length);
@@ -19,10 +22,38 @@ export function frameMessage(message: Buffer): Buffer {
   return framed;
 }
 
+/** Bounds the memory of the unfinished messages of a server. Over the bound, the client that has sent nothing for longest loses. */
+export class MessageMemory {
+  /** In the order in which bytes last arrived. */
+  private readonly held = new Map<MessageReader, number>();
+  private total = 0;
+
+  /** Counts the bytes that a reader holds now. May call `onEvicted` of readers. */
+  update(reader: MessageReader, bytes: number): void {
+    this.total += bytes - (this.held.get(reader) ?? 0);
+    this.held.delete(reader);
+    if (bytes > 0) this.held.set(reader, bytes);
+    for (const [oldest] of this.held) {
+      if (this.total <= MAX_HELD_BYTES) return;
+      oldest.release();
+      oldest.onEvicted();
+    }
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
 /** Finds the messages in the bytes of a request. Holds at most one message, and refuses one that is too long. */
 export class MessageReader {
-  private chunks: Buffer[] = [];
+  /** Copies of what has arrived of a message, because a piece of a network buffer would keep all of it. */
+  private held = NOTHING;
   private size = 0;
+
+  /** @param onEvicted called when the reader loses what it holds, because the server holds too much */
+  constructor(
+    private readonly memory: MessageMemory,
+    readonly onEvicted: () => void,
+  ) {}
 
   /** Whether a message has begun and is not complete. */
   get isWithinMessage(): boolean {
@@ -34,35 +65,47 @@ export class MessageReader {
    * @throws RpcError INVALID_ARGUMENT as soon as the head of a message announces too many bytes, UNIMPLEMENTED if it is compressed
    */
   read(chunk: Buffer): Buffer[] {
-    this.chunks.push(chunk);
-    this.size += chunk.length;
     const messages: Buffer[] = [];
-    for (let end = this.findEnd(); end <= this.size; end = this.findEnd()) {
-      const bytes = this.join();
+    let bytes = this.size === 0 ? chunk : this.append(chunk);
+    let end = findEnd(bytes);
+    for (; end <= bytes.length; end = findEnd(bytes)) {
       messages.push(bytes.subarray(HEAD_BYTES, end));
-      this.size -= end;
-      this.chunks = this.size === 0 ? [] : [bytes.subarray(end)];
+      bytes = bytes.subarray(end);
     }
+    if (messages.length > 0) this.release();
+    if (this.size === 0 && bytes.length > 0) this.append(bytes);
     return messages;
   }
 
-  /** Where the first message ends. Infinity until its head is complete. */
-  private findEnd(): number {
-    if (this.size < HEAD_BYTES) return Infinity;
-    const [first] = this.chunks;
-    const head = first !== undefined && first.length >= HEAD_BYTES ? first : this.join();
-    if (head.readUInt8(0) !== 0) throw new RpcError('UNIMPLEMENTED', 'Compressed messages are not supported.');
-    const length = head.readUInt32BE(1);
-    if (length > MAX_REQUEST_BYTES) {
-      throw invalid(`Request payload size exceeds the limit: ${MAX_REQUEST_BYTES} bytes.`);
-    }
-    return HEAD_BYTES + length;
+  /** Forgets the unfinished message. */
+  release(): void {
+    this.held = NOTHING;
+    this.size = 0;
+    this.memory.update(this, 0);
   }
 
-  private join(): Buffer {
-    const [first] = this.chunks;
-    const joined = first !== undefined && this.chunks.length === 1 ? first : Buffer.concat(this.chunks);
-    this.chunks = [joined];
-    return joined;
+  /** Adds bytes to the unfinished message, and returns all of it. */
+  private append(chunk: Buffer): Buffer {
+    const size = this.size + chunk.length;
+    if (size > this.held.length) {
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(size, Math.min(4 * this.held.length, HEAD_BYTES + MAX_REQUEST_BYTES)),
+      );
+      this.held.copy(larger, 0, 0, this.size);
+      this.held = larger;
+    }
+    chunk.copy(this.held, this.size);
+    this.size = size;
+    this.memory.update(this, this.held.length);
+    return this.held.subarray(0, this.size);
   }
+}
+
+/** Where the first message ends. Infinity until its head is complete. */
+function findEnd(bytes: Buffer): number {
+  if (bytes.length < HEAD_BYTES) return Infinity;
+  if (bytes.readUInt8(0) !== 0) throw new RpcError('UNIMPLEMENTED', 'Compressed messages are not supported.');
+  const length = bytes.readUInt32BE(1);
+  if (length > MAX_REQUEST_BYTES) throw invalid(`Request payload size exceeds the limit: ${MAX_REQUEST_BYTES} bytes.`);
+  return HEAD_BYTES + length;
 }

@@ -12,10 +12,31 @@ export interface ResponseStream {
   fail(error: RpcError): void;
   /** Destroys the connection of the call, with all other calls on it. */
   destroyConnection(): void;
+  /** Whether the status was given. */
+  readonly hasEnded: boolean;
   /** Whether the client cancelled the call, or its connection closed, before the status. */
   readonly cancelled: boolean;
   /** Calls a listener when that happens. */
   onCancel(listener: () => void): void;
+}
+
+/**
+ * Runs a step that Node refuses, with an exception, once its client has closed the stream or the connection. Outside of any
+ * handler the exception would end the process. Here it ends what it is about, and nothing else.
+ */
+export function attempt<T>(target: ServerHttp2Stream | Socket, step: () => T): T | undefined {
+  try {
+    return step();
+  } catch (error) {
+    target.destroy();
+    if (!String((error as NodeJS.ErrnoException).code).startsWith('ERR_HTTP2_')) console.error(error);
+    return undefined;
+  }
+}
+
+/** Calls a listener with each event of a stream. */
+export function listen(stream: ServerHttp2Stream, event: string, listener: (chunk: Buffer) => void): void {
+  stream.on(event, (chunk: Buffer) => attempt(stream, () => listener(chunk)));
 }
 
 /** The response of a call. @param socket the connection of the call */
@@ -23,7 +44,7 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
   const cancelListeners: (() => void)[] = [];
   let hasEnded = false;
   let cancelled = false;
-  stream.once('close', () => {
+  listen(stream, 'close', () => {
     if (hasEnded) return;
     cancelled = true;
     for (const listener of cancelListeners) listener();
@@ -36,15 +57,20 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
     if (hasEnded || stream.destroyed) return;
     hasEnded = true;
     const text = message === '' ? {} : { 'grpc-message': encodeMessage(message) };
-    stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': String(code), ...text }));
-    sendHeaders();
-    stream.end();
+    listen(stream, 'wantTrailers', () => stream.sendTrailers({ 'grpc-status': String(code), ...text }));
+    attempt(stream, () => {
+      sendHeaders();
+      stream.end();
+    });
   };
   return {
     send: (message) => {
-      if (hasEnded || stream.destroyed) return undefined;
-      sendHeaders();
-      if (stream.write(frameMessage(message))) return undefined;
+      const hasRoom = attempt(stream, () => {
+        if (hasEnded || stream.destroyed) return true;
+        sendHeaders();
+        return stream.write(frameMessage(message));
+      });
+      if (hasRoom !== false) return undefined;
       return new Promise((resolve) => {
         const onReady = (): void => {
           stream.off('drain', onReady);
@@ -58,6 +84,9 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
     end: () => end(status.OK, ''),
     fail: (error) => end(error.status, error.message),
     destroyConnection: () => socket.destroy(),
+    get hasEnded() {
+      return hasEnded;
+    },
     get cancelled() {
       return cancelled;
     },
@@ -65,5 +94,12 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
   };
 }
 
+/** The most characters of a status text: it may quote a long name, and Node refuses headers of more than 64 KiB. */
+const MAX_TEXT = 4000;
+
 /** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md: encodes `%` and everything except printable ASCII. */
-const encodeMessage = (message: string): string => message.toWellFormed().replace(/[^ -$&-~]+/g, encodeURIComponent);
+const encodeMessage = (message: string): string =>
+  message
+    .slice(0, MAX_TEXT)
+    .toWellFormed()
+    .replace(/[^ -$&-~]+/g, encodeURIComponent);

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { StrictReader, root, type Message } from './codec';
-import { unsupported } from './errors';
+import { RpcError, unsupported } from './errors';
 import { toList, toMessage } from './message-readers';
 import type { ResponseStream } from './response-stream';
 
@@ -18,14 +18,20 @@ function refuseTarget(message: Buffer, response: ResponseStream): void {
   const target = toMessage(decode('ListenRequest', message)['addTarget']);
   if (!target) return;
   const targetChange = { targetChangeType: 'REMOVE', targetIds: [target['targetId']], cause };
-  void response.send(encode('ListenResponse', { targetChange }));
+  send(response, 'ListenResponse', { targetChange });
 }
 
 /** Refuses the writes of web and mobile SDKs after their handshake. An SDK that is refused earlier opens the stream again. */
 function refuseWrites(message: Buffer, response: ResponseStream): void {
   const hasWrites = toList(decode('WriteRequest', message)['writes']).length > 0;
   if (hasWrites) response.fail(unsupported('Writes of web and mobile SDKs'));
-  else void response.send(encode('WriteResponse', { streamId: '1', streamToken: Buffer.from('1') }));
+  else send(response, 'WriteResponse', { streamId: '1', streamToken: Buffer.from('1') });
+}
+
+/** Ends a stream whose client sends more, but does not read what it is told. */
+function send(response: ResponseStream, name: string, message: object): void {
+  if (response.send(encode(name, message)))
+    throw new RpcError('UNAVAILABLE', 'The client does not read the responses.');
 }
 
 const getType = (name: string) => root.lookupType(`google.firestore.v1.${name}`);

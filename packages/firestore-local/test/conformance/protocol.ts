@@ -103,6 +103,7 @@ export const connectInProcess = ({ handlers }: InternalFirestore): Transport => 
         end: () => end(status.OK, ''),
         fail: (error) => end(error.status, error.message),
         destroyConnection: () => undefined,
+        hasEnded: false,
         get cancelled() {
           return stream.cancelled;
         },
