@@ -48,14 +48,19 @@ export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, 
   };
 }
 
-/** Returns the canonical JSON of a submission in UTF-8, which is the accepted payload. */
-export const toPayloadText = (submission: PriceListSubmission): Buffer =>
-  Buffer.from([...streamCanonicalJson(submission)].join(''));
+/** Returns the canonical JSON of a submission, which is the accepted payload. */
+export const toPayloadText = (submission: PriceListSubmission): string => [...streamCanonicalJson(submission)].join('');
 
 function summarizePayload(payload: StoredPayload) {
   if (payload.kind === 'invalid') return { usable: false as const, reason: payload.reason };
   const { name, date, currency_iso } = payload.submission.info;
-  return { usable: true as const, bytes: toPayloadText(payload.submission).length, name, date, currency_iso };
+  return {
+    usable: true as const,
+    bytes: Buffer.byteLength(toPayloadText(payload.submission)),
+    name,
+    date,
+    currency_iso,
+  };
 }
 
 /** Whether an unresolved key needs an operator, because the sweep does not resume it. */

@@ -1,3 +1,6 @@
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { Writable } from 'node:stream';
 import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
@@ -6,13 +9,31 @@ import { runPriceLists } from './main';
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
 
-// A closed output, as with `| head -1`, stops the command as Ctrl-C does.
-for (const output of [process.stdout, process.stderr]) {
-  output.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    abort('a closed output');
+/** The first error of an output. It makes the exit code 1, because what the command said is lost. */
+let outputError: NodeJS.ErrnoException | undefined;
+
+/** Stops the command as Ctrl-C does if an output is full, or closed as with `| head -1`. */
+function failOutput(error: NodeJS.ErrnoException): void {
+  outputError ??= error;
+  abort('an output that cannot be written');
+}
+
+/** Returns the stream of an output. For a file it is not Node's own, which takes a write that a full disk cut for the whole. */
+function openOutput(fd: number, stream: NodeJS.WriteStream): NodeJS.WritableStream {
+  if (stream instanceof Socket) return stream.on('error', failOutput);
+  return new Writable({
+    write: (data: Buffer, _, end) => {
+      try {
+        for (let start = 0; start < data.length;) start += writeSync(fd, data, start);
+      } catch (error) {
+        failOutput(error as Error);
+      }
+      end();
+    },
   });
 }
+
+const [stdout, stderr] = [openOutput(1, process.stdout), openOutput(2, process.stderr)];
 
 /**
  * Aborts the command at the first SIGINT, SIGTERM or SIGHUP. The command then gives its attempt back
@@ -23,10 +44,19 @@ function abortOnSignals(): AbortSignal {
   return stop.signal;
 }
 
-// Node uses this exit code if it has nothing left to wait for before the command has a result.
+const result = runPriceLists(process.argv.slice(2), { stdin: process.stdin, stdout, stderr }, abortOnSignals);
+
+// Node uses this exit code if it has nothing left to wait for before the command has a result. Set after the arguments
+// are parsed, because commander takes an exit code that is set already for that of its help.
 process.exitCode = 1;
 
-void runPriceLists(process.argv.slice(2), process, abortOnSignals).then((code) => {
+void result.then((code) => {
   // Abandoned calls would keep the process alive, so it exits as soon as its output is written.
-  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+  stdout.write('', (error) => {
+    // The error of an earlier write may arrive here before its event.
+    if (error) failOutput(error);
+    const isSilent = outputError === undefined || outputError.code === 'EPIPE';
+    const notice = isSilent ? '' : `The output could not be written: ${outputError?.message}\n`;
+    stderr.write(notice, () => process.exit(outputError === undefined ? code : 1));
+  });
 });

@@ -1,11 +1,10 @@
-import { writeFileSync } from 'node:fs';
 import { retry } from '../../src/lib/firestore/retry';
 import { ResolutionError } from '../../src/price-lists/resume';
 import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
-import { CommandError } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { readKeyDetails, toPayloadText } from '../facts';
 import { formatCommand, formatKeyDetails } from '../format';
+import { writeNewFile } from '../new-file';
 import { count, escapeJsonControls, quote } from '../text';
 import { findKey, toJson, type CommandContext, type IdOptions } from './context';
 
@@ -20,7 +19,7 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
   const record = await findKey(id, options, context);
   const payload = await retry(() => readStoredPayload(db, record), requestContext, 'standalone');
   if (file !== undefined) {
-    writePayload(payload, file, context);
+    await writePayload(payload, file, context);
     return 0;
   }
   const details = await retry(() => readKeyDetails(record, payload, db), requestContext, 'standalone');
@@ -36,24 +35,13 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
   return 0;
 }
 
-function writePayload(payload: StoredPayload, file: string, { terminal }: CommandContext): void {
+async function writePayload(payload: StoredPayload, file: string, { terminal }: CommandContext): Promise<void> {
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
   const { stdout } = terminal.streams;
   const text = toPayloadText(payload.submission);
   if (file !== '-') {
-    writeNewFile(file, text);
-    terminal.print(`Wrote the accepted payload, ${count(text.length, 'byte')}, to ${quote(file)}.\n`);
-  } else if (stdout.isTTY === true) terminal.print(`${escapeJsonControls(text.toString())}\n`);
+    await writeNewFile(file, [text]);
+    terminal.print(`Wrote the accepted payload, ${count(Buffer.byteLength(text), 'byte')}, to ${quote(file)}.\n`);
+  } else if (stdout.isTTY === true) terminal.print(`${escapeJsonControls(text)}\n`);
   else stdout.write(text);
-}
-
-/** @throws CommandError if the file exists or cannot be written */
-function writeNewFile(file: string, content: Buffer): void {
-  try {
-    writeFileSync(file, content, { flag: 'wx' });
-  } catch (error) {
-    const reasons: Record<string, string> = { EEXIST: 'the file already exists', ENOENT: 'its folder does not exist' };
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw new CommandError(`${quote(file)} cannot be written: ${reasons[code] ?? String(error)}. Name another file.`);
-  }
 }

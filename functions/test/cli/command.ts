@@ -27,6 +27,8 @@ export interface RunningCommand {
 export interface CommandProgram {
   /** Starts a process. */
   start: (...args: string[]) => RunningCommand;
+  /** Runs a command from a line for `sh`, in which `"$@"` is the command with its arguments. */
+  runInShell: (line: string, ...args: string[]) => Promise<CommandOutput>;
   remove: () => Promise<void>;
 }
 
@@ -56,8 +58,8 @@ export async function buildCommand(sizes: CommitSizes): Promise<CommandProgram> 
   const program = join(folder, 'price-lists.cjs');
   await bundleProgram('functions/cli/price-lists.ts', program, sizes);
   const env = { ...getBundleVariables(), NODE_COMPILE_CACHE: join(folder, 'compile-cache') };
-  const start = (...args: string[]): RunningCommand => {
-    const child = startProgram(process.execPath, [program, ...args], { env });
+  const startIn = (executable: string, ...args: string[]): RunningCommand => {
+    const child = startProgram(executable, args, { env });
     let out = '';
     let err = '';
     child.stdout.on('data', (data: Buffer) => (out += data.toString()));
@@ -65,5 +67,9 @@ export async function buildCommand(sizes: CommitSizes): Promise<CommandProgram> 
     const output = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
     return { process: child, output };
   };
-  return { start, remove: () => rm(folder, { recursive: true }) };
+  return {
+    start: (...args) => startIn(process.execPath, program, ...args),
+    runInShell: (line, ...args) => startIn('sh', '-c', line, 'sh', process.execPath, program, ...args).output,
+    remove: () => rm(folder, { recursive: true }),
+  };
 }

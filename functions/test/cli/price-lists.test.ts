@@ -276,7 +276,7 @@ test('show --payload writes only to a new file', async () => {
   });
   expect(await Promise.all(errors)).toEqual([
     [1, containing('payload.json" cannot be written: the file already exists. Name another file.\n')],
-    [1, containing('cannot be written: Error: ENOTDIR')],
+    [1, containing('cannot be written: ENOTDIR')],
     [1, containing('cannot be written: its folder does not exist. Name another file.\n')],
   ]);
   expect(readFileSync(file, 'utf8')).toBe(content);

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runProgramSync } from '../../../test/support/programs';
 import * as main from '../../cli/main';
 import { addPriceLists } from '../../src/add-price-lists';
@@ -12,6 +15,7 @@ import { buildCommand, runCommand, type CommandProgram } from './command';
 /** The command in a process of its own, as an operator runs it: its exit codes, signals and closed output. */
 
 const service = useTestService({ addPriceLists });
+const folder = mkdtempSync(join(tmpdir(), 'outputs-'));
 let command: CommandProgram;
 beforeAll(async () => {
   useTestBatches();
@@ -21,7 +25,10 @@ beforeEach(async () => {
   service.reset();
   await writeMarket(service.db);
 });
-afterAll(() => command.remove());
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await command.remove();
+});
 
 const failAttempt = (key: string) => submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: key }));
 
@@ -87,6 +94,55 @@ test('if its output is closed, a sweep gives its attempts back, as with Ctrl-C',
   service.firestore.faults.clear();
   expect(await readRecord('a')).toMatchObject({ status: 'completed' });
   expect(await readRecord('b')).toMatchObject({ ...GIVEN_BACK, automatic_resumes: 0 });
+});
+
+describe('an output that could not be written makes the exit code 1', () => {
+  const lost = { code: 1, err: expect.stringContaining('The output could not be written: ENOSPC') as string };
+
+  test('on a full disk, as text and as the payload', async () => {
+    await failAttempt('a');
+    expect(await command.runInShell('"$@" >/dev/full', 'list')).toMatchObject(lost);
+    expect(await command.runInShell('"$@" >/dev/full', 'show', 'a', '--payload', '-')).toMatchObject(lost);
+    expect(await command.runInShell('"$@" 2>/dev/full', 'list')).toMatchObject({ code: 1 });
+  });
+
+  test('where its last part does not fit', async () => {
+    await submitAndFail(service, createPriceListBody(100, { boq_list_id: 'a' }));
+    const file = join(folder, 'cut.json');
+    // One block is 512 or 1,024 bytes.
+    const cut = await command.runInShell('ulimit -f 1; "$@" >' + file, 'show', 'a', '--payload', '-');
+    expect(cut).toMatchObject({ code: 1, err: expect.stringContaining('The output could not be written') as string });
+    expect(statSync(file).size).toBeGreaterThan(0);
+  });
+
+  test('if the reader of a pipe has gone', async () => {
+    const { out } = await command.runInShell(
+      'exec 3>&1; { "$@"; echo "code $?" >&3; } | true',
+      'list',
+      '--status',
+      'completed',
+    );
+    expect(out).toBe('code 1\n');
+  });
+});
+
+test('a payload file that was cut does not exist, so a second try writes it', async () => {
+  await failAttempt('a');
+  const file = join(folder, 'payload.json');
+  const cut = await command.runInShell('ulimit -f 0; "$@"', 'show', 'a', '--payload', file);
+  expect(cut).toMatchObject({ code: 1, err: expect.stringContaining('cannot be written: EFBIG') as string });
+  expect(readdirSync(folder)).not.toContainEqual(expect.stringContaining('payload'));
+  expect(await command.runInShell('"$@"', 'show', 'a', '--payload', file)).toMatchObject({ code: 0 });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('products');
+});
+
+test('help is printed with exit code 0, and with 2 where the arguments are wrong', async () => {
+  for (const args of [['help'], ['help', 'list'], ['--help'], []])
+    expect(await command.runInShell('"$@"', ...args)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Usage:/) as string,
+    });
+  expect(await command.runInShell('"$@"', '--project', 'x')).toMatchObject({ code: 2, out: '' });
 });
 
 test('a command whose promise never settles exits with 1', async () => {
