@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createClient, type Client, type ClientOptions, type Retry } from '../../docs/examples/client/src';
 import { judgeResponse } from '../../docs/examples/client/src/retry';
 import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
-import { runProgram, startProgram } from '../support/programs';
+import { runProgram } from '../support/programs';
 import { respond, startStub, type Stub } from './stub-service';
 
 /** Tests the code of the typed client, and its package as a partner installs it. */
@@ -14,7 +12,6 @@ import { respond, startStub, type Stub } from './stub-service';
 const KEY = 'local-dev-key';
 
 let baseUrl: string;
-const { fetch } = globalThis;
 
 beforeAll(async () => {
   baseUrl = (await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' })).address('');
@@ -227,51 +224,5 @@ describe('the package', () => {
     await runProgram(process.execPath, tsc, { cwd: folder });
     const { stdout } = await runProgram(process.execPath, [join(folder, 'program.mjs')]);
     expect(stdout).toBe('KES\n');
-  });
-
-  describe('in the backend of a dashboard', () => {
-    let backend: ReturnType<typeof startProgram>;
-    let origin: string;
-    let stub: Stub;
-    /** The responses that the backend receives in place of the service's. */
-    const responses: RequestListener[] = [];
-
-    beforeAll(async () => {
-      cpSync('docs/examples/dashboard', join(folder, 'dashboard'), { recursive: true });
-      stub = await startStub(responses);
-      const env = { PORT: '0', API_KEY: KEY, BASE_URL: stub.url };
-      backend = startProgram(process.execPath, [join(folder, 'dashboard/backend.mjs')], { env });
-      const [line] = (await once(backend.stdout, 'data')) as [Buffer];
-      origin = /http:\S+/.exec(String(line))?.[0] ?? '';
-    });
-    afterAll(() => backend.kill());
-
-    const get = async (path: string) => {
-      const response = await fetch(origin + path);
-      return { status: response.status, text: await response.text() };
-    };
-
-    test('serves the page and its data from one origin', async () => {
-      expect(await get('/')).toEqual({ status: 200, text: readFileSync('docs/examples/dashboard/page.html', 'utf8') });
-      const orders = { status: 200, text: '{"orders":{},"count":0}' };
-      responses.push(respond(200, orders.text));
-      expect(await get('/api/orders?team_id=a%26b&start_date=2026-01-01&end_date=2026-02-01')).toEqual(orders);
-      expect(JSON.parse(String(stub.bodies[0]))).toEqual({
-        team_id: 'a&b',
-        status: 'ALL',
-        start_date: '2026-01-01',
-        end_date: '2026-02-01',
-      });
-      expect(await get('/addPriceLists')).toMatchObject({ status: 404 });
-    });
-
-    test('passes on a 400, which its user can correct, but no 401 of the service', async () => {
-      const errors = JSON.stringify({ success: false, errors: [] });
-      responses.push(respond(400, errors), respond(401, '{"error":"Unauthorized"}'));
-      expect(await get('/api/orders?team_id=')).toEqual({ status: 400, text: errors });
-      const failed = await get('/api/teams');
-      expect([failed.status, failed.text]).toEqual([502, expect.not.stringContaining('Unauthorized')]);
-      expect(await get('//')).toMatchObject({ status: 502 });
-    });
   });
 });

@@ -1,51 +1,89 @@
 /*
- * The backend of a dashboard. It holds the API key, and serves the page and the page's data.
+ * The backend of a dashboard. It holds the API key, and serves the pages and the data of the orders page.
  *
- *     npm install ../../organisation-data-client-2.0.0.tgz
- *     BASE_URL=... API_KEY=... node backend.mjs
+ *     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key node backend.mjs
  *
- * It does not check who the user is. A comment below says where to add that check.
+ * It needs Node 20.3 or later and no package. It does not check who the user is. A comment below says where to add that check.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createClient } from 'organisation-data-client';
+import { pipeline } from 'node:stream/promises';
 
 const { BASE_URL = '', API_KEY = '', PORT = '3000' } = process.env;
 
-// A user waits for each read, so these times are shorter than the client's defaults.
-const client = createClient(BASE_URL, API_KEY, { requestTimeoutMs: 10_000, retryForMs: 15_000 });
+if (!/^https?:\/\/[^/]/.test(BASE_URL)) stop('BASE_URL must be the base address of the service. It begins with http.');
+if (!/^[!-~]+$/.test(API_KEY)) stop('API_KEY must be the API key of the service, without spaces.');
+if (!/^\d{1,5}$/.test(PORT) || Number(PORT) > 65_535) stop(`PORT must be a number from 0 to 65535, not "${PORT}".`);
 
-/** The reads that the page may ask for. Each takes the fields of the query. */
-const reads = new Map([
-  ['/api/markets', () => client.getMarkets()],
-  ['/api/teams', () => client.getTeams()],
-  ['/api/orders', ({ status = 'ALL', ...range }) => client.getOrdersByTeam({ ...range, status })],
-  ['/api/invoices', (range) => client.supplyOrdersInvoices({ ...range, status: null })],
-]);
+/** The service gives up a read within two minutes. */
+const READ_TIMEOUT_MS = 125_000;
+
+const FILES = {
+  '/': ['orders.html', 'text/html; charset=utf-8'],
+  '/orders.mjs': ['orders.mjs', 'text/javascript; charset=utf-8'],
+  '/warehouses.html': ['warehouses.html', 'text/html; charset=utf-8'],
+  '/warehouses.mjs': ['warehouses.mjs', 'text/javascript; charset=utf-8'],
+  '/dashboard.css': ['dashboard.css', 'text/css; charset=utf-8'],
+};
+
+/** The reads that the page may ask for: their methods and operations. */
+const READS = {
+  '/api/markets': ['GET', 'getMarkets'],
+  '/api/teams': ['GET', 'getTeams'],
+  '/api/orders': ['POST', 'getOrdersByTeam'],
+  '/api/invoices': ['POST', 'supplyOrdersInvoices'],
+};
 
 async function respond(request, response) {
-  const { pathname, searchParams } = new URL(request.url, 'http://localhost');
-  if (pathname === '/') {
-    response.setHeader('Content-Type', 'text/html; charset=utf-8');
-    return response.end(await readFile(new URL('page.html', import.meta.url)));
-  }
-  const read = reads.get(pathname);
-  if (request.method !== 'GET' || read === undefined) return sendJson(response, 404, { error: 'Not found' });
+  const [path] = request.url.split('?');
+  if (Object.hasOwn(FILES, path)) return sendFile(response, ...FILES[path]);
+  const [method, operation] = Object.hasOwn(READS, path) ? READS[path] : [];
   // Reject users who are not signed in, and teams that they may not see, here. The API key reads all teams.
-  sendJson(response, 200, await read(Object.fromEntries(searchParams)));
+  if (request.method === method) return sendRead(request, response, operation);
+  sendError(response, 404, 'Not found');
 }
 
-/** Responds to a read that failed. The service's 401 is an error of this backend, not of its user. */
-function respondToError(error, response) {
-  console.error(error);
-  if (error.status === 400) return sendJson(response, 400, error.body);
-  sendJson(response, 502, { error: 'The data cannot be read at the moment' });
+async function sendFile(response, name, type) {
+  const headers = { 'Content-Security-Policy': "frame-ancestors 'none'", 'X-Content-Type-Options': 'nosniff' };
+  const content = await readFile(new URL(name, import.meta.url));
+  response.writeHead(200, { ...headers, 'Content-Type': type, 'Cache-Control': 'no-cache' }).end(content);
 }
 
-const sendJson = (response, status, body) =>
-  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+/** Passes the service's response on as it arrives. The read ends when the page no longer waits for it. */
+async function sendRead(request, response, operation) {
+  const pageLeft = new AbortController();
+  response.once('close', () => pageLeft.abort());
+  try {
+    const answer = await fetch(`${BASE_URL.replace(/\/+$/, '')}/${operation}`, {
+      method: request.method,
+      headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
+      body: request.method === 'POST' ? request : undefined,
+      duplex: 'half',
+      redirect: 'error',
+      signal: AbortSignal.any([pageLeft.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]),
+    });
+    // A user can correct a 400. Every other error concerns this backend: a page would take a 401 for a user who is signed out.
+    if (answer.status !== 200 && answer.status !== 400)
+      throw new Error(`status ${answer.status}, X-Request-Id ${answer.headers.get('X-Request-Id')}`);
+    response.writeHead(answer.status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+    await pipeline(answer.body, response);
+  } catch (error) {
+    if (pageLeft.signal.aborted && !response.headersSent) return;
+    console.error(`${operation}: ${error.cause?.message ?? error.message}`);
+    if (!response.headersSent) sendError(response, 502, 'The data cannot be read at the moment. Try again later.');
+  }
+}
 
-const server = createServer((request, response) => {
-  respond(request, response).catch((error) => respondToError(error, response));
-});
-server.listen(PORT, '127.0.0.1', () => console.log(`Listening on http://127.0.0.1:${server.address().port}`));
+const sendError = (response, status, error) =>
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error }));
+
+function stop(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+const server = createServer((request, response) => void respond(request, response));
+server.on('error', ({ code, message }) =>
+  stop(code === 'EADDRINUSE' ? `Port ${PORT} is taken. Choose another with PORT.` : message),
+);
+server.listen(PORT, '127.0.0.1', () => console.log(`Listening on http://localhost:${server.address().port}`));

@@ -1,0 +1,232 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { Browser, Page } from 'puppeteer-core';
+import { cleanUp, startLocalServer, type LocalServer } from '../support/local-server';
+import { runProgramSync, startProgram } from '../support/programs';
+import { launchChromium } from './chromium';
+import { expectAccessible, readTexts, setColorScheme } from './inspection';
+
+/** The sample dashboard in a browser: one page behind its backend, and one that reads from the service itself. */
+
+const KEY = 'browser-test-key';
+const BACKEND = 'docs/examples/dashboard/backend.mjs';
+
+let stub: Server;
+let backend: ReturnType<typeof startProgram>;
+let service: LocalServer;
+let browser: Browser;
+let page: Page;
+/** The origin that the service allows, and another name of the same backend. */
+let allowed: string;
+let other: string;
+/** Errors in the page and on its console. */
+const problems: string[] = [];
+
+/** The requests that wait for a response instead of the service's, by team. */
+const waiting = new Map<string, ServerResponse>();
+let answer: RequestListener;
+
+const sendJson = (response: ServerResponse, body: object, status = 200) =>
+  response
+    .writeHead(status, { 'Content-Type': 'application/json', 'X-Request-Id': 'request-7' })
+    .end(JSON.stringify(body));
+
+/** Stands for the service: teams and markets at once, everything else by `answer`. */
+function respond(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers['x-api-key'] !== KEY) sendJson(response, { error: 'Unauthorized' }, 401);
+  else if (request.url === '/getTeams')
+    sendJson(response, { teams: { a: { name: 'Alpha' }, b: { name: null } }, count: 2 });
+  else if (request.url === '/getMarkets') sendJson(response, { markets: { m: { name: 'Kenya' } }, count: 1 });
+  else answer(request, response);
+}
+
+beforeAll(async () => {
+  stub = createServer(respond).listen(0, '127.0.0.1');
+  await once(stub, 'listening');
+  const env = { PORT: '0', API_KEY: KEY, BASE_URL: `http://127.0.0.1:${(stub.address() as AddressInfo).port}/` };
+  backend = startProgram(process.execPath, [BACKEND], { env });
+  const [line] = (await once(backend.stdout, 'data')) as [Buffer];
+  allowed = /http:\S+/.exec(String(line))?.[0] ?? '';
+  other = allowed.replace('localhost', '127.0.0.1');
+  [service, browser] = await Promise.all([
+    startLocalServer({ API_KEY: KEY, CORS_ALLOWED_ORIGINS: allowed }),
+    launchChromium(),
+  ]);
+  page = await browser.newPage();
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text());
+  });
+});
+beforeEach(() => {
+  problems.length = 0;
+  waiting.clear();
+});
+afterAll(async () => {
+  backend.kill();
+  stub.close().closeAllConnections();
+  await browser.close();
+  await cleanUp();
+});
+
+const createOrders = (count: number, customer_name: string) => {
+  const order = { customer_data: { customer_id: 'c', customer_name }, invoice_id: null, market_id: 'm', team_id: 'a' };
+  return { orders: Object.fromEntries(Array.from({ length: count }, (_, i) => [`order-${i}`, order])), count };
+};
+
+/** Keeps each read waiting under its team. */
+const hold: RequestListener = (request, response) =>
+  void text(request).then((body) => waiting.set((JSON.parse(body) as { team_id: string }).team_id, response));
+
+async function waitFor<T>(find: () => T | undefined): Promise<T> {
+  for (;;) {
+    const found = find();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A response is closed before its end if the client aborts the request. */
+const waitUntilClosed = (response: ServerResponse) => waitFor(() => response.closed || undefined);
+
+const waitForText = (selector: string, pattern: RegExp) =>
+  page.waitForFunction(`${String(pattern)}.test(document.querySelector('${selector}').textContent)`);
+
+const readText = async (selector: string) => (await readTexts(page, selector))[0];
+
+async function openOrders(): Promise<void> {
+  await page.goto(`${allowed}/`);
+  await page.waitForSelector('button:not([disabled])');
+}
+
+describe('the page of orders', () => {
+  beforeEach(openOrders);
+
+  test('shows 100,000 orders a page at a time', async () => {
+    answer = (_, response) => sendJson(response, createOrders(100_000, 'Acacia'));
+    await page.click('[name=show]');
+    await waitForText('[role=status]', /^100,000 orders$/);
+    expect(await readTexts(page, 'tbody tr:first-child td')).toEqual(['order-0', 'Acacia', 'Kenya', '–']);
+    expect((await readTexts(page, 'tbody tr')).length).toBe(100);
+    await page.click('[name=next]');
+    expect(await readText('section nav span')).toBe('101 to 200 of 100,000');
+    expect(await readText('tbody td')).toBe('order-100');
+    expect(problems).toEqual([]);
+  });
+
+  test('aborts an older read, up to the service, and never shows its answer', async () => {
+    answer = hold;
+    await page.click('[name=show]');
+    const first = await waitFor(() => waiting.get('a'));
+    await page.select('[name=team_id]', 'b');
+    await page.click('[name=show]');
+    const second = await waitFor(() => waiting.get('b'));
+    await waitUntilClosed(first);
+    sendJson(second, createOrders(1, 'Of b'));
+    await waitForText('[role=status]', /^1 order$/);
+    expect(await readText('h2')).toMatch(/^b, .* status: Any$/);
+    expect(await readText('tbody')).toBe('order-0Of bKenya–');
+  });
+
+  test('reads supply orders with their own statuses, and links only to addresses of the web', async () => {
+    const bodies: unknown[] = [];
+    answer = (request, response) =>
+      void text(request).then((body) => {
+        bodies.push(JSON.parse(body));
+        const invoices = ['https://example.com/1', 'javascript:alert(1)'].map((url, i) => ({ name: `${i}.pdf`, url }));
+        sendJson(response, { supply_orders: [{ id: 'sup-1', invoices }], count: 1 });
+      });
+    await page.select('[name=kind]', 'invoices');
+    await page.select('[name=status]', '1');
+    await page.evaluate(
+      `document.querySelector('[name=from]').value = document.querySelector('[name=to]').value = '2026-02-28'`,
+    );
+    await page.click('[name=show]');
+    await waitForText('[role=status]', /^1 supply order$/);
+    expect(bodies).toEqual([{ team_id: 'a', status: 1, start_date: '2026-02-28', end_date: '2026-03-01' }]);
+    expect(await readText('tbody')).toBe('sup-10.pdf 1.pdf ');
+    expect(await readTexts(page, 'tbody a')).toEqual(['0.pdf']);
+  });
+
+  test('says what went wrong, and passes on only what its user can correct', async () => {
+    const errors = [{ path: 'team_id', message: 'must not be empty' }];
+    const failures: [RequestListener, RegExp][] = [
+      [(_, response) => sendJson(response, { success: false, errors }, 400), /^team_id: must not be empty$/],
+      [(_, response) => sendJson(response, { error: 'Unauthorized' }, 401), /^The data cannot be read at the moment/],
+      [(request) => request.destroy(), /^The data cannot be read at the moment/],
+      [(_, response) => response.write('{"orders":', () => response.destroy()), /^The response ended early/],
+    ];
+    for (const [failure, message] of failures) {
+      answer = failure;
+      await page.click('[name=show]');
+      await waitForText('[role=alert]', message);
+    }
+    answer = hold;
+    await page.click('[name=show]');
+    const held = await waitFor(() => waiting.get('a'));
+    await page.click('[name=cancel]');
+    await waitUntilClosed(held);
+    expect(await readText('[role=status]')).toBe('Cancelled');
+  });
+});
+
+describe('the page of warehouses', () => {
+  const open = async (origin: string, key = KEY) => {
+    await page.goto(`${origin}/warehouses.html`);
+    await page.locator('[name=base]').fill(service.address('').replace(/\/$/, ''));
+    await page.locator('[name=key]').fill(key);
+    await page.click('button');
+  };
+
+  test('reads from the service itself if its origin is allowed', async () => {
+    await open(allowed);
+    await waitForText('[role=status]', /^21 warehouses$/);
+    const cells = await readTexts(page, 'td');
+    expect(cells.slice(cells.indexOf('wh-coo-1')).slice(0, 3)).toEqual(['wh-coo-1', '–', 'BEN']);
+    await open(allowed, 'another-key');
+    await waitForText('[role=alert]', /^401 Unauthorized \(X-Request-Id: [0-9a-f-]{36}\)$/);
+  });
+
+  test('from another origin is blocked, and its console shows why', async () => {
+    await open(other);
+    await waitForText('[role=alert]', /^This page got no response\./);
+    expect(await readText('[role=alert]')).toContain(`allow the origin ${other}`);
+    const guide = readFileSync('docs/integration-guide.md', 'utf8');
+    const [, shown = ''] = /^(Access to fetch .*)$/m.exec(guide) ?? [];
+    const expected = shown.replace(/http:\S+getWarehouses/, service.address('getWarehouses'));
+    expect(problems[0]).toBe(expected.replace('http://127.0.0.1:3000', other));
+  });
+});
+
+test.each(['', 'warehouses.html'])(
+  'the page "%s" is accessible, light and dark, and as wide as a phone',
+  async (path) => {
+    answer = (_, response) => sendJson(response, createOrders(300, 'Acacia'));
+    await page.setViewport({ width: 360, height: 800 });
+    await page.goto(`${allowed}/${path}`);
+    if (path === '') {
+      await page.waitForSelector('button:not([disabled])');
+      await page.click('[name=show]');
+      await page.waitForSelector('tbody tr');
+    }
+    for (const scheme of ['light', 'dark'] as const) {
+      await setColorScheme(page, scheme);
+      await expectAccessible(page, scheme);
+    }
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  },
+);
+
+test.each([
+  ['BASE_URL', () => '', /^BASE_URL must be .*\n$/],
+  ['API_KEY', () => '', /^API_KEY must be .*\n$/],
+  ['PORT', () => 'abc', /^PORT must be .* not "abc"\.\n$/],
+  ['PORT', () => new URL(allowed).port, /^Port \d+ is taken\. .*\n$/],
+])('the backend says in one line that %s is wrong', (name, getValue, message) => {
+  const env = { BASE_URL: 'http://127.0.0.1:1', API_KEY: KEY, [name]: getValue() };
+  const { status, stderr } = runProgramSync(process.execPath, [BACKEND], { env });
+  expect([status, stderr]).toEqual([1, expect.stringMatching(message)]);
+});

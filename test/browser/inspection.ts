@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'puppeteer-core';
+
+/** What tests read from a page in the browser. */
+
+/** Returns the texts of all elements that a selector finds. */
+export async function readTexts(page: Page, selector: string): Promise<string[]> {
+  const found = `document.querySelectorAll(${JSON.stringify(selector)})`;
+  return (await page.evaluate(`[...${found}].map(({ textContent }) => textContent)`)) as string[];
+}
+
+const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+
+/** Returns the serious and critical findings of axe-core: https://dequeuniversity.com/rules/axe. Swagger UI is not ours. */
+export const findViolations = (page: Page): Promise<unknown> =>
+  page.evaluate(`${AXE}
+    axe.run({ exclude: ['.swagger-ui'] }).then(({ violations }) => violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => [id, ...nodes.map(({ target }) => target.join(' '))]))`);
+
+export const setColorScheme = (page: Page, value: 'light' | 'dark') =>
+  page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+
+/** Checks that a page has the brightness that the system prefers, and that axe-core finds nothing. */
+export async function expectAccessible(page: Page, scheme: 'light' | 'dark'): Promise<void> {
+  for (const selector of ['body', 'header']) expect(await readBrightness(page, selector)).toBe(scheme);
+  expect(await findViolations(page)).toEqual([]);
+}
+
+/** Whether an element's background is light or dark. */
+async function readBrightness(page: Page, selector: string): Promise<'light' | 'dark'> {
+  const style = `getComputedStyle(document.querySelector('${selector}'))`;
+  const color = await page.evaluate(`${style}.backgroundColor`);
+  const [red = 0, green = 0, blue = 0] = (String(color).match(/\d+/g) ?? []).map(Number);
+  return red + green + blue > 384 ? 'light' : 'dark';
+}
