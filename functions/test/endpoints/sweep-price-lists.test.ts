@@ -1,13 +1,16 @@
+import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
+import functionsTest from 'firebase-functions-test';
 import { addPriceLists } from '../../src/add-price-lists';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { TEST_PROJECT } from '../support/firestore';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 
-/** The scheduled sweep, called as firebase-functions calls it. modules/price-lists/recovery.test.ts tests its decisions. */
+/** The scheduled sweep, called by firebase-functions-test. modules/price-lists/recovery.test.ts tests its decisions. */
 
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);
@@ -29,7 +32,11 @@ async function failAttempt(key: string, update: Record<string, unknown>): Promis
 
 const CRASHED = { status: 'processing', failure: null, failure_cause: null, lease_expires_at: 1 };
 
-const deliver = () => sweepPriceLists.run({ scheduleTime: new Date().toISOString() });
+const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
+afterAll(() => cleanup());
+
+// The types of `wrap` lack the scheduled functions of the 2nd generation, which it can call.
+const deliver = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
 

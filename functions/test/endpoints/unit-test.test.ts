@@ -1,19 +1,14 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Socket } from 'node:net';
-import functionsTest from 'firebase-functions-test';
 import { getOrdersByTeam } from '../../src/get-orders-by-team';
-import { TEST_PROJECT } from '../support/firestore';
 import { operations } from '../support/operations';
 import { TEST_API_KEY, useTestService } from '../support/service';
 
-/** A function as a unit test of firebase-functions-test calls it: no server has seen the request, and the body is read. */
+/** A function as a unit test calls it: no server has seen the request, and the body is read. */
 
 const service = useTestService({ getOrdersByTeam });
 beforeEach(() => service.reset());
-
-const { cleanup } = functionsTest({ projectId: TEST_PROJECT });
-afterAll(() => cleanup());
 
 async function call(rawBody: string): Promise<{ status: number; json: unknown }> {
   const request = Object.assign(new IncomingMessage(new PassThrough() as unknown as Socket), {
