@@ -19,6 +19,8 @@ export interface LocalServer {
   message: string;
   /** The message without the calls to copy. */
   facts: string;
+  /** `http://127.0.0.1:<port>` */
+  origin: string;
   /** Lets open requests finish, for at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
@@ -49,8 +51,9 @@ export async function serve(
   });
   const facts = formatFacts({ config, functions, firestoreAddress: firestore.address, seeded });
   return {
-    message: `${facts}\n${formatCalls(config.apiKey, functions.addresses)}\n`,
+    message: `\n${formatCalls(config.apiKey, functions.addresses)}\n${facts}`,
     facts,
+    origin: functions.origin,
     close: async (graceMs) => {
       await functions.close(graceMs);
       await (await client)?.terminate();

@@ -50,7 +50,8 @@ async function main(): Promise<void> {
   });
   console.log(isFromSources ? server.facts : server.message);
   const hint = isFromSources ? 'Saved files are live at once. ' : '';
-  console.log(`Ready in ${(performance.now() / 1000).toFixed(1)} s. ${hint}Ctrl-C stops it.`);
+  const seconds = (performance.now() / 1000).toFixed(1);
+  console.log(`Ready at ${server.origin} in ${seconds} s. ${hint}Ctrl-C stops it.`);
 }
 
 /** Says where the data is after the server has stopped. */

@@ -34,13 +34,11 @@ export function formatFacts({ config, functions, firestoreAddress, seeded }: Sta
   return ['', ...labelled, ''].join('\n');
 }
 
-/** Returns a call of each operation, to copy. */
+/** Returns a call of each operation, to copy. It comes before the facts, so that these stay on a screen of 24 lines. */
 export function formatCalls(apiKey: string, addresses: ReadonlyMap<string, string>): string {
   const calls = Object.entries(readSampleBodies()).flatMap(([name, body]) => {
     const address = addresses.get(name);
-    return address === undefined
-      ? []
-      : [`${dim(`# ${name}`)}\n${curl(address, parseApiKeys(apiKey).plainKeys[0] ?? '', body)}`];
+    return address === undefined ? [] : [curl(address, parseApiKeys(apiKey).plainKeys[0] ?? '', body)];
   });
   return calls.join('\n\n');
 }

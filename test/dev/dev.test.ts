@@ -21,7 +21,7 @@ const TEAMS = 'functions/src/get-teams.ts';
 const headers = { 'x-api-key': 'local-dev-key' };
 
 /** Returns a number that grows by one whenever a start becomes ready. */
-const readyTimes = ({ output }: LocalServer) => output.stdout.split('\nReady in').length;
+const readyTimes = ({ output }: LocalServer) => output.stdout.split('\nReady at').length;
 
 async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -40,9 +40,10 @@ describe('with free ports and otherwise defaults', () => {
     local = await startLocalServer({ DATA_DIR: dataDir, API_KEY: undefined, CORS_ALLOWED_ORIGINS: undefined });
   });
 
-  test('prints the addresses and settings, and in the last line that it is ready', () => {
+  test('prints calls, then the addresses and settings, and in the last line that it is ready, and where', () => {
     const lines = local.printed.trimEnd().split('\n');
-    expect(lines.at(-1)).toMatch(/^Ready in \d+\.\d s/);
+    expect(lines.at(-1)).toMatch(/^Ready at http:\/\/127\.0\.0\.1:[1-9]\d+ in \d+\.\d s\. /);
+    expect(local.printed.lastIndexOf('curl ')).toBeLessThan(local.printed.indexOf('Functions'));
     expect(local.printed).toContain('local-dev-key');
     expect(local.printed).toContain('http://localhost:3000');
     expect(local.printed).toContain(dataDir);
