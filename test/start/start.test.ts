@@ -1,4 +1,6 @@
-import { rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { connect } from 'node:net';
 import { readDeclaredIndexes } from '../../functions/test/support/declared-indexes';
 import { startTestFirestore } from '../../functions/test/support/firestore';
@@ -14,7 +16,7 @@ import {
   temporaryFolder,
   type LocalServer,
 } from '../support/local-server';
-import { runProgram } from '../support/programs';
+import { forkProgram, runProgram } from '../support/programs';
 
 /**
  * The interface of `npm start`: the variables of CONTRIBUTING.md#local-environment-variables, and
@@ -165,6 +167,22 @@ test.concurrent('if no Firestore responds at the address, it ends with one line 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^No Firestore responds at .* FIRESTORE_EMULATOR_HOST.*\n$/);
 });
+
+test.concurrent(
+  'the process of Firestore ends with its parent, whatever has started, and whatever is in its folder',
+  async () => {
+    const dataDir = temporaryFolder();
+    mkdirSync(join(dataDir, 'server'));
+    for (const isStarted of [false, true]) {
+      const child = forkProgram('local/server/firestore-process.ts', { NODE_OPTIONS: '--import tsx' });
+      const exited = once(child, 'exit');
+      child.send({ port: 0, dataDir, indexes: {}, sampleProject: PROJECT });
+      if (isStarted) expect(await once(child, 'message')).toMatchObject([{ address: expect.any(String) as string }]);
+      child.disconnect();
+      expect(await exited).toEqual([0, null]);
+    }
+  },
+);
 
 /** Opens a connection and sends the head of a request. The test sends the body. */
 async function beginRequest(local: LocalServer, body: string) {

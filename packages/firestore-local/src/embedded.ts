@@ -117,7 +117,6 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<In
     throw error;
   }
   const address = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
-  storage?.announce(address);
   return {
     host,
     port: server.port,

@@ -1,10 +1,7 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { DocumentChange, StoredDoc } from './collections';
-
-/** Names the server of the folder, for the message of a second one. */
-const SERVER_FILE = 'server';
 
 /** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
 const APPLICATION_ID = 0x66697265;
@@ -144,15 +141,7 @@ export class SqliteStorage {
     this.keys.clear();
   }
 
-  /** Says in the folder which process serves it, and where. */
-  announce(address: string): void {
-    writeFileSync(join(this.folder, SERVER_FILE), `process ${process.pid}, which listens at ${address}`, {
-      mode: 0o600,
-    });
-  }
-
   close(): void {
-    rmSync(join(this.folder, SERVER_FILE), { force: true });
     this.database.close();
   }
 
@@ -209,19 +198,11 @@ function toStorageError(error: unknown, folder: string): Error {
   const { message: reason } = error as Error;
   let message = `cannot be used, because ${reason}: move it away, or choose another folder, to start empty.`;
   if (primary === SQLITE_BUSY) {
-    message = `is in use by another server${describeServer(folder)}: stop that server, or choose another folder.`;
+    message = 'is in use by another server: stop that server, or choose another folder.';
   } else if (primary === SQLITE_CORRUPT || primary === SQLITE_NOT_A_DATABASE) {
     message = `is damaged (${reason}): move it away, or choose another folder, to start empty.`;
   }
   return new Error(`the data folder ${folder} ${message}`, { cause: error });
-}
-
-function describeServer(folder: string): string {
-  try {
-    return ` (${readFileSync(join(folder, SERVER_FILE), 'utf8')})`;
-  } catch {
-    return '';
-  }
 }
 
 /** Creates a folder and its parents. Node's recursive mkdir never returns where a folder cannot be created, as in /proc. */
