@@ -11,6 +11,7 @@ import repositoryPackage from '../package.json' with { type: 'json' };
 import repositoryLock from '../package-lock.json' with { type: 'json' };
 import { readArguments } from './arguments.mjs';
 import { createBillOfMaterials } from './bundle/bill-of-materials.mjs';
+import { NOT_BUNDLED } from './bundle/production.mjs';
 
 /**
  * Builds functions/dist, the folder that a deployment uploads (docs/decisions/0011-one-bundle.md):
@@ -136,7 +137,7 @@ async function bundle() {
     write: false,
     metafile: true,
     format: 'esm',
-    external: RUNTIME,
+    external: [...RUNTIME, ...NOT_BUNDLED],
     alias: REPLACED,
     define: {
       'process.env.BUILD_VERSION': JSON.stringify(functionsPackage.version),

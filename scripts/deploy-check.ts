@@ -1,10 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import firebase from '../firebase.json';
-import indexes from '../firestore.indexes.json';
 import { readArguments, refuseArguments } from './arguments.mjs';
 import { runChecks, type Finding } from './deploy/checks';
-import type { Deployment } from './deploy/deployment';
+import type { DeclaredIndexes, Deployment } from './deploy/deployment';
 import { createGoogleClient, readAccessToken } from './deploy/google-api';
 import { readDeployManifest } from './deploy/manifest';
 
@@ -39,13 +37,23 @@ function readOptions(): { project: string; keepRules: boolean } {
   return { project, keepRules };
 }
 
+interface FirebaseConfig {
+  functions: { runtime: string }[];
+  firestore: { database: string; rules: string; indexes: string };
+}
+
+// Read when it runs: the workflow sets the database in firebase.json.
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
 async function readDeployment(projectId: string): Promise<Omit<Deployment, 'keepRules'>> {
   const file = `functions/.env.${projectId}`;
   const parameters = existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Record<string, string>) : undefined;
   const manifest = await readDeployManifest('functions/dist');
+  const firebase = readJson('firebase.json') as FirebaseConfig;
   const [runtime = ''] = firebase.functions.map((each) => each.runtime);
   const { database: firestoreDatabase, rules: rulesFile } = firebase.firestore;
   const rules = readFileSync(rulesFile, 'utf8');
+  const indexes = readJson(firebase.firestore.indexes) as DeclaredIndexes;
   return { projectId, manifest, runtime, indexes, firestoreDatabase, rules, parameters };
 }
 

@@ -1,3 +1,5 @@
+import { listBundled } from './production.mjs';
+
 /**
  * Lists the packages that production runs, as CycloneDX JSON. esbuild's metafile names the bundled packages, and the deployed lock
  * file those that `npm ci --omit=dev` installs. The list has no time and no serial number, so builds of one commit are identical.
@@ -7,7 +9,7 @@
  * @param deployedLock package-lock.json of the deploy package
  */
 export function createBillOfMaterials(manifest, metafile, lock, deployedLock) {
-  const bundled = listBundled(metafile).map((path) => [path, lock.packages[path]]);
+  const bundled = listBundled(metafile, lock).map((path) => [path, lock.packages[path]]);
   const installed = Object.entries(deployedLock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
   // A package that is both bundled and installed, or installed in several folders, is listed once.
   const components = new Map([...bundled, ...installed].map((entry) => toComponent(...entry)).map((c) => [c.purl, c]));
@@ -18,15 +20,6 @@ export function createBillOfMaterials(manifest, metafile, lock, deployedLock) {
     metadata: { component: { type: 'application', name: manifest.name, version: manifest.version } },
     components: [...components.keys()].sort().map((purl) => components.get(purl)),
   };
-}
-
-/** Lists the folders of packages whose code is in an output, as a lock file names them. */
-function listBundled({ outputs }) {
-  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
-  const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
-  return [
-    ...new Set(files.flatMap((file) => /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])),
-  ];
 }
 
 /** @param path folder of the package, ending in `node_modules/` and its name */

@@ -1,0 +1,64 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parse } from 'yaml';
+
+/**
+ * A job that may act for the project, sign or publish executes no development package, and nothing that another job wrote
+ * (docs/security.md#dependencies).
+ */
+
+interface Step {
+  uses?: string;
+  run?: string;
+  with?: Record<string, unknown>;
+}
+
+interface Workflow {
+  permissions?: Record<string, string>;
+  jobs: Record<string, { permissions?: Record<string, string>; steps: Step[] }>;
+}
+
+const jobs = globSync('.github/workflows/*.yml').flatMap((path) => {
+  const workflow = parse(readFileSync(path, 'utf8')) as Workflow;
+  return Object.entries(workflow.jobs).map(([name, { permissions = workflow.permissions, steps }]) => ({
+    job: `${basename(path)} ${name}`,
+    permissions,
+    steps,
+    commands: steps.flatMap(({ run = '' }) => run.split('\n').map((line) => line.trim())),
+  }));
+});
+
+/** CodeQL writes security events, and executes no package. */
+const HARMLESS = ['actions: read', 'contents: read', 'security-events: write'];
+
+const withRights = jobs.filter(({ permissions = {} }) =>
+  Object.entries(permissions).some(([scope, right]) => !HARMLESS.includes(`${scope}: ${right}`)),
+);
+
+test('each job names its permissions, and leaves no token in its checkout', () => {
+  for (const { job, permissions, steps } of jobs) {
+    expect([job, permissions]).toEqual([job, expect.any(Object)]);
+    const checkouts = steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'));
+    for (const checkout of checkouts) expect(checkout).toMatchObject({ with: { 'persist-credentials': false } });
+  }
+});
+
+test('four jobs have rights', () => {
+  const found = withRights.map(({ job }) => job).sort();
+  expect(found).toEqual(['audit.yml audit', 'deploy.yml deploy', 'release.yml attest', 'release.yml publish']);
+});
+
+/** Installs production packages, or the locked packages of a folder, and runs no script of theirs. */
+const INSTALL = /^npm ci (--omit=dev|--prefix (\.github\/tools|functions\/dist)) --ignore-scripts$/;
+
+// The build of a release has no rights, but decides what is signed.
+test.each([...withRights, ...jobs.filter(({ job }) => job === 'release.yml build')])(
+  '$job installs no development package, and executes no file that it downloads',
+  ({ steps, commands }) => {
+    for (const command of commands.filter((each) => /^(npm|npx)\b/.test(each))) expect(command).toMatch(INSTALL);
+    const executing = commands.filter((each) => /^(npm|npx|node|firebase|bash|sh|\.|scripts\/)/.test(each));
+    const downloading = commands.filter((each) => each.includes('gh run download'));
+    expect(downloading.length > 0 ? executing : []).toEqual([]);
+    expect(steps.filter(({ uses = '' }) => /download-artifact|\/cache/.test(uses))).toEqual([]);
+  },
+);

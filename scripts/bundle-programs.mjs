@@ -1,0 +1,30 @@
+import './node-version.cjs';
+import { build } from 'esbuild';
+import repositoryLock from '../package-lock.json' with { type: 'json' };
+import { readArguments, refuseArguments } from './arguments.mjs';
+import { listBundled, NOT_BUNDLED } from './bundle/production.mjs';
+
+const USAGE = `Usage: node scripts/bundle-programs.mjs FOLDER
+
+Bundles into FOLDER the programs that run with rights in a project, one file each: the operator's command (price-lists.cjs), and
+the checks before and after a deployment (deploy-check.cjs, verify.cjs). The command needs only Node, the checks this repository.
+None needs a package.`;
+
+const PROGRAMS = ['functions/cli/price-lists.ts', 'scripts/deploy-check.ts', 'scripts/verify.ts'];
+
+const [folder, ...others] = readArguments(USAGE, { allowPositionals: true }).positionals;
+if (folder === undefined || others.length > 0) refuseArguments('Name one FOLDER.', USAGE);
+
+const { metafile } = await build({
+  entryPoints: PROGRAMS,
+  outdir: folder,
+  entryNames: '[name]',
+  outExtension: { '.js': '.cjs' },
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  external: NOT_BUNDLED,
+  metafile: true,
+  logLevel: 'warning',
+});
+listBundled(metafile, repositoryLock);
