@@ -11,6 +11,7 @@ Writes every file that is generated from the code, and prints the names of those
 /** Each generator returns texts by their paths. It is loaded only when it runs, so that --help is fast. */
 const GENERATORS = [
   async () => (await import('./openapi/generate')).generateDescription(),
+  async () => (await import('./openapi/lists')).generateLists(),
   async () => (await import('./layers.mjs')).generateLayers(),
   async () => (await import('./messages.mjs')).generateMessages(),
 ];

@@ -18,19 +18,23 @@ export interface Example {
   value: object;
 }
 
+/** A body with its examples. */
+export interface Described {
+  schema: ZodSchema;
+  examples: Record<string, Example>;
+}
+
 export interface OperationDescription {
   tag: 'Organisation data' | 'Price lists';
   summary: string;
   /** The paragraphs of the text. */
   description: readonly string[];
   /** The body of a POST. */
-  request?: {
-    schema: ZodSchema;
-    examples: Record<string, Example>;
+  request?: Described & {
     /** An invalid body. The response to it is the example of the 400 response. */
     invalidExample: object;
   };
-  response: { schema: ZodSchema; description: string; examples: Record<string, Example>; headers?: HeaderName[] };
+  response: Described & { description: string; headers?: HeaderName[] };
   /** Errors besides those that all operations, or all bodies, have in common. */
   errors?: ErrorCode[];
 }

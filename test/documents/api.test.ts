@@ -7,10 +7,11 @@ import {
   READ_BODY_LIMITS,
 } from '../../functions/src/lib/payload-limits';
 import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
+import { collections, fields, subcollections } from '../../functions/src/lib/firestore/collections';
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
 
-/** Compares the tables of docs/api.md with the fields of docs/openapi.json and with the errors and limits of the code. */
+/** Compares the tables of docs/api.md and docs/data-model.md with docs/openapi.json and with the collections, errors and limits of the code. */
 
 interface Schema {
   $ref?: string;
@@ -110,5 +111,21 @@ test('the table of limits has the values of the code', () => {
     'Time until the response': `${rangeOptions.timeoutSeconds} s; add price lists ${writeOptions.timeoutSeconds} s`,
     'Text field': `${MAX_TEXT_BYTES} bytes of UTF-8`,
     'Field errors in a 400 of add price lists': expect.stringMatching(`^${MAX_FIELD_ERRORS};`) as string,
+  });
+});
+
+describe('docs/data-model.md', () => {
+  const rows = readRows(readFileSync('docs/data-model.md', 'utf8'));
+
+  test.each(Object.entries(collections))('has a row of %s, with each field in collections.ts', (key, collection) => {
+    const row = rows.find(([name]) => name === `\`${collection}\``);
+    const names: object = fields[key.replace(/s$/, '') as keyof typeof fields] ?? {};
+    for (const field of Object.values(names))
+      for (const part of String(field).split('.')) expect(row?.[2]).toContain(`\`${part}\``);
+    expect(row).toBeDefined();
+  });
+
+  test.each(Object.values(subcollections))('has a row of the subcollection %s', (name) => {
+    expect(rows.map(([path]) => path)).toContainEqual(expect.stringContaining(`/${name}\``));
   });
 });

@@ -1,10 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { getOperations } from '../../../scripts/openapi/operations';
 import { validateProductId } from '../../src/lib/schemas/add-price-lists';
 
 /** Rules that other tools need docs/openapi.json to follow. `npm run check` compares the document with the code. */
 
 const committed = readFileSync('docs/openapi.json', 'utf8');
+
+test.each(getOperations())('$name has a suite of its own', ({ name }) => {
+  const file = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  expect(existsSync(`functions/test/endpoints/${file}.test.ts`)).toBe(true);
+});
 
 describe('in docs/openapi.json', () => {
   const { components, paths } = JSON.parse(committed) as {

@@ -9,7 +9,9 @@ import { UnreachableError, type AskGoogle } from '../../../scripts/deploy/google
 import { readDeployManifest } from '../../../scripts/deploy/manifest';
 import { startProgram } from '../../../test/support/programs';
 import indexDefinitions from '../../../firestore.indexes.json';
+import * as functions from '../../src';
 import { REGION } from '../../src/lib/region';
+import { operationNames } from '../support/operations';
 import { DEPLOY_PACKAGE } from './deployed';
 
 /** `npm run deploy:check` against a stub of the Google APIs that it calls. */
@@ -211,8 +213,8 @@ const deployedFunction = (id: string, serviceAccountEmail: string, secretVersion
 /** A project with all operations deployed, each with the given minimum of instances. */
 const allDeployedWith = (minInstanceCount: number): Answers => ({
   [deployed]: {
-    functions: ['addPriceLists', 'getMarkets', 'getOrdersByTeam', 'getTeams', 'getWarehouses', 'supplyOrdersInvoices']
-      .map((id) => deployedFunction(id, id === 'addPriceLists' ? WRITER : READER))
+    functions: operationNames
+      .map((id) => deployedFunction(id, functions[id].operation.writes ? WRITER : READER))
       .map(({ name, serviceConfig }) => ({ name, serviceConfig: { ...serviceConfig, minInstanceCount } })),
   },
 });

@@ -29,7 +29,8 @@ test('the sweep is called every minute, never repeated, in one instance, and get
 // Each function has all of its options, so that it can be deployed without the others. The address is
 // complete, because Firebase's tools expand `name@` for the function and not for the grant of the secret.
 test.each(operationNames)('%s has the options of the source, its account, the secret and the limits', (name) => {
-  const { concurrency, timeoutSeconds } = functions[name].operation.runtimeOptions;
+  const { runtimeOptions, writes = false } = functions[name].operation;
+  const { concurrency, timeoutSeconds } = runtimeOptions;
   expect(manifest.endpoints[name]).toMatchObject({
     platform: 'gcfv2',
     entryPoint: name,
@@ -39,7 +40,7 @@ test.each(operationNames)('%s has the options of the source, its account, the se
     secretEnvironmentVariables: [{ key: 'API_KEY' }],
     minInstances: '{{ params.MIN_INSTANCES }}',
     maxInstances: '{{ params.MAX_INSTANCES }}',
-    serviceAccountEmail: getAddress(name === 'addPriceLists' ? 'price-lists-writer' : 'organisation-data-reader'),
+    serviceAccountEmail: getAddress(writes ? 'price-lists-writer' : 'organisation-data-reader'),
     concurrency,
     timeoutSeconds,
   });

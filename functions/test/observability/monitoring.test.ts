@@ -197,19 +197,10 @@ test('an audit that ends is counted, and so is a violation that it finds', async
   ]);
 });
 
-test.each(operationNames)(
-  'the line of %s is counted, and every filter that lists the services has its name',
-  async (name) => {
-    const [line = {}] = await logOf(() => service.call(name, { headers: { 'x-api-key': undefined } }));
-    expect(matchesFilter(readMetricFilter('requests'), toEntry(name, line))).toBe(true);
-    const lists = globSync('docs/monitoring/**/*.json').filter((path) =>
-      readFileSync(path, 'utf8').includes('getteams'),
-    );
-    const relevant = name === 'addPriceLists' ? lists.filter((path) => !path.includes('read_')) : lists;
-    for (const path of relevant)
-      expect([path, readFileSync(path, 'utf8')]).toEqual([path, expect.stringContaining(name.toLowerCase())]);
-  },
-);
+test.each(operationNames)('the line of %s is counted', async (name) => {
+  const [line = {}] = await logOf(() => service.call(name, { headers: { 'x-api-key': undefined } }));
+  expect(matchesFilter(readMetricFilter('requests'), toEntry(name, line))).toBe(true);
+});
 
 describe('the uptime check', () => {
   const check = async (name: OperationName): Promise<boolean> => {
