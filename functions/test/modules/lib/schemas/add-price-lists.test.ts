@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseText } from '../../../../src/lib/json/body-parser';
-import { validateProductId } from '../../../../src/lib/schemas/add-price-lists';
+import { infoSchema, validateProductId } from '../../../../src/lib/schemas/add-price-lists';
 import { createPriceListParser } from '../../../../src/price-lists/submission-parser';
 import { anyCharacter } from '../../../support/arbitrary-text';
 import { operations } from '../../../support/operations';
@@ -32,8 +32,13 @@ describe('info', () => {
     expect(findInvalidPaths(() => parseSubmission({ ...body, info }))).toEqual(['info']);
   });
 
-  describe.each(['market_id', 'boq_list_id', 'name'])('%s', (field) => {
-    test.each(withLabels([...invalidTexts, ...loneSurrogates, ...textsOverLimit]))('rejects %s', (_, value) => {
+  /** The other fields are texts. */
+  const { currency_iso: _, date: __, ...texts } = infoSchema.shape;
+
+  describe.each(Object.entries(texts))('%s', (field, schema) => {
+    const isOptional = schema.safeParse(undefined).success;
+    const invalid = invalidTexts.filter((value) => !(isOptional && value === undefined));
+    test.each(withLabels([...invalid, ...loneSurrogates, ...textsOverLimit]))('rejects %s', (_, value) => {
       expect(pathsOf({ [field]: value })).toEqual([`info.${field}`]);
     });
     test.each(withLabels([...textsAtLimit, ' ', '\u0000', '𝄞']))('accepts %s', (_, value) => {
