@@ -40,7 +40,6 @@ export function createOpenApiDocument(): JsonObject {
       version,
       description: INTRODUCTION,
       contact: { name: 'Support', email: bugs.email },
-      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     externalDocs: { description: 'Limits, errors and behaviour', url: 'api.md' },
     servers: [

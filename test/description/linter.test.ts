@@ -10,6 +10,8 @@ test('the linter finds nothing in docs/openapi.json, and every example fits its 
   // Otherwise the linter would ask the registry for a newer version of itself, and report its use.
   const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const command = ['node_modules/@redocly/cli/bin/cli.js', 'lint', 'docs/openapi.json', '--format', 'json'];
+  // The description grants no licence.
+  command.push('--skip-rule', 'info-license');
   const { stdout } = runProgramSync(process.execPath, command, { env });
   const { problems } = JSON.parse(stdout) as Report;
   expect(problems).toEqual([]);

@@ -25,9 +25,8 @@ export const listOptions = { ...readDefaults, memory: '512MiB', concurrency: 40 
 export const rangeOptions = { ...readDefaults, memory: '1GiB', concurrency: 16 } as const;
 
 /**
- * Options of add price lists. Four concurrent creations of 32 MB take a third of the memory. The
- * largest request, 364,000 products in 728 batches at 0.8 s each, takes ten minutes to write; the
- * timeout is twice that.
+ * Options of add price lists. Four concurrent creations of 32 MB take half of the memory. The
+ * timeout is about twice what the largest list needs (docs/performance.md#scale).
  */
 export const writeOptions = {
   ...operationDefaults,
