@@ -119,9 +119,9 @@ describe('docs/data-model.md', () => {
 
   test.each(Object.entries(collections))('has a row of %s, with each field in collections.ts', (key, collection) => {
     const row = rows.find(([name]) => name === `\`${collection}\``);
-    const names: object = fields[key.replace(/s$/, '') as keyof typeof fields] ?? {};
+    const names = (fields as Record<string, Record<string, string>>)[key.replace(/s$/, '')] ?? {};
     for (const field of Object.values(names))
-      for (const part of String(field).split('.')) expect(row?.[2]).toContain(`\`${part}\``);
+      for (const part of field.split('.')) expect(row?.[2]).toContain(`\`${part}\``);
     expect(row).toBeDefined();
   });
 

@@ -37,14 +37,14 @@ const count = (text: string) => (JSON.parse(text) as Body).count;
 
 /** Lists the fields of a response that are null in all of its records, which local/sample/records.ts then lacks. */
 function listEmptyFields(text: string): string[] {
-  const [records] = Object.values(JSON.parse(text) as Body).filter((value) => typeof value === 'object');
+  const records = Object.values(JSON.parse(text) as Body).find((value) => typeof value === 'object') ?? {};
   const hasValue = new Map<string, boolean>();
   const visit = (value: unknown, path: string) => {
     if (typeof value !== 'object' || value === null) hasValue.set(path, hasValue.get(path) === true || value !== null);
     else
       for (const [name, inner] of Object.entries(value)) visit(inner, Array.isArray(value) ? path : `${path}.${name}`);
   };
-  for (const record of Object.values(records as object)) visit(record, '');
+  for (const record of Object.values(records)) visit(record, '');
   return [...hasValue].flatMap(([path, isFilled]) => (isFilled ? [] : [path]));
 }
 

@@ -5,7 +5,7 @@ import { checkResponses } from './responses';
 import { hostileRequest, type HostileRequest } from './requests';
 
 /** The longest time for which a request may keep its connection open, including its own pauses. */
-export const MAX_CONNECTION_MS = 10_000;
+export const MAX_CONNECTION_MS = 60_000;
 
 const CONNECTIONS = 16;
 

@@ -95,6 +95,13 @@ test('the connection closes after 5 s, although bytes still arrive', async () =>
   expect(await isOpenAfter(200)).toBe(false);
 });
 
+test('the connection closes after 32 MiB, although bytes still arrive', async () => {
+  await respond(await open());
+  socket.write(Buffer.alloc(33 * 1024 * 1024));
+  await once(socket, 'close');
+  expect(response.req.socket.bytesRead).toBeGreaterThan(32 * 1024 * 1024);
+});
+
 test('a response that the client does not read does not count as answered', async () => {
   const writer = await open();
   socket.pause();
