@@ -4,10 +4,11 @@ import { status } from '@grpc/grpc-js';
 import { applicationDefault } from 'firebase-admin/app';
 import type { RequestContext } from '../src/lib/request-context';
 import { abortable } from '../src/lib/clock';
+import { getErrorMessage } from '../src/lib/errors';
 import type { Database } from '../src/lib/firestore/database';
 import { retry } from '../src/lib/firestore/retry';
 import { keyDocument, readKey } from '../src/lib/repositories/price-lists';
-import { CommandError, describeError, NO_CREDENTIALS } from './errors';
+import { CommandError, describeCredentials, describeError } from './errors';
 import { parseAddress, type Target } from './target';
 
 /**
@@ -45,8 +46,8 @@ export async function assertListening(address: string, isGiven: boolean): Promis
 async function assertCredentials(): Promise<void> {
   try {
     await abortable(AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS), () => applicationDefault().getAccessToken());
-  } catch {
-    throw new CommandError(NO_CREDENTIALS);
+  } catch (error) {
+    throw new CommandError(describeCredentials(getErrorMessage(error)));
   }
 }
 

@@ -27,19 +27,31 @@ function describeResolutionError({ code, detail = 'unknown' }: ResolutionError):
   return texts[code];
 }
 
-export const NO_CREDENTIALS =
-  'No usable Google credentials were found. If the network works, run: gcloud auth application-default login';
+/** @param reason the error of Google's library, or what Google answered */
+export function describeCredentials(reason: string): string {
+  const file = process.env['GOOGLE_APPLICATION_CREDENTIALS'];
+  // While that variable is set, the credentials of gcloud are not used.
+  const remedy = file
+    ? `Correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`
+    : 'If the network works, run: gcloud auth application-default login';
+  return `No usable Google credentials were found: ${reason.replace(/\.$/, '')}. ${remedy}`;
+}
 
+/** Says what Google said, and what to check. */
 function describeFirestoreError(code: string, message: string): string {
+  // The library puts the code before the text.
+  const said = message.replace(/^\d+ [A-Z_]+: /, '').replace(/\.$/, '');
   switch (code) {
     case 'UNAUTHENTICATED':
-      return NO_CREDENTIALS;
+      return describeCredentials(said);
     case 'PERMISSION_DENIED':
-      return 'This account has no access to Firestore in this project. Check --project and the role roles/datastore.user.';
+      return /^Missing or insufficient permissions/.test(said)
+        ? `${said}. Check --project and the role roles/datastore.user of this account.`
+        : `Google denied the access: ${said}.`;
     case 'NOT_FOUND':
-      return 'The Firestore database was not found. Check --project and --database.';
+      return `The Firestore database was not found: ${said}. Check --project and --database.`;
     case 'RESOURCE_EXHAUSTED':
-      return 'Firestore rejects calls because there are too many. Check the quotas of the project.';
+      return `Firestore rejects calls because there are too many: ${said}. Check the quotas of the project.`;
     case 'INTERNAL':
     case 'CANCELLED':
     case 'UNKNOWN':
@@ -47,8 +59,8 @@ function describeFirestoreError(code: string, message: string): string {
     case 'DEADLINE_EXCEEDED':
       return `Firestore does not respond (${code}). Check the network, --project, and Firestore at status.cloud.google.com.`;
     default:
-      // The message of Firestore says, for example, which index is missing.
-      return `Firestore rejected the call: ${message.replace(/^\d+ [A-Z_]+: /, '')}`;
+      // The text says, for example, which index is missing.
+      return `Firestore rejected the call: ${said}.`;
   }
 }
 

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { assertListening, assertReadable } from '../../cli/connection';
+import { describeCredentials } from '../../cli/errors';
 import { resolveTarget, type Target } from '../../cli/target';
 import { systemClock } from '../../src/lib/clock';
 import { createDatabase } from '../../src/lib/firestore/database';
@@ -14,6 +18,9 @@ beforeEach(() => {
   jest.replaceProperty(process, 'env', { ...process.env });
 });
 afterEach(() => jest.restoreAllMocks());
+
+const folder = mkdtempSync(join(tmpdir(), 'credentials-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Nothing ever listens at port 1. */
 const NOWHERE = '127.0.0.1:1';
@@ -55,25 +62,50 @@ test('an empty FIRESTORE_EMULATOR_HOST counts as unset', () => {
   expect(resolveTarget({ project: 'production', database: undefined })).toMatchObject({ address: undefined });
 });
 
-test('without credentials for production, the error names the command that signs in, within 15 s', async () => {
+const writeFile = (file: string, text: string) => writeFileSync(join(folder, file), text);
+
+test.each([
+  ['does not exist', 'none.json', () => undefined],
+  ['is no JSON', 'broken.json', () => writeFile('broken.json', '{')],
+  ['has no credentials', 'empty.json', () => writeFile('empty.json', '{}')],
+])('a GOOGLE_APPLICATION_CREDENTIALS that %s is named, within 15 s', async (_, name, prepare) => {
+  prepare();
   process.env['FIRESTORE_EMULATOR_HOST'] = '';
-  process.env['GOOGLE_APPLICATION_CREDENTIALS'] = '/nowhere.json';
+  const file = join(folder, name);
+  process.env['GOOGLE_APPLICATION_CREDENTIALS'] = file;
   const startedAt = performance.now();
   const { code, out, err } = await runCommand('list', '--project', 'production');
   expect(performance.now() - startedAt).toBeLessThan(15_000);
   expect([code, out]).toEqual([1, '']);
-  expect(err).toContain('run: gcloud auth application-default login\n');
+  expect(err).toMatch(/^No usable Google credentials were found: \w.*\. /m);
+  expect(err).toContain(
+    `Correct the file ${file}, which GOOGLE_APPLICATION_CREDENTIALS names, or unset that variable.`,
+  );
   expect(err).not.toMatch(RAW);
+  expect(err).not.toContain('gcloud');
+});
+
+test('without credentials for production, the error names the command that signs in', () => {
+  process.env['GOOGLE_APPLICATION_CREDENTIALS'] = '';
+  expect(describeCredentials('Could not load the default credentials.')).toBe(
+    'No usable Google credentials were found: Could not load the default credentials. ' +
+      'If the network works, run: gcloud auth application-default login',
+  );
 });
 
 test.each([
-  [7, 'PERMISSION_DENIED', 'Check --project and the role roles/datastore.user.'],
-  [5, 'NOT_FOUND', 'The Firestore database was not found. Check --project and --database.'],
-  [11, 'OUT_OF_RANGE', 'Firestore rejected the call: because.'],
-] as const)('error %s %s of production says what to check', async (code, name, sentence) => {
-  const error = Object.assign(new Error(`${code} ${name}: because.`), { code });
+  [7, 'PERMISSION_DENIED', 'Missing or insufficient permissions', 'Check --project and the role roles/datastore.user'],
+  [7, 'PERMISSION_DENIED', 'Cloud Firestore API has not been used in project 7 before or it is disabled', ''],
+  [7, 'PERMISSION_DENIED', 'This API method requires billing to be enabled', ''],
+  [7, 'PERMISSION_DENIED', "Request is prohibited by organization's policy", ''],
+  [5, 'NOT_FOUND', 'The database x does not exist for project y', 'Check --project and --database.'],
+  [11, 'OUT_OF_RANGE', 'because', 'Firestore rejected the call: '],
+] as const)('error %s %s of production says what Google said: %s', async (code, name, said, hint) => {
+  const error = Object.assign(new Error(`${code} ${name}: ${said}.`), { code });
   const text = await getReadError(PRODUCTION, () => Promise.reject(error));
-  expect(text).toContain(sentence);
+  expect(text).toContain(`${said}.`);
+  expect(text).toContain(hint);
+  expect(text.includes('roles/')).toBe(hint.includes('roles/'));
   expect(text).not.toMatch(RAW);
 });
 
