@@ -22,7 +22,9 @@ const { metafile } = await build({
   outExtension: { '.js': '.cjs' },
   bundle: true,
   platform: 'node',
-  target: 'node24',
+  target: 'node22',
+  // Says so on an older Node, as in somebody's Cloud Shell.
+  inject: ['scripts/node-version.cjs'],
   external: NOT_BUNDLED,
   metafile: true,
   logLevel: 'warning',

@@ -10,7 +10,7 @@ import { show, type ShowOptions } from './commands/show';
 import { sweepKeys, type SweepCommandOptions } from './commands/sweep';
 import type { TargetOptions } from './target';
 import type { Terminal } from './terminal';
-import { formatNumber } from './text';
+import { formatNumber, getProgram } from './text';
 
 /** The commands of `npx price-lists`, their arguments and their help. */
 
@@ -42,14 +42,14 @@ export function parseArguments(args: readonly string[], terminal: Terminal): Par
 }
 
 function createProgram(terminal: Terminal, onCommand: (run: Run) => void): Command {
-  const program = new Command('npx price-lists')
+  const program = new Command(getProgram())
     .description('Inspect and resolve the keys of add price lists. docs/runbook.md explains when.')
     .option(
       '--project <id>',
       'the project (default: GOOGLE_CLOUD_PROJECT, GCLOUD_PROJECT, or the default of .firebaserc)',
     )
     .option('--database <id>', 'the Firestore database (default: DATABASE_ID, or "(default)")')
-    .addHelpText('after', PROJECT_HELP)
+    .addHelpText('after', createProjectHelp())
     .configureOutput({
       writeOut: (text) => terminal.print(text),
       writeErr: (text) => terminal.printError(text),
@@ -64,14 +64,14 @@ function createProgram(terminal: Terminal, onCommand: (run: Run) => void): Comma
   return program;
 }
 
-const PROJECT_HELP = `
+const createProjectHelp = () => `
 The command connects to the Firestore at FIRESTORE_EMULATOR_HOST, if that is
 set. Otherwise, a project whose id begins with demo- is local, at
 127.0.0.1:8080, and any other is in production. For production, sign in with
 gcloud auth application-default login.
 
-Put -- before an id that begins with a hyphen: npx price-lists show -- -id
-Help for one command: npx price-lists list --help`;
+Put -- before an id that begins with a hyphen: ${getProgram()} show -- -id
+Help for one command: ${getProgram()} list --help`;
 
 const ID_HELP = 'a boq_list_id, or any id from a response or a log line';
 

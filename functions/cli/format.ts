@@ -10,6 +10,7 @@ import {
   escapeControls,
   escapeJsonControls,
   formatNumber,
+  getProgram,
   isTypeable,
   quote,
   quoteForShell,
@@ -142,7 +143,7 @@ function formatVerb(verb: string, { project, database }: TargetOptions): string 
   const named = Object.entries({ project, database }).map(([name, value]) =>
     value === undefined ? '' : ` --${name} ${quoteForShell(value)}`,
   );
-  return `npx price-lists ${verb}${named.join('')}`;
+  return `${getProgram()} ${verb}${named.join('')}`;
 }
 
 /**

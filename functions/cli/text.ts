@@ -1,3 +1,5 @@
+import { basename, relative } from 'node:path';
+
 /** Formats text for a terminal and a shell. */
 
 /** Characters that a terminal obeys as commands or does not show. */
@@ -19,12 +21,23 @@ const MAX_ID_LENGTH = 100;
 /** Returns an id in quotation marks, cut if it would hide the text around it. */
 export const quoteId = (id: string): string => (isShort(id) ? quote(id) : `${quote(id.slice(0, MAX_ID_LENGTH))}…`);
 
-/** Whether a person can copy an id from a terminal to a shell. */
-export const isTypeable = (id: string): boolean => isShort(id) && escapeControls(id) === id;
+/**
+ * Characters that an id must not have at a shell: those that a terminal does not show, spaces that look like another,
+ * and those that end or change a quoted word in bash, zsh, fish or PowerShell.
+ */
+const UNSAFE_AT_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}'\\\u2018-\u201b]|(?! )\p{Zs}/u;
 
-/** Returns a word as you type it at a shell. */
+/** Whether a person can copy an id from a terminal to any shell. */
+export const isTypeable = (id: string): boolean => isShort(id) && !UNSAFE_AT_SHELL.test(id);
+
+/** Returns a word as you type it at a shell. A word that begins with `=`, `~`, `@` or `%` has a meaning in some shells. */
 export const quoteForShell = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  /^[\w+:./-][\w@%+=:./-]*$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** Returns how this command was started: by npx in a clone, or as one file. */
+export function getProgram(file = process.argv[1] ?? ''): string {
+  return basename(file) === 'price-lists.cjs' ? `node ${quoteForShell(relative('', file))}` : 'npx price-lists';
+}
 
 const isShort = (id: string): boolean => id.length <= MAX_ID_LENGTH;
 
