@@ -45,7 +45,7 @@ function describeFirestoreError(code: string, message: string): string {
     case 'UNAUTHENTICATED':
       return describeCredentials(said);
     case 'PERMISSION_DENIED':
-      return said.startsWith("Missing or insufficient permissions")
+      return said.startsWith('Missing or insufficient permissions')
         ? `${said}. Check --project and the role roles/datastore.user of this account.`
         : `Google denied the access: ${said}.`;
     case 'NOT_FOUND':
