@@ -2,7 +2,6 @@ import { defineEndpoint } from './lib/http/endpoint';
 import { createPriceListLogger } from './lib/logging/attempts';
 import { PRICE_LISTS_BODY_LIMITS } from './lib/payload-limits';
 import { getDatabase } from './lib/firestore/database';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './lib/time-limits';
 import { writeOptions } from './lib/runtime-options';
 import { createPriceLists } from './price-lists/create';
 import { createPriceListParser } from './price-lists/submission-parser';
@@ -11,7 +10,6 @@ export const addPriceLists = defineEndpoint({
   name: 'addPriceLists',
   writes: true,
   runtimeOptions: writeOptions,
-  timeoutMarginMs: FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS,
   body: {
     ...PRICE_LISTS_BODY_LIMITS,
     createParser: createPriceListParser,

@@ -3,8 +3,8 @@ import { systemClock } from './lib/clock';
 import { areWritesPaused } from './lib/config';
 import { getErrorMessage } from './lib/errors';
 import { getDatabase } from './lib/firestore/database';
-import { runOutsideDomain } from './lib/firestore/node-domain';
 import { retry } from './lib/firestore/retry';
+import { runHandler } from './lib/http/run-handler';
 import { shutdown } from './lib/http/shutdown';
 import { logSweptAttempt } from './lib/logging/attempts';
 import {
@@ -17,7 +17,7 @@ import {
 import { countKeysInReview } from './lib/repositories/price-lists';
 import { createRequestContext } from './lib/request-context';
 import { sweepOptions } from './lib/runtime-options';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from './lib/time-limits';
+import { getTimeLimitMs } from './lib/time-limits';
 import { sweep, type SweepOptions, type SweepReporter } from './price-lists/sweep';
 
 const OPTIONS: SweepOptions = {
@@ -25,9 +25,6 @@ const OPTIONS: SweepOptions = {
   dryRun: false,
   stopping: shutdown.refuseWrites.signal,
 };
-
-/** The platform's time limit minus the reserves for failing the running attempts and for the response. */
-const TIME_LIMIT_MS = sweepOptions.timeoutSeconds * 1000 - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
 
 /** Maximum number of log lines of one sweep about records that do not parse. `sweep_ended` has the total. */
 const MAX_UNREADABLE_LINES = 10;
@@ -53,7 +50,7 @@ function createReporter(counts: SweepCounts): SweepReporter {
  * see {@link sweep}.
  */
 export const sweepPriceLists = onSchedule({ ...sweepOptions, schedule: '* * * * *', retryCount: 0 }, () =>
-  runOutsideDomain(runSweep),
+  runHandler(runSweep),
 );
 
 /** Logs a failure instead of throwing it: Cloud Scheduler has nothing to repeat, because the next sweep follows. */
@@ -64,7 +61,8 @@ async function runSweep(): Promise<void> {
   }
   // A plain Error, not a StoppedError, so the cause of the attempts under way is stored as `timeout`.
   const createReason = () => new Error('the time for the sweep is up');
-  const { signal, cancel } = systemClock.createTimeout(TIME_LIMIT_MS, createReason, shutdown.abortWrites.signal);
+  const timeLimitMs = getTimeLimitMs(sweepOptions, true);
+  const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, shutdown.abortWrites.signal);
   const context = createRequestContext(signal);
   const startedAt = context.clock.now();
   const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };

@@ -39,7 +39,18 @@ export const MAX_PAUSE_MS = 5_000;
 export const FAILURE_RESERVE_MS = EVENT_MS + MAX_PAUSE_MS + CALL_TIMEOUTS_MS.read;
 
 /** Reserved for the response, after the reserve for failing the attempt. */
-export const RESPONSE_RESERVE_MS = 15_000;
+const RESPONSE_RESERVE_MS = 15_000;
+
+/** Reserved for the response of a function that writes nothing. */
+const READ_RESERVE_MS = 5_000;
+
+/**
+ * Returns how long a function may work until it stops itself, ahead of the platform's timeout.
+ *
+ * @param writes whether it needs time to fail its attempts
+ */
+export const getTimeLimitMs = ({ timeoutSeconds }: { timeoutSeconds: number }, writes: boolean): number =>
+  timeoutSeconds * 1000 - (writes ? FAILURE_RESERVE_MS + RESPONSE_RESERVE_MS : READ_RESERVE_MS);
 
 /** The steps of a stopping instance, by the time after SIGTERM. Cloud Run sends SIGKILL after 10 s. */
 export const STOP_MS = {

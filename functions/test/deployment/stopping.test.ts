@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
-import { sendRequest } from '../support/http';
+import { openRequest, sendRequest } from '../support/http';
 import { operations, type OperationName } from '../support/operations';
 import { readDeclaredIndexes } from '../support/declared-indexes';
-import { AFTER_NEXT_SWEEP, updateKey, writeMarket } from '../support/price-lists';
+import { AFTER_NEXT_SWEEP, isEntryCommit, updateKey, writeMarket } from '../support/price-lists';
 import { createPriceListBody } from '../support/submissions';
 import { waitFor } from '../support/wait-for';
 import { DEPLOY_PACKAGE, PROJECT, startDeployedFunction, type DeployedFunction } from './deployed';
@@ -56,9 +56,6 @@ const logged = ({ output }: DeployedFunction, event: string) =>
 
 const readStatuses = async ({ db }: World, collection: string) =>
   (await db.collection(collection).get()).docs.map((document) => document.get('status') as unknown);
-
-const isEntryCommit = ({ request }: { request: { writes: readonly { name: string }[] } }) =>
-  request.writes.some(({ name }) => name.includes('/products/'));
 
 testInWorld(
   'a creation under way is completed; one that comes after the signal is rejected, and claims nothing',
@@ -125,6 +122,24 @@ testInWorld(
     expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
   },
 );
+
+testInWorld('a creation whose client has left fails too, and is logged', async (world) => {
+  const deployed = await start(world, 'addPriceLists');
+  await writeMarket(world.db);
+  const action = { kind: 'hang' } as const;
+  const entries = world.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, times: Infinity, action });
+  const { request, response } = openRequest(deployed.port, { method: 'POST', headers: HEADERS });
+  request.end(JSON.stringify(createPriceListBody(2)));
+  await entries.fired;
+  request.destroy();
+  await expect(response).rejects.toThrow('socket hang up');
+  expect(await deployed.stop()).toBe(0);
+  expect(logged(deployed, 'price_list_failed')).toMatchObject([
+    { reason: expect.stringContaining('instance is stopping') as string },
+  ]);
+  expect(logged(deployed, 'request')).toMatchObject([{ operation: 'addPriceLists', client_gone: true }]);
+  expect(await readStatuses(world, 'price_list_idempotency')).toEqual(['requires_review']);
+});
 
 /** Creates failed attempts that are due for the sweep. */
 async function failCreations(world: World, count: number): Promise<void> {

@@ -1,11 +1,13 @@
 import type { CloudEvent, CloudFunction } from 'firebase-functions/v2';
 import functionsTest from 'firebase-functions-test';
 import { addPriceLists } from '../../src/add-price-lists';
+import { StoppedError } from '../../src/lib/errors';
+import { shutdown } from '../../src/lib/http/shutdown';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { sweepPriceLists } from '../../src/sweep-price-lists';
 import { TEST_BATCH, useTestBatches } from '../resilience/calls';
 import { TEST_PROJECT } from '../support/firestore';
-import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
+import { isEntryCommit, submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
@@ -81,6 +83,31 @@ test('the log line of a resume has the trace of the request that began the attem
   service.log.length = 0;
   await deliver();
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
+});
+
+test('a resume keeps the fields that others have added to the lists', async () => {
+  await failAttempt('a', CRASHED);
+  const lists = ['price_lists', 'expected_forward_costs'].map((name) => service.db.collection(name));
+  for (const list of lists) for (const { ref } of (await list.get()).docs) await ref.update({ note: 'ours' });
+  await deliver();
+  for (const list of lists) {
+    const stored = (await list.get()).docs.map((document) => [document.get('status'), document.get('note')] as unknown);
+    expect(stored).toEqual([['ready', 'ours']]);
+  }
+});
+
+test('a sweep that the instance stops fails the attempt that it resumes', async () => {
+  await failAttempt('a', CRASHED);
+  const stop = new AbortController();
+  jest.replaceProperty(shutdown, 'abortWrites', stop);
+  const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, action: { kind: 'hang' } });
+  const swept = deliver();
+  await held.fired;
+  stop.abort(new StoppedError('the instance is stopping'));
+  await swept;
+  expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });
+  expect((await getKey('a').get()).data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+  jest.restoreAllMocks();
 });
 
 test('a sweep does nothing while writes are paused, and logs that', async () => {

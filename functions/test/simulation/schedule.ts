@@ -4,7 +4,7 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { createDatabase } from '../../src/lib/firestore/database';
 import { retry } from '../../src/lib/firestore/retry';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import { FAILURE_RESERVE_MS, RESPONSE_RESERVE_MS } from '../../src/lib/time-limits';
+import { getTimeLimitMs } from '../../src/lib/time-limits';
 import { getSweepResumeAt } from '../../src/price-lists/sweep-schedule';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create';
@@ -52,7 +52,7 @@ const HOUR = 60 * MINUTE;
 const SWEEP = { concurrency: 1 } as const;
 
 /** Time in which a deployed function works on a request before it fails the request itself. */
-const BUDGET_MS = writeOptions.timeoutSeconds * SECOND - FAILURE_RESERVE_MS - RESPONSE_RESERVE_MS;
+const BUDGET_MS = getTimeLimitMs(writeOptions, true);
 
 /** Runs the schedule of a seed against an empty database. @throws InvariantViolation */
 export async function runSchedule(

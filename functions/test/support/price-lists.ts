@@ -62,6 +62,10 @@ export async function updateKey(key: DocumentReference, update: Record<string, u
   await key.update({ sweep_due_at: getSweepDueAt(record) ?? FieldValue.delete() });
 }
 
+/** Whether a commit writes entries of a list. */
+export const isEntryCommit = ({ request }: { request: { writes: readonly { name: string }[] } }): boolean =>
+  request.writes.some(({ name }) => name.includes('/products/'));
+
 const quiet = () => undefined;
 
 /** A log that drops the lines of a creation. */
@@ -85,7 +89,7 @@ export async function submitAndFail(
 ): Promise<void> {
   const fault = firestore.faults.inject({
     rpc: 'Commit',
-    match: ({ request }) => request.writes.some(({ name }) => name.includes('/products/')),
+    match: isEntryCommit,
     nth: commits + 1,
     times: Number.MAX_SAFE_INTEGER,
     action: { kind: 'error', code: 'PERMISSION_DENIED' },

@@ -1,6 +1,5 @@
 import { Client, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-js';
 import { getDatabaseId } from '../config';
-import { runOutsideDomain } from './node-domain';
 
 /**
  * The gRPC connection for queries and batches of entries, which make up nearly all calls. They bypass
@@ -26,7 +25,7 @@ let connection: ReturnType<typeof openConnection> | undefined;
 
 /** Returns the connection of the process. Opens it at the first call, and again if that failed. */
 export function getConnection(): ReturnType<typeof openConnection> {
-  connection ??= runOutsideDomain(openConnection).catch((error: unknown) => {
+  connection ??= openConnection().catch((error: unknown) => {
     connection = undefined;
     throw error;
   });

@@ -14,7 +14,6 @@ import {
 import { CHANNEL_OPTIONS } from './connection';
 import { createDefaultCredentials } from './credentials';
 import type { QuerySpec } from './messages';
-import { runOutsideDomain } from './node-domain';
 import { commitPriceEntries, type PriceEntryBatch } from './price-entries';
 import { streamDocuments, type Decode } from './query';
 import { restoreStatus, singleTry } from './single-try';
@@ -44,7 +43,7 @@ export function createDatabase(firestore: Firestore, context: RequestContext) {
   const { clock, counters, signal: requestSignal } = context;
   const startCall = <T>(call: () => T): T => {
     counters.firestoreCalls += 1;
-    return runOutsideDomain(call);
+    return call();
   };
   return {
     firestore,

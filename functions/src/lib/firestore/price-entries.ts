@@ -3,7 +3,6 @@ import { getConnection } from './connection';
 import { Entry } from './generated/entry';
 import { Request } from './generated/request';
 import { toDocumentId } from './messages';
-import { runOutsideDomain } from './node-domain';
 
 /** The entries of one list that one commit writes. */
 export interface PriceEntryBatch {
@@ -41,7 +40,7 @@ export async function commitPriceEntries(
   const request = Request.CommitRequest.encode({ database: databasePath, writes }).finish();
   const call = prepareCall('Commit', ['database', databasePath], request as Buffer, timeoutMs);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
-  runOutsideDomain(() => client.makeUnaryRequest(...call, (error, reply) => (error ? reject(error) : resolve(reply))));
+  client.makeUnaryRequest(...call, (error, reply) => (error ? reject(error) : resolve(reply)));
   const results = countWriteResults((await promise) ?? Buffer.alloc(0));
   if (results === ids.length) return;
   const message = `2 UNKNOWN: ${results ?? 'no readable'} write results for ${ids.length} writes`;

@@ -3,7 +3,6 @@ import { measurePhase, type Counters, type RequestContext } from '../request-con
 import { CALL_TIMEOUTS_MS } from '../time-limits';
 import { getConnection } from './connection';
 import { decodeDocument, encodeRunQueryRequest, type QuerySpec, type StoredFields } from './messages';
-import { runOutsideDomain } from './node-domain';
 import { Backoff, isTransient } from './retry';
 
 /** Batches save asynchronous steps, because one step for each message would take as long as all other work. */
@@ -92,7 +91,7 @@ export async function* runQuery(
 ): AsyncGenerator<readonly Buffer[]> {
   const { client, prepareCall } = await getConnection();
   const prepared = prepareCall('RunQuery', ['parent', parent], request, CALL_TIMEOUTS_MS.query);
-  const call = runOutsideDomain(() => client.makeServerStreamRequest(...prepared));
+  const call = client.makeServerStreamRequest(...prepared);
   const cancel = () => call.cancel();
   signal.addEventListener('abort', cancel);
   try {
@@ -115,7 +114,7 @@ async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counte
     call.pause();
     notify();
   };
-  runOutsideDomain(() => call.on('data', append));
+  call.on('data', append);
   const onEnd = (error?: Error) => {
     end.reached = true;
     end.error ??= error;
@@ -130,7 +129,7 @@ async function* readBatches(call: ClientReadableStream<Buffer>, counters: Counte
     messages = [];
     bytes = 0;
     if (batch.length > 0) yield batch;
-    runOutsideDomain(() => call.resume());
+    call.resume();
   }
   if (end.error !== undefined) throw end.error;
 }

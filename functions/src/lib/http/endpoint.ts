@@ -6,10 +6,12 @@ import { apiKeySecret, assertAllowedOrigins } from '../config';
 import { ERROR_DEFINITIONS, toApiError, type ApiError } from '../errors';
 import { logRequest } from '../logging/requests';
 import { createRequestContext } from '../request-context';
+import { getTimeLimitMs } from '../time-limits';
 import { toErrorResponse } from './error-response';
 import { runPipeline, type Endpoint, type Exchange, type HandlerResult } from './pipeline';
 import { ClientGoneError, type RequestWithRawBody } from './request-body';
 import { sendResponse } from './response';
+import { runHandler } from './run-handler';
 import { shutdown } from './shutdown';
 import { parseTraceId } from './trace-id';
 
@@ -18,14 +20,14 @@ import { parseTraceId } from './trace-id';
 /** Metadata of an operation, for tests, the API description and the client. */
 export type OperationFunction = HttpsFunction & { readonly operation: Omit<Endpoint<unknown>, 'handler'> };
 
-const DEFAULT_TIMEOUT_MARGIN_MS = 5_000;
-
 /** Creates the Cloud Function of an operation. */
 export function defineEndpoint<Body>(definition: Omit<Endpoint<Body>, 'method'>): OperationFunction {
   const endpoint: Endpoint<Body> = { ...definition, method: definition.body ? 'POST' : 'GET' };
   if (endpoint.cors === true) assertAllowedOrigins();
   const options = { ...endpoint.runtimeOptions, secrets: [apiKeySecret] };
-  const handle = onRequest(options, (request, response) => handleRequest(endpoint, request, response));
+  const handle = onRequest(options, (request, response) =>
+    runHandler(() => handleRequest(endpoint, request, response)),
+  );
   return Object.assign(handle, { operation: endpoint });
 }
 
@@ -35,8 +37,8 @@ async function handleRequest<Body>(
   response: ServerResponse,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { runtimeOptions, timeoutMarginMs = DEFAULT_TIMEOUT_MARGIN_MS, writes = false } = endpoint;
-  const timeLimitMs = runtimeOptions.timeoutSeconds * 1000 - timeoutMarginMs;
+  const { runtimeOptions, writes = false } = endpoint;
+  const timeLimitMs = getTimeLimitMs(runtimeOptions, writes);
   const createReason = () => new Error('the time for the request is up');
   const stopping = writes ? shutdown.abortWrites : shutdown.stopWaiting;
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, stopping.signal);

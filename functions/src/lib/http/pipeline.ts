@@ -39,8 +39,6 @@ export interface Endpoint<Body> {
   /** Whether browsers may call from the allowed origins. */
   cors?: boolean;
   body?: RequestBody<Body>;
-  /** How many ms before the platform's timeout the handler is aborted, so that the client gets a response. */
-  timeoutMarginMs?: number;
   /** Whether `WRITES_PAUSED` and a stopping instance refuse new work, and the latter ends running work early enough to store its failure. */
   writes?: boolean;
   handler: (context: RequestContext, body: Body, sender: Sender) => Promise<HandlerResult> | HandlerResult;

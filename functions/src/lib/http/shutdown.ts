@@ -19,6 +19,7 @@ export class Shutdown {
   readonly stopWaiting = new AbortController();
   readonly #servers = new Set<Server>();
   readonly #openResponses = new Set<ServerResponse>();
+  #runningHandlers = 0;
   readonly #drained = new AbortController();
 
   get #isStopping(): boolean {
@@ -40,13 +41,25 @@ export class Shutdown {
     });
   }
 
+  /** Runs a handler. A stop waits for its end, because it may still fail an attempt whose client has left. */
+  async waitFor(handle: () => Promise<void>): Promise<void> {
+    this.#runningHandlers += 1;
+    try {
+      await handle();
+    } finally {
+      this.#runningHandlers -= 1;
+      this.#endStopIfDrained();
+    }
+  }
+
   #endStopIfDrained(): void {
-    if (this.#isStopping && this.#openResponses.size === 0) this.#drained.abort();
+    const isIdle = this.#openResponses.size === 0 && this.#runningHandlers === 0;
+    if (this.#isStopping && isIdle) this.#drained.abort();
   }
 
   /**
-   * Accepts no more connections. Returns when the requests in progress have their responses and their
-   * connections are closed, or time is up.
+   * Accepts no more connections. Returns when all handlers have ended, the requests in progress have
+   * their responses and their connections are closed, or time is up.
    */
   async stop(clock: Clock): Promise<void> {
     const startedAt = clock.now();

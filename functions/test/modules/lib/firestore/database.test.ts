@@ -50,6 +50,18 @@ test('a stream is closed when its reader stops', async () => {
   expect(documents.destroyed).toBe(true);
 });
 
+test('a stream ends with its request', async () => {
+  const documents = new Readable({ read: () => undefined });
+  const query = client.collection('a');
+  jest.spyOn(query, 'stream').mockReturnValue(documents);
+  const controller = new AbortController();
+  const reader = createDatabase(client, createRequestContext(controller.signal)).stream(query)[Symbol.asyncIterator]();
+  const next = reader.next();
+  controller.abort();
+  await expect(next).rejects.toMatchObject({ name: 'AbortError' });
+  expect(documents.destroyed).toBe(true);
+});
+
 interface Tried {
   rpc: Rpc;
   timeout: keyof typeof CALL_TIMEOUTS_MS;

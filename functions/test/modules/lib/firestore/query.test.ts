@@ -173,13 +173,19 @@ test('throws a permanent error at once', async () => {
   expect(db.counters.firestoreCalls).toBe(1);
 });
 
-test('ends when its signal aborts, even while nothing arrives', async () => {
-  const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action: { kind: 'hang' } });
+test('ends when its signal aborts, even while nothing arrives, and cancels its call', async () => {
+  const { promise: outcome, resolve } = Promise.withResolvers<string>();
+  const stop = firestore.observe((call) => resolve(call.outcome));
+  // A call that hangs would not tell how it ended.
+  const action = { kind: 'delay', ms: 500 } as const;
+  const fault = firestore.faults.inject({ rpc: 'RunQuery', when: { messages: 200 }, action });
   const controller = new AbortController();
   const reading = idsOf(open(controller.signal), selection);
   await fault.fired;
   controller.abort(new Error('timeout'));
   await expect(reading).rejects.toThrow('timeout');
+  expect(await outcome).toBe('CANCELLED');
+  stop();
 });
 
 test('cancels its call when the consumer stops', async () => {

@@ -58,6 +58,16 @@ const getMessage = (error: unknown) => {
 
 const tooLarge = { code: 'payload_too_large', headers: { 'X-Payload-Limit-Scope': 'body' } };
 
+test('the rest of a rejected body is discarded as it arrives', async () => {
+  const request = createRequest();
+  const result = read(request).catch((error: unknown) => error);
+  request.write('\xff'.repeat(10), 'latin1');
+  expect(getMessage(await result)).toBe('Expected UTF-8, received other bytes');
+  request.write('more');
+  await new Promise(setImmediate);
+  expect([request.readableFlowing, request.listenerCount('data'), request.readableLength]).toEqual([true, 0, 0]);
+});
+
 describe('the content type', () => {
   test.each([
     'application/json',

@@ -40,16 +40,17 @@ function createInstance(lateMs = 0) {
       steps.push([step, Date.now() - startedAt]);
     });
   }
+  const server = createServer();
   const addResponse = () => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
-    shutdown.addResponse(createServer(), response);
+    shutdown.addResponse(server, response);
     return response;
   };
   const stop = async () => {
     await shutdown.stop(createClock(lateMs));
     steps.push(['end', Date.now() - startedAt]);
   };
-  return { shutdown, steps, addResponse, stop };
+  return { shutdown, server, steps, addResponse, stop };
 }
 
 test('refuses writes at once, aborts them after 5 s, waits for no handler after 8 s, and ends after 9 s', async () => {
@@ -98,6 +99,33 @@ test('ends as soon as the last response is sent, and at once without one', async
   const idle = createInstance();
   await idle.stop();
   expect(idle.steps.at(-1)).toEqual(['end', 0]);
+});
+
+test('closes the server of each response at once', async () => {
+  const { server, addResponse, stop } = createInstance();
+  const close = jest.spyOn(server, 'close').mockReturnValue(server);
+  addResponse().emit('close');
+  await stop();
+  expect(close).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ['ends', Promise.resolve()],
+  ['fails', Promise.reject(new Error('failed'))],
+])('waits for a handler whose client has left, until it %s', async (_, result) => {
+  const { shutdown, steps, addResponse, stop } = createInstance();
+  const response = addResponse();
+  const { promise, resolve } = Promise.withResolvers();
+  const handled = Promise.allSettled([shutdown.waitFor(() => promise.then(() => result))]);
+  response.emit('close');
+  const stopped = stop();
+  await jest.advanceTimersByTimeAsync(6_000);
+  resolve(undefined);
+  await Promise.all([handled, stopped]);
+  expect(steps.slice(1)).toEqual([
+    ['abortWrites', 5_000],
+    ['end', 6_000],
+  ]);
 });
 
 test('waits for a connection whose body still arrives after its response, and counts it as answered', async () => {
