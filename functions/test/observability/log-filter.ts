@@ -4,6 +4,7 @@ export interface LogEntry {
   resource: { type: string; labels?: Record<string, string> };
   jsonPayload?: Record<string, unknown>;
   textPayload?: string;
+  httpRequest?: { status: number; userAgent: string };
 }
 
 /**
@@ -35,6 +36,7 @@ export function matchesFilter(filter: string, entry: LogEntry): boolean {
     return operator === 'OR' ? terms.some(Boolean) : terms.every(Boolean);
   };
   const parseTerm = (): boolean => {
+    if (takeIf('NOT')) return !parseTerm();
     const isLogId = takeIf('log_id');
     if (!takeIf('(')) return parseComparison();
     const result = isLogId ? entry.logName === takeValue() : parseExpression();
@@ -56,7 +58,8 @@ export function matchesFilter(filter: string, entry: LogEntry): boolean {
   return result;
 }
 
-const getValue = (entry: LogEntry, path: string): unknown =>
+/** Returns the value at a path such as `jsonPayload.event`. */
+export const getValue = (entry: LogEntry, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], entry);
 
 /** Compares as Cloud Logging does: a missing field meets no condition. */
@@ -71,6 +74,8 @@ function compare(value: unknown, operator: string, operand: string): boolean {
       return value !== undefined && (operand === '*' || text.includes(operand));
     case '>=':
       return Number(value) >= Number(operand);
+    case '<=':
+      return Number(value) <= Number(operand);
     case '>':
       return Number(value) > Number(operand);
     default:

@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { runInNewContext } from 'node:vm';
 import loggingProtos from '@google-cloud/logging-api/build/protos/protos.json';
 import dashboardProtos from '@google-cloud/monitoring-dashboards/build/protos/protos.json';
 import monitoringProtos from '@google-cloud/monitoring/build/protos/protos.json';
@@ -8,11 +9,11 @@ import { runProgramSync } from '../../../test/support/programs';
 import * as functions from '../../src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { runCommand } from '../cli/command';
-import { operationNames, type OperationName } from '../support/operations';
+import { operationNames, operations, type OperationName } from '../support/operations';
 import { submitAndFail, updateKey, writeMarket } from '../support/price-lists';
 import { useTestService, type LogLine } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
-import { matchesFilter, type LogEntry } from './log-filter';
+import { getValue, matchesFilter, type LogEntry } from './log-filter';
 
 /**
  * Google's protos accept the files of docs/monitoring, and the lines that the service writes in an
@@ -21,7 +22,16 @@ import { matchesFilter, type LogEntry } from './log-filter';
 
 interface Policy {
   documentation: { content: string };
-  conditions: { conditionMatchedLog?: { filter: string }; conditionThreshold?: { filter: string } }[];
+  conditions: {
+    conditionMatchedLog?: { filter: string };
+    conditionThreshold?: { filter: string; thresholdValue: number };
+    conditionPrometheusQueryLanguage?: { query: string };
+  }[];
+}
+
+interface Metric {
+  filter: string;
+  labelExtractors?: Record<string, string>;
 }
 
 interface UptimeCheck {
@@ -38,7 +48,8 @@ const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'
 const readFile = (name: string): unknown => readJson(`docs/monitoring/${name}.json`);
 const policyNames = globSync('docs/monitoring/alerts/*.json').map((path) => path.replace(/.*\/(.*)\.json/, '$1'));
 const readPolicy = (name: string) => readFile(`alerts/${name}`) as Policy;
-const readMetricFilter = (name: string) => (readFile(`metrics/${name}`) as { filter: string }).filter;
+const readMetric = (name: string) => readFile(`metrics/${name}`) as Metric;
+const readMetricFilter = (name: string) => readMetric(name).filter;
 
 const TYPES = {
   alerts: [monitoringProtos, 'google.monitoring.v3.AlertPolicy'],
@@ -65,24 +76,76 @@ test.each(policyNames)(
     const [, section = ''] = /What to do: docs\/runbook\.md, section "(.+)"\.$/.exec(documentation.content) ?? [];
     expect(readFileSync('docs/runbook.md', 'utf8')).toContain(`\n## ${section}\n`);
     const text = JSON.stringify(conditions);
-    for (const [, metric = ''] of text.matchAll(/logging\.googleapis\.com\/user\/(\w+)/g)) readMetricFilter(metric);
+    const metrics = text.matchAll(/logging\.googleapis\.com\/user\/(\w+)|googleapis_com:user_(\w+?)(_sum|_count)?\{/g);
+    for (const [, ofFilter, ofQuery] of metrics) readMetricFilter(ofFilter ?? ofQuery ?? '');
     for (const [, slo = ''] of text.matchAll(/serviceLevelObjectives\/([\w-]+)/g)) readFile(`slos/${slo}`);
   },
 );
 
-/** Policies that fire when a line appears. Other policies count lines. */
-const POLICIES_OF_LINES = ['creations-fail', 'instance-killed', 'key-needs-operator'];
-
-const getFilters = (policy: string): string[] =>
-  readPolicy(policy).conditions.flatMap(({ conditionMatchedLog, conditionThreshold }) => {
-    const [, metric] = /logging\.googleapis\.com\/user\/(\w+)/.exec(conditionThreshold?.filter ?? '') ?? [];
-    return [conditionMatchedLog?.filter, metric && readMetricFilter(metric)].filter((filter) => filter !== undefined);
-  });
-
-const getMatchingPolicies = (entries: LogEntry[]): string[] =>
-  POLICIES_OF_LINES.filter((policy) =>
-    getFilters(policy).some((filter) => entries.some((entry) => matchesFilter(filter, entry))),
+/** Counts the entries of a metric whose labels meet selectors of PromQL, such as `status=~"429|5.."`. */
+function count(metric: string, selectors: string, entries: LogEntry[]): number {
+  const { filter, labelExtractors = {} } = readMetric(metric);
+  const getLabel = (entry: LogEntry, name: string): string => {
+    const [, path = `resource.labels.${name}`] = /^EXTRACT\((.*)\)$/.exec(labelExtractors[name] ?? '') ?? [];
+    return String(getValue(entry, path) ?? '');
+  };
+  const conditions = [...selectors.matchAll(/(\w+)(=~|!=|=)"([^"]*)"/g)].filter(
+    ([, name]) => name !== 'monitored_resource',
   );
+  const isSelected = (entry: LogEntry) =>
+    conditions.every(([, name = '', operator, value = '']) => {
+      const label = getLabel(entry, name);
+      return operator === '=~' ? new RegExp(`^(${value})$`).test(label) : (label === value) === (operator === '=');
+    });
+  return entries.filter((entry) => matchesFilter(filter, entry) && isSelected(entry)).length;
+}
+
+/** Evaluates a PromQL condition over the entries of its window, for each service that the query tells apart. */
+function isMet(query: string, entries: LogEntry[]): boolean {
+  const services = new Set(query.includes('by (service_name)') ? entries.map(getService) : [undefined]);
+  return [...services].some((service) => {
+    const own = service === undefined ? entries : entries.filter((entry) => getService(entry) === service);
+    const sums = /sum(?: by \(service_name\) )?\(increase\(logging_googleapis_com:user_(\w+)\{(.*?)\}\[\w+\]\)\)/g;
+    const numbers = query.replace(sums, (_, metric: string, selectors: string) =>
+      String(count(metric, selectors, own)),
+    );
+    const script = numbers
+      .replaceAll(' or vector(0)', '')
+      .replaceAll(' and ', ' && ')
+      .replace(/ unless (.*)/, ' && !($1)');
+    return runInNewContext(script) as boolean;
+  });
+}
+
+const getService = ({ resource }: LogEntry) => resource.labels?.['service_name'];
+
+/** Policies that compare with an earlier hour, or need more traffic than one read an hour. */
+const NOT_AT_LOW_TRAFFIC = [
+  'keys-in-review-rise',
+  'reads-fail',
+  'reads-slow',
+  'creations-fail',
+  'refused-keys',
+  'audit',
+];
+
+/** Returns the policies that fire in an hour with only these entries. */
+const getFiringPolicies = (entries: LogEntry[]): string[] =>
+  policyNames
+    .filter((name) => !NOT_AT_LOW_TRAFFIC.includes(name))
+    .filter((name) =>
+      readPolicy(name).conditions.some(
+        ({ conditionMatchedLog, conditionThreshold, conditionPrometheusQueryLanguage }) => {
+          if (conditionMatchedLog) return entries.some((entry) => matchesFilter(conditionMatchedLog.filter, entry));
+          if (conditionPrometheusQueryLanguage) return isMet(conditionPrometheusQueryLanguage.query, entries);
+          const { filter = '', thresholdValue = 0 } = conditionThreshold ?? {};
+          const [, metric, label = '', value = ''] =
+            /user\/(\w+)".* AND metric\.label\.(\w+)="(\w+)"$/.exec(filter) ?? [];
+          return metric !== undefined && count(metric, `${label}="${value}"`, entries) > thresholdValue;
+        },
+      ),
+    )
+    .sort();
 
 /** Wraps the line of a function as Cloud Run writes it into the log. */
 const toEntry = (service: string, line: LogLine): LogEntry => ({
@@ -117,68 +180,114 @@ async function sweepCrashedKey(update: object): Promise<LogLine[]> {
   return sweep();
 }
 
-test.each<[outage: string, policies: string[], writer: string, run: () => Promise<LogLine[]>]>([
+/** Adds the entry of Cloud Run's request log. @param textPayload a text that Cloud Run adds if it rejects the request itself */
+const toRequestEntries = (service: string, status: number, textPayload?: string): LogEntry[] => [
+  {
+    ...toEntry(service, {}),
+    logName: 'run.googleapis.com/requests',
+    httpRequest: { status, userAgent: 'curl' },
+    ...(textPayload !== undefined && { textPayload }),
+  },
+];
+
+const fail = (rpc: 'RunQuery' | 'Commit', code: 'PERMISSION_DENIED' | 'FAILED_PRECONDITION') =>
+  service.firestore.faults.inject({ rpc, times: Infinity, action: { kind: 'error', code } });
+
+/** Calls an operation once, as the only request of an hour. */
+async function callOnce(name: OperationName, json?: object): Promise<LogEntry[]> {
+  let status = 0;
+  const lines = await logOf(async () => ({ status } = await service.call(name, json && { json })));
+  return [...lines.map((line) => toEntry(name, line)), ...toRequestEntries(name, status)];
+}
+
+const ofSweep = async (lines: Promise<LogLine[]>) => (await lines).map((line) => toEntry('sweepPriceLists', line));
+
+const FAILING_READS = ['reads-fail-at-low-traffic'];
+const FAILING_CREATIONS = ['creations-fail-at-low-traffic'];
+const TO_OPERATOR = [...FAILING_CREATIONS, 'key-needs-operator'];
+
+const orders = { ...operations.getOrdersByTeam.body };
+
+// One request an hour. The uptime checks below notice what stops every request of an operation.
+test.each<[outage: string, policies: string[], run: () => Promise<LogEntry[]>]>([
+  ['the secret is blank', FAILING_READS, () => (service.setConfig({ API_KEY: '' }), callOnce('getTeams'))],
+  ['the reader has lost its role', FAILING_READS, () => (fail('RunQuery', 'PERMISSION_DENIED'), callOnce('getTeams'))],
   [
-    'a key that the sweep leaves to an operator',
-    ['creations-fail', 'key-needs-operator'],
-    'sweepPriceLists',
-    () => sweepCrashedKey({ automatic_resumes: 3 }),
+    'an index is missing',
+    FAILING_READS,
+    () => (fail('RunQuery', 'FAILED_PRECONDITION'), callOnce('getOrdersByTeam', orders)),
   ],
+  ['no instance of a read starts', FAILING_READS, async () => toRequestEntries('getTeams', 503, 'not available')],
+  ['all instances of a read are busy', FAILING_READS, async () => toRequestEntries('getTeams', 429, 'no instance')],
   [
-    'a creation that failed for a cause that persists',
-    ['creations-fail', 'key-needs-operator'],
-    'sweepPriceLists',
+    'another operation still succeeds',
+    FAILING_READS,
+    async () => [...(await callOnce('getMarkets')), ...toRequestEntries('getTeams', 500)],
+  ],
+  ['no instance of add price lists starts', FAILING_CREATIONS, async () => toRequestEntries('addPriceLists', 503, 'x')],
+  [
+    'the writer has lost its role',
+    FAILING_CREATIONS,
+    () => (fail('Commit', 'PERMISSION_DENIED'), callOnce('addPriceLists', submission)),
+  ],
+  ['a key is left to an operator', TO_OPERATOR, () => ofSweep(sweepCrashedKey({ automatic_resumes: 3 }))],
+  [
+    'a creation failed for a cause that persists',
+    TO_OPERATOR,
     async () => {
       await submitAndFail(service, submission);
-      return sweep();
+      return ofSweep(sweep());
     },
   ],
   [
-    'a key record that cannot be read',
+    'a key record cannot be read',
     ['key-needs-operator'],
-    'sweepPriceLists',
     async () => {
       await keyRecord().set({ schema_version: 99, sweep_due_at: 1 });
-      return sweep();
+      return ofSweep(sweep());
     },
   ],
+  ['a price list becomes ready too late', FAILING_CREATIONS, () => ofSweep(sweepCrashedKey({ claimed_at: 1 }))],
+  ['nothing: a read succeeds', [], () => callOnce('getTeams')],
+  ['nothing: a creation is in time', [], () => callOnce('addPriceLists', submission)],
+  ['nothing: a sweep resumes in time', [], () => ofSweep(sweepCrashedKey({}))],
   [
-    'a price list that becomes ready too late',
-    ['creations-fail'],
-    'sweepPriceLists',
-    () => sweepCrashedKey({ claimed_at: 1 }),
+    'nothing: writes are paused',
+    [],
+    () => (service.setConfig({ WRITES_PAUSED: 'true' }), callOnce('addPriceLists', submission)),
   ],
-  [
-    'a submission that cannot be claimed',
-    ['creations-fail'],
-    'addPriceLists',
-    () => {
-      service.firestore.faults.inject({
-        rpc: 'Commit',
-        times: Infinity,
-        action: { kind: 'error', code: 'PERMISSION_DENIED' },
-      });
-      return logOf(() => service.call('addPriceLists', { json: submission }));
-    },
-  ],
-  ['a creation in time', [], 'addPriceLists', () => logOf(() => service.call('addPriceLists', { json: submission }))],
-  ['a sweep that resumes in time', [], 'sweepPriceLists', () => sweepCrashedKey({})],
-])('%s matches the policies %j', async (_, policies, writer, run) => {
-  const lines = await run();
-  expect(lines.length).toBeGreaterThan(0);
-  expect(getMatchingPolicies(lines.map((line) => toEntry(writer, line)))).toEqual(policies);
+])('%s: the policies %j fire', async (_, policies, run) => {
+  const entries = await run();
+  const sweeping = toEntry('sweepPriceLists', { event: 'sweep_ended' });
+  expect(getFiringPolicies([sweeping, ...entries])).toEqual(policies);
   // Another system in the project may write the same lines.
-  expect(getMatchingPolicies(lines.map((line) => toEntry('other', line)))).toEqual([]);
+  const foreign = entries.map((entry) => ({
+    ...entry,
+    resource: { ...entry.resource, labels: { service_name: 'other' } },
+  }));
+  expect(getFiringPolicies([sweeping, ...foreign])).toEqual([]);
 });
 
-test('a sweep that ends counts as a sweep, and a sweep that cannot read the keys does not', async () => {
-  const isSign = (lines: LogLine[]) =>
-    lines.some((line) => matchesFilter(readMetricFilter('sweeps'), toEntry('sweepPriceLists', line)));
-  expect(isSign(await sweep())).toBe(true);
-  service.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
-  const failed = await sweep();
-  expect(failed).toMatchObject([{ event: 'sweep_failed' }]);
-  expect(isSign(failed)).toBe(false);
+test('reads that fail now and then are noticed over six hours', () => {
+  const reads = (failures: number) =>
+    [200, 500].flatMap((status) =>
+      Array.from({ length: status === 200 ? 1_000 : failures }, () => toRequestEntries('getTeams', status)).flat(),
+    );
+  const sweeping = toEntry('sweepPriceLists', { event: 'sweep_ended' });
+  expect(getFiringPolicies([sweeping, ...reads(3)])).toEqual([]);
+  expect(getFiringPolicies([sweeping, ...reads(6)])).toEqual(FAILING_READS);
+});
+
+test('a sweep that stopped, never ran, or cannot read the keys is noticed, and a paused one only after a day', async () => {
+  expect(getFiringPolicies(await ofSweep(sweep()))).toEqual([]);
+  expect(getFiringPolicies([])).toEqual(['sweep-stopped']);
+  fail('RunQuery', 'PERMISSION_DENIED');
+  expect(getFiringPolicies(await ofSweep(sweep()))).toEqual(['sweep-stopped']);
+  service.setConfig({ WRITES_PAUSED: 'true' });
+  const [paused] = await ofSweep(sweep());
+  expect(paused?.jsonPayload).toMatchObject({ event: 'sweep_paused' });
+  expect(getFiringPolicies(paused ? [paused] : [])).toEqual([]);
+  expect(getFiringPolicies(paused ? Array.from({ length: 1_440 }, () => paused) : [])).toEqual(['writes-paused']);
 });
 
 test('an audit that ends is counted, and so is a violation that it finds', async () => {
@@ -190,7 +299,8 @@ test('an audit that ends is counted, and so is a violation that it finds', async
     resource: { type: 'global' },
     jsonPayload: JSON.parse(line) as LogLine,
   }));
-  const counted = getFilters('audit').map((filter) => entries.map((entry) => matchesFilter(filter, entry)));
+  const filters = ['audit_violations', 'audits'].map(readMetricFilter);
+  const counted = filters.map((filter) => entries.map((entry) => matchesFilter(filter, entry)));
   expect(counted).toEqual([
     [true, false],
     [false, true],
@@ -228,5 +338,6 @@ test('a process with a full heap ends with a text that matches the policy on kil
   const fillHeap = 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));';
   const { stderr } = runProgramSync(process.execPath, ['--max-old-space-size=16', '--eval', fillHeap]);
   const entries = stderr.split('\n').map((textPayload): LogEntry => ({ ...toEntry('getTeams', {}), textPayload }));
-  expect(getMatchingPolicies(entries)).toEqual(['instance-killed']);
+  const sweeping = toEntry('sweepPriceLists', { event: 'sweep_ended' });
+  expect(getFiringPolicies([sweeping, ...entries])).toEqual(['instance-killed']);
 });
