@@ -10,9 +10,6 @@ export interface BilledDocuments {
   writes: number;
 }
 
-/** A query bills each document of its result, and one document for an empty result. */
-export const billRead = (records: number): BilledDocuments => ({ reads: Math.max(1, records), writes: 0 });
-
 /**
  * A creation reads the key and the market, and the key again. The claim writes the key, the request,
  * both lists and the payload. Each product has two entries. The completion writes the key and both

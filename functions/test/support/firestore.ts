@@ -1,10 +1,5 @@
 import type { Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore';
-import {
-  startFirestore,
-  type EmbeddedFirestore,
-  type EndedCall,
-  type IndexDefinitions,
-} from '../../../packages/firestore-local/src';
+import { startFirestore, type EndedCall, type IndexDefinitions } from '../../../packages/firestore-local/src';
 import {
   clearEmulator,
   startFirestoreFront,
@@ -43,12 +38,6 @@ export async function startTestFirestore(indexes: IndexDefinitions, project = TE
   if (!TEST_FIRESTORE) return startFirestore({ indexes });
   await clearEmulator(TEST_FIRESTORE, `projects/${project}/databases/(default)`);
   return startFirestoreFront(TEST_FIRESTORE);
-}
-
-/** Returns the embedded Firestore of the tests. @throws Error over another Firestore */
-export function requireEmbedded(firestore: FirestoreFront): EmbeddedFirestore {
-  if (TEST_FIRESTORE) throw new Error('This suite needs the embedded Firestore: run it without TEST_FIRESTORE.');
-  return firestore as EmbeddedFirestore;
 }
 
 /** Makes the service and Google's libraries in this process use a Firestore that needs no credentials. */

@@ -111,7 +111,8 @@ describe.each(Object.entries(CALLS))('a %s', (_, { rpc, timeout, call }) => {
     await expect(call(open(impatient))).rejects.toMatchObject({ code: 4 });
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(SHORT_MS[timeout] * 0.9);
-    expect(tookMs).toBeLessThan(SHORT_MS[timeout] + 1_000);
+    // The SDK itself would end the call after ten seconds or more.
+    expect(tookMs).toBeLessThan(SHORT_MS[timeout] + 8_000);
     await impatient.terminate();
   });
 
