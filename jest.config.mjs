@@ -20,7 +20,7 @@ export const project = (displayName, folder) => ({
     '^fast-check$': '<rootDir>/test/support/fast-check.cjs',
     '^firebase-admin/(app-check|auth)$': '<rootDir>/scripts/bundle/no-callable-functions.cjs',
     // The typed client, an ES module, imports its files by the names that they have once compiled.
-    '^(\\./(?:api|operations|price-lists|retry))\\.js$': '$1',
+    '^(\\./(?:api|http|operations))\\.js$': '$1',
   },
   transform: { '^.+\\.ts$': 'ts-jest' },
 });

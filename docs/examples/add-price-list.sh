@@ -1,127 +1,63 @@
 #!/usr/bin/env bash
 # Sends a price list until the service has created its lists, or until another try would not help.
 #
-#     BASE_URL=http://127.0.0.1:5001/demo-price-lists/us-central1 API_KEY=local-dev-key \
-#       bash add-price-list.sh price-list.json
+#     BASE_URL=https://... API_KEY=... bash add-price-list.sh [--allow-other-currency] FILE
 #
-# Needs bash 3.2 and curl 7.55 or newer. integration-guide.md explains the retries.
-# Writes the response to stdout and everything else to stderr. Uses the proxy that https_proxy names.
-# Exit codes: 0 created, 1 correct it first, 2 contact support, 64 wrong usage.
-# Lists in another currency than the request's cause a warning; with --strict-currency, exit code 1.
-set -euo pipefail
+# Needs bash, curl 7.76 and jq 1.6 or newer. The integration guide explains the retries. Exit codes:
+# 0 created, 1 correct it first, 2 contact support, 3 unknown: send the same file again, 64 wrong usage.
+set -uo pipefail
+trap '' PIPE
 
-retry_seconds=${RETRY_SECONDS:-1800}     # longer than the service takes for the largest list
-request_seconds=${REQUEST_SECONDS:-1260} # the service responds within 20 minutes
+finish() { echo "$2" >&2; exit "$1"; }
 
-usage() {
-  printf '%s\n' "$1" 'Usage: BASE_URL=https://... API_KEY=... add-price-list.sh [--strict-currency] FILE' >&2
-  exit 64
-}
-
-is_strict=false
-if [[ ${1:-} == --strict-currency ]]; then is_strict=true && shift; fi
-api_key_pattern='^[!-~]+$'
-(($# == 1)) || usage 'expected one file'
-[[ $1 != -* ]] || usage "$1 is not an option; the only one is --strict-currency"
-[[ ${BASE_URL:-} =~ ^https?://[^/] ]] || usage 'BASE_URL must begin with http:// or https://'
-(LC_ALL=C && [[ ${API_KEY:-} =~ $api_key_pattern ]]) || usage 'API_KEY must be set, without spaces or line breaks'
-[[ -r $1 && ! -d $1 ]] || usage "$1 cannot be read"
-
-file=$1 url=$BASE_URL
-while [[ $url == */ ]]; do url=${url%/}; done
-# A proxy can read the API key of an http request, so the program uses a proxy only for https.
-[[ $url == https:* ]] || export no_proxy='*'
-unset GREP_OPTIONS
-folder=$(mktemp -d)
+is_other_allowed=false
+if [[ ${1:-} == --allow-other-currency ]]; then is_other_allowed=true && shift; fi
+[[ $# == 1 && -f $1 && -r $1 && ${BASE_URL:-} =~ ^https?://[^/] && ${API_KEY:-} =~ ^[[:graph:]]+$ ]] ||
+  finish 64 'Usage: BASE_URL=https://... API_KEY=... add-price-list.sh [--allow-other-currency] FILE'
+folder=$(mktemp -d) || exit 64
 trap 'rm -rf "$folder"' EXIT
-
 header() {
-  awk -v name="$1:" 'tolower($1) == tolower(name) { sub(/\r$/, ""); sub(/^[^:]*: */, ""); value = $0 } END { print value }' \
-    "$folder/headers"
+  LC_ALL=C awk -v name="$1:" '/^HTTP/ { v = "" } tolower($1) == name { v = $2 } END { gsub(/[^!-~]/, "", v); print v }' "$folder/headers"
 }
 
-has() { grep -q "$1" "$folder/body"; }
-
-# Prints the seconds of Retry-After, which may be a date. GNU and BSD have different options to parse a date.
-retry_after() {
-  local value at
-  value=$(header Retry-After)
-  if [[ $value =~ ^[0-9]+$ ]]; then
-    echo "$value"
-  elif at=$(date -d "${value:-none}" +%s 2>/dev/null || LC_ALL=C date -j -f '%a, %d %b %Y %T %Z' "$value" +%s 2>/dev/null); then
-    at=$((at - $(date +%s)))
-    echo $((at > 0 ? at : 0))
-  fi
-}
-
-# Prints a member of `info` as the payload has it. Members of products may have the same name.
-sent() {
-  LC_ALL=C grep -oE '"([^"\]|\\.)*"|[][{}:,]' "$file" | LC_ALL=C awk -v wanted="\"$1\"" '
-    /^[[{]/ { path[++depth] = name; name = ""; next }
-    /^[]}]/ { depth--; name = ""; next }
-    /^,/ { name = ""; next }
-    /^:/ { name = text; next }
-    { text = $0 }
-    depth == 2 && path[2] == "\"info\"" && name == wanted { value = text }
-    END { print value }'
-}
-
-# Ends the program after a 200. It is a success only if there are lists in the currency of the request.
-finish_created() {
-  printf '%s\n' "$(cat "$folder/body")"
-  if has '"price_list": *null'; then
-    finish 1 'correct it first' "no list was created, because no market has the market_id $(sent market_id).\
- Send a market_id of get markets with a new boq_list_id: this one is used up"
-  fi
-  local stored sent
-  stored=$(sed 's/.*"currency": *"\([^"]*\)".*/\1/' "$folder/body")
-  sent=$(sent currency_iso | tr -d '"' | tr '[:lower:]' '[:upper:]')
-  [[ $stored != "$sent" ]] || exit 0
-  local problem="the prices are stored as $stored, the currency of the market, not as $sent"
-  if $is_strict; then finish 1 'correct it first' "$problem"; fi
-  finish 0 warning "$problem"
-}
-
-finish() {
-  echo "$2: $3" >&2
-  exit "$1"
-}
-
-delay=1
-for ((tries = 1; ; tries++)); do
-  : >"$folder/headers" && : >"$folder/body"
-  # Without a response, the outcome is unknown. Sending the same payload again is safe.
-  # As the first option, --disable makes curl ignore the caller's ~/.curlrc.
-  status=$(curl --disable --silent --show-error --max-time "$request_seconds" --dump-header "$folder/headers" \
-    --output "$folder/body" --write-out '%{http_code}' --header @<(printf 'x-api-key: %s\n' "$API_KEY") \
-    --header 'Content-Type: application/json' --header 'Expect:' --data-binary "@$file" "$url/addPriceLists" \
-    2>"$folder/error") || status=000
-  error=$(sed -n 's/^{"error":"\([^"]*\)"}$/\1/p' "$folder/body")
-  summary="$status $(cat "$folder/body") (request $(header X-Request-Id))"
-
-  if [[ $status == 200 ]] && has '"success": *true'; then
-    finish_created
-  elif [[ $status == 000 ]]; then
-    reason="no response: $(cat "$folder/error")"
-  elif [[ $status == 200 ]]; then
-    reason='200, but not with a response of the service'
-  elif [[ -n $(header Retry-After) || ' 408 429 502 503 504 ' == *" $status "* ]]; then
-    reason="$status${error:+ $error}"
-  elif [[ $status == 5* && -z $error ]]; then
-    reason="$status, but not with a response of the service"
-  elif [[ $status == 5* && $error == 'Internal error' ]]; then
-    reason="$status $error"
-  elif [[ $status == 5* ]] || has 'requires review'; then
-    finish 2 'contact support' "$summary"
+give_up_at=$((SECONDS + ${RETRY_SECONDS:-1800})) # longer than the service takes for the largest list
+while :; do
+  : >"$folder/headers" && : >"$folder/body" || finish 64 'No space for temporary files'
+  # curl retries 408, 429 and 5xx after Retry-After or a wait that doubles: half of the time keeps waits within the rest.
+  half=$(((give_up_at - SECONDS) / 2))
+  status=$(curl --disable --no-progress-meter --fail-with-body --max-time "${REQUEST_SECONDS:-1260}" --max-filesize 1000000 \
+    --retry $((half > 0 ? 1000 : 0)) --retry-max-time "$half" --dump-header "$folder/headers" --output "$folder/body" \
+    --write-out '%{http_code}' --header @<(printf 'x-api-key: %s\n' "$API_KEY") --header 'Expect:' \
+    --header 'Content-Type: application/json' --data-binary "@$1" "${BASE_URL%/}/addPriceLists")
+  case $? in
+    0 | 22) ;; # a response, 22 for an error response
+    1 | 3 | 26 | 51 | 60 | 77) finish 64 'The address, the file or the certificate cannot be used' ;;
+    23 | 27 | 61 | 63) finish 3 'The response cannot be read. The lists may be created: send the same file again' ;;
+    *) status='no response' ;;
+  esac
+  [[ $status != 2* ]] || break
+  # As JSON in ASCII, a response has no control characters for the terminal.
+  body=$(head -c 1000 "$folder/body" | jq --raw-input --slurp --ascii-output .)
+  summary="$status $body request $(header x-request-id)" retry_after=$(header retry-after)
+  if [[ -n $retry_after || $status =~ ^(no response|408|429|500|502|503|504)$ ]]; then
+    wait=5
+    [[ ! $retry_after =~ ^0*([0-9]{1,9})[0-9]*$ ]] || wait=$((10#${BASH_REMATCH[1]} > 1 ? BASH_REMATCH[1] : 1))
+    ((SECONDS + wait < give_up_at)) || finish 2 "Contact support, not created: $summary"
+    echo "Retry in $wait s: $summary" >&2
+    sleep "$wait"
+  elif [[ $status == 5* || $summary == *'requires review'* ]]; then
+    finish 2 "Contact support: $summary"
   else
-    finish 1 'correct it first' "$summary"
+    finish 1 "Correct it first: $summary"
   fi
-
-  wait_seconds=$(retry_after)
-  wait_seconds=${wait_seconds:-$delay}
-  ((SECONDS + wait_seconds <= retry_seconds)) ||
-    finish 2 'contact support' "not stored after $tries tries, the last: $reason"
-  echo "try $tries: $reason; next try in $wait_seconds s" >&2
-  sleep "$wait_seconds"
-  delay=$((delay < 16 ? delay * 2 : 30))
 done
+
+[[ $status == 200 ]] && jq --exit-status --slurp '.[0] | .success == true and has("price_list")' "$folder/body" &>/dev/null ||
+  finish 3 'The response is not from the service. Correct the address or the network, and send the same file again'
+jq --ascii-output --compact-output . "$folder/body" ||
+  finish 3 'The response cannot be written, and the lists may be created: send the same file again'
+stored=$(jq --raw-output '.price_list.currency' "$folder/body")
+[[ $stored != null ]] || finish 1 'Correct it first: no market has the market_id, so no list was created. Use a new boq_list_id'
+sent=$(jq --raw-output '.info.currency_iso | ascii_upcase' "$1")
+[[ $stored == "$sent" ]] || $is_other_allowed ||
+  finish 1 "Correct it first: the prices are stored as $stored, the currency of the market, not as $sent"

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
+
+/** Sends a request until another try would not help. The rule is in docs/integration-guide.md. */
+
+const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
+const TRANSIENT_STATUSES = [408, 429, 500, 502, 503, 504];
+/** Errors that stay: a certificate that cannot be verified, and a response that is too large or cannot be inflated. */
+const PERMANENT = /CERT|SIGNATURE|EXCEEDED|TOO_LARGE|^Z_/;
+
+// The signal of a request limits its time. Undici's own limit is 300 s until the headers arrive.
+const dispatcher = new EnvHttpProxyAgent({ headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_RESPONSE_BYTES });
+
+/** A response that is not a success. One with status 200 is not from the service. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+
+  /** @param body of the service: `{ error }`, or `{ success, message, errors }`; undefined if it is not JSON */
+  constructor(
+    readonly status: number,
+    text: string,
+    readonly body: unknown,
+    readonly requestId?: string,
+    readonly retryAfter?: string,
+  ) {
+    // A response may hold characters that control a terminal.
+    super(`${status} ${text.slice(0, 1000).replaceAll(/\p{C}/gu, ' ')}`);
+  }
+}
+
+export interface SendOptions {
+  /** Milliseconds after which a call is no longer retried. Default: 1.5 times the operation's timeout. */
+  retryForMs?: number;
+  /** Milliseconds that one request may take. Default: one minute more than the operation's timeout. */
+  requestTimeoutMs?: number;
+  /** Called before each retry, for instance to log it. */
+  onRetry?: (reason: Error, delayMs: number) => void;
+  /** Cancels the call and its retries. */
+  signal?: AbortSignal;
+}
+
+type Outgoing = Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>;
+
+/** @returns the JSON of a 200 response; undefined if it is not JSON */
+export async function send(url: string, outgoing: Outgoing, timeoutMs: number, options: SendOptions): Promise<unknown> {
+  const { retryForMs = timeoutMs * 1.5, requestTimeoutMs = timeoutMs + 60_000, onRetry, signal } = options;
+  const startedAt = performance.now();
+  for (let tries = 1; ; tries++) {
+    try {
+      const timeout = AbortSignal.timeout(requestTimeoutMs);
+      return await sendOnce(url, { ...outgoing, signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+    } catch (error) {
+      signal?.throwIfAborted();
+      const delayMs = getDelayMs(error as Error, tries);
+      if (performance.now() - startedAt + delayMs > retryForMs) throw error;
+      onRetry?.(error as Error, delayMs);
+      await sleep(delayMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    }
+  }
+}
+
+async function sendOnce(url: string, outgoing: Outgoing & { signal: AbortSignal }): Promise<unknown> {
+  const { statusCode, headers, body } = await request(url, { ...outgoing, dispatcher });
+  const sent = await body.bytes();
+  const isGzip = headers['content-encoding'] === 'gzip';
+  const bytes = isGzip ? await promisify(gunzip)(sent, { maxOutputLength: MAX_RESPONSE_BYTES }) : sent;
+  const text = new TextDecoder().decode(bytes);
+  const json = parseJson(text);
+  if (statusCode === 200) return json;
+  throw new HttpError(statusCode, text, json, headers['x-request-id']?.toString(), headers['retry-after']?.toString());
+}
+
+/** @returns ms until the next try, at least a second; infinity if it would not help */
+function getDelayMs(error: Error & { code?: string | number }, tries: number): number {
+  const increasing = Math.min(1000 * 2 ** (tries - 1), 30_000);
+  // Without a response, the outcome is unknown, and sending the request again is safe.
+  if (!(error instanceof HttpError)) return PERMANENT.test(String(error.code ?? 'CERT')) ? Infinity : increasing;
+  const { status, retryAfter } = error;
+  if (retryAfter === undefined) return TRANSIENT_STATUSES.includes(status) ? increasing : Infinity;
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
+  return Number.isNaN(ms) ? increasing : Math.max(ms, 1000);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

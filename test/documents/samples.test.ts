@@ -1,0 +1,256 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { createClient, HttpError, UnusableListsError, type RequestBody } from '../../docs/examples/client/src';
+import { cleanUp, startLocalServer, temporaryFolder } from '../support/local-server';
+import { runProgram, runProgramSync, type Variables } from '../support/programs';
+import { respond, startStub } from './stub-service';
+
+/** The samples in bash and Python and the typed client do what docs/integration-guide.md says, also with odd servers. */
+
+const KEY = 'local-dev-key';
+const PAYLOAD = 'docs/examples/price-list.json';
+const PYTHON = process.env['PYTHON'] ?? 'python3';
+
+interface Call {
+  baseUrl: string;
+  file?: string;
+  options?: string[];
+  retrySeconds?: number;
+  requestSeconds?: number;
+  /** Where the shell sends stdout. */
+  stdout?: string;
+  env?: Variables;
+}
+
+interface Outcome {
+  /** The exit code of the programs. */
+  code: number;
+  output: string;
+}
+
+type Run = (call: Call) => Promise<Outcome>;
+
+const createRun =
+  (...program: string[]): Run =>
+  async ({ baseUrl, file = PAYLOAD, options = [], retrySeconds = 60, requestSeconds = 60, stdout, env }) => {
+    const variables = {
+      BASE_URL: baseUrl,
+      API_KEY: KEY,
+      RETRY_SECONDS: `${retrySeconds}`,
+      REQUEST_SECONDS: `${requestSeconds}`,
+    };
+    const command = ['-c', `"$@" ${stdout ?? ''}`, 'bash', ...program, ...options, file];
+    try {
+      const { stdout, stderr } = await runProgram('bash', command, { env: { ...variables, ...env } });
+      return { code: 0, output: stdout + stderr };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string };
+      return { code: Number(code), output: stdout + stderr };
+    }
+  };
+
+/** Calls the client, and gives each outcome the exit code that the programs have. */
+const runClient: Run = async ({ baseUrl, file = PAYLOAD, options = [], retrySeconds = 60, requestSeconds = 60 }) => {
+  const body = JSON.parse(readFileSync(file, 'utf8')) as RequestBody<'addPriceLists'>;
+  const lines: string[] = [];
+  try {
+    const client = createClient(baseUrl, KEY, {
+      retryForMs: retrySeconds * 1000,
+      requestTimeoutMs: requestSeconds * 1000,
+      onRetry: ({ message }) => lines.push(message),
+    });
+    await client.addPriceLists(body, { allowOtherCurrency: options.length > 0 });
+    return { code: 0, output: lines.join('\n') };
+  } catch (error) {
+    return { code: toExitCode(error as Error), output: [...lines, (error as Error).message].join('\n') };
+  }
+};
+
+function toExitCode(error: Error & { code?: unknown }): number {
+  if (error instanceof UnusableListsError) return 1;
+  if (!(error instanceof HttpError)) return /^Z_|TOO_LARGE|EXCEEDED/.test(String(error.code)) ? 3 : 64;
+  if (error.status < 300) return 3;
+  const { error: text = '' } = Object(error.body) as { error?: string };
+  return [408, 429].includes(error.status) || error.status >= 500 || text.includes('requires review') ? 2 : 1;
+}
+
+const samples = {
+  bash: {
+    run: createRun('bash', 'docs/examples/add-price-list.sh'),
+    probe: ['bash', '-c', 'curl --version && jq --version'],
+  },
+  Python: {
+    run: createRun(PYTHON, 'docs/examples/add-price-list.py'),
+    probe: [PYTHON, '-c', 'import requests, tenacity'],
+  },
+  TypeScript: { run: runClient, probe: [process.execPath, '--version'] },
+};
+
+const CREATED = JSON.stringify({
+  ...{ success: true, message: '', products_count: 12, document_id: 'id', market: { id: 'mkt-ken' } },
+  ...{ expected_forward_cost: { currency: 'KES' }, price_list: { currency: 'KES' } },
+});
+const IN_PROGRESS = '{"error":"Request is already being processed or requires review"}';
+const NOT_CREATED = '{"error":"Price lists could not be created; the request requires review"}';
+
+const created = respond(200, CREATED);
+const busy = (retryAfter: string) => respond(503, 'busy', { 'Retry-After': retryAfter });
+const drop: RequestListener = (_, response) => void response.destroy();
+const hang: RequestListener = () => undefined;
+/** Each member of this gzip text inflates to 1 MiB. */
+const bomb = Buffer.concat(Array(300).fill(gzipSync(Buffer.alloc(1024 ** 2))) as Buffer[]);
+
+/** The responses of an odd server, the exit code, and the seconds that the program may take at least and at most. */
+const oddServers: [string, RequestListener[], number, Partial<Call>?, [number, number]?][] = [
+  ['Retry-After: 0', [busy('0'), created], 0, {}, [0.9, 10]],
+  ['a Retry-After in the past', [busy(new Date(0).toUTCString()), created], 0, {}, [0.9, 20]],
+  ['Retry-After: 1.5', [busy('1.5'), created], 0, {}, [0.9, 20]],
+  ['Retry-After: -1', [busy('-1'), created], 0, {}, [0.9, 20]],
+  ['Retry-After: 08', [busy('08'), created], 0, {}, [7.9, 30]],
+  ['a Retry-After that is longer than the time left', [busy('86400')], 2],
+  ['a transient error without end', Array<RequestListener>(9).fill(busy('0')), 2, { retrySeconds: 4 }, [0.9, 12]],
+  ['409 with Retry-After', [respond(409, IN_PROGRESS, { 'Retry-After': '0' }), created], 0, {}, [0.9, 20]],
+  ['500 with Retry-After', [respond(500, NOT_CREATED, { 'Retry-After': '0' }), created], 0, {}, [0.9, 20]],
+  ['409 without Retry-After', [respond(409, IN_PROGRESS)], 2],
+  ['500, then 409, without Retry-After', [respond(500, NOT_CREATED), respond(409, IN_PROGRESS)], 2],
+  ['a status that nobody defines', [respond(418, '{"error":"Teapot"}')], 1],
+  ['an HTML 403', [respond(403, '<html>')], 1],
+  ['an HTML 404', [respond(404, '<html>')], 1],
+  ['an HTML 200', [respond(200, '<html>Sign in</html>')], 3],
+  ['a foreign JSON 200', [respond(200, '{"status":"ok"}')], 3],
+  ['an empty 200', [respond(200, '')], 3],
+  ['a 204', [respond(204, '')], 3],
+  ['deep JSON', [respond(200, '['.repeat(100_000) + ']'.repeat(100_000))], 3],
+  ['a gzip bomb', [(_, response) => void response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)], 3],
+  ['control characters', [respond(400, '{"error":"\u001b[31mred\u009b31m\u0007"}')], 1],
+  ['a dropped connection', [drop, created], 0, {}, [0.9, 20]],
+  [
+    'a response that is cut',
+    [respond(200, '{"success":', { 'Content-Length': '80', Connection: 'close' }), created],
+    0,
+  ],
+  ['no response in time', [hang, created], 0, { requestSeconds: 1 }],
+];
+
+let baseUrl: string;
+beforeAll(async () => {
+  baseUrl = (await startLocalServer({ API_KEY: KEY, SAMPLE_DATA: 'true' })).address('');
+}, 300_000);
+afterAll(cleanUp);
+
+/** Writes the sample list with other values of `info`. */
+function writePayload(info: Record<string, string>): string {
+  const example = JSON.parse(readFileSync(PAYLOAD, 'utf8')) as { info: object };
+  const file = join(temporaryFolder(), 'payload.json');
+  writeFileSync(
+    file,
+    JSON.stringify({ ...example, info: { ...example.info, boq_list_id: `id-${Math.random()}`, ...info } }),
+  );
+  return file;
+}
+
+describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: [program = '', ...args] }) => {
+  const isMissing = runProgramSync(program, args).status !== 0;
+  // The title of a skipped test says why it did not run.
+  const because = isMissing ? ` (skipped: "${[program, ...args].join(' ')}" fails on this machine)` : '';
+  const tested = isMissing ? test.skip : test;
+  const testedInParallel = isMissing ? test.skip : test.concurrent;
+
+  testedInParallel.each(oddServers)(`%s${because}`, async (_, responses, code, call = {}, [min, max] = [0, 60]) => {
+    const stub = await startStub([...responses]);
+    const startedAt = performance.now();
+    const outcome = await run({ baseUrl: stub.url, ...call });
+    const seconds = (performance.now() - startedAt) / 1000;
+    expect(outcome).toMatchObject({ code });
+    expect(outcome.output).not.toMatch(/Traceback|(?!\n)\p{Cc}/u);
+    if (code !== 2) expect(stub.bodies.length).toBe(responses.length);
+    for (const body of stub.bodies) expect(body.equals(stub.bodies[0] ?? Buffer.of())).toBe(true);
+    expect(seconds).toBeGreaterThan(min);
+    expect(seconds).toBeLessThan(max);
+  });
+
+  tested(`a redirect is not followed with the API key${because}`, async () => {
+    const other = await startStub([created]);
+    const stub = await startStub([respond(307, '', { Location: `${other.url}/addPriceLists` })]);
+    expect((await run({ baseUrl: stub.url })).code).toBe(1);
+    expect(other.bodies).toEqual([]);
+  });
+
+  tested(
+    `a certificate that cannot be verified, and a port that does not exist, are not tried again${because}`,
+    async () => {
+      const folder = temporaryFolder();
+      const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+      const request = [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-subj',
+        '/CN=localhost',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+      ];
+      await runProgram('openssl', request);
+      const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, created);
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const { port } = server.address() as AddressInfo;
+      expect((await run({ baseUrl: `https://127.0.0.1:${port}` })).code).toBe(64);
+      server.close();
+      expect((await run({ baseUrl: 'http://127.0.0.1:99999' })).code).toBe(64);
+    },
+  );
+
+  tested(`no market is exit code 1, and so is another currency, unless it is allowed${because}`, async () => {
+    const noMarket = await run({ baseUrl, file: writePayload({ market_id: 'mkt-nowhere' }) });
+    expect(noMarket).toEqual({ code: 1, output: expect.stringContaining('no market has the market_id') as string });
+    const file = writePayload({ currency_iso: 'usd', name: 'Жёлтый "currency_iso":"KES" \\' });
+    const stored = expect.stringMatching(/stored as KES, the currency of the market, not as USD/) as string;
+    expect(await run({ baseUrl, file })).toEqual({ code: 1, output: stored });
+    expect(await run({ baseUrl, file, options: ['--allow-other-currency'] })).toMatchObject({ code: 0 });
+    expect(await run({ baseUrl, file: writePayload({ currency_iso: 'kes' }) })).toMatchObject({ code: 0 });
+  });
+
+  const testedProgram = isMissing || name === 'TypeScript' ? test.skip : test;
+
+  testedProgram(`a failure after the response is exit code 3${because}`, async () => {
+    for (const stdout of ['>/dev/full', '>&-', '| true; exit "${PIPESTATUS[0]}"']) {
+      const stub = await startStub([created]);
+      expect([stdout, await run({ baseUrl: stub.url, stdout })]).toMatchObject([stdout, { code: 3 }]);
+    }
+  });
+
+  testedProgram(`a response that comes before the whole body is sent is read${because}`, async () => {
+    const file = join(temporaryFolder(), 'large.json');
+    writeFileSync(file, Buffer.alloc(64 * 1024 ** 2, 'a'));
+    expect(await run({ baseUrl, file })).toMatchObject({ code: 1, output: expect.stringContaining('413 ') as string });
+    const wrongKey = await run({ baseUrl, file, env: { API_KEY: 'wrong' } });
+    expect(wrongKey).toMatchObject({ code: 1, output: expect.stringContaining('401 ') as string });
+  });
+
+  testedProgram(`a wrong call sends nothing${because}`, async () => {
+    const wrong: Partial<Call>[] = [
+      { file: 'missing.json' },
+      { file: 'docs' },
+      { options: ['--strict'] },
+      { options: [PAYLOAD] },
+      { baseUrl: '' },
+      { baseUrl: '127.0.0.1:1/x' },
+      { env: { API_KEY: '' } },
+      { env: { API_KEY: 'a\nb: c' } },
+    ];
+    for (const call of wrong) {
+      const stub = await startStub([created]);
+      expect([call, await run({ baseUrl: stub.url, ...call })]).toMatchObject([call, { code: 64 }]);
+      expect(stub.bodies).toEqual([]);
+    }
+  });
+});
