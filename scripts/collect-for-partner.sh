@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Collects in a new folder what a partner needs: guides, description, samples and the packed client.
+# Collects in a new folder what a partner needs, as a small site: start page, guides, description, samples and the packed client.
 #
 #     scripts/collect-for-partner.sh FOLDER
 #
-# Their pages link only to each other, so they can be handed over without this repository.
+# Its pages link only to each other, so the folder can be handed over without this repository.
 set -euo pipefail
 (($# == 1)) || { echo 'Usage: scripts/collect-for-partner.sh FOLDER' >&2 && exit 64; }
-mkdir -p "$1/examples/client"
+mkdir -p "$1"
 folder=$(cd "$1" && pwd)
-cd "$(dirname "$0")/../docs"
+cd "$(dirname "$0")/.."
 
-cp api.md integration-guide.md openapi.json "$folder"
-cp -R examples/add-price-list.* examples/price-list.json examples/dashboard "$folder/examples"
-cp examples/client/README.md "$folder/examples/client"
+mkdir -p "$folder/examples"
+examples=docs/examples
+cp docs/openapi.json "$folder"
+cp -R "$examples"/{add-price-list.py,add-price-list.sh,price-list.json,requirements.txt,dashboard} "$folder/examples"
+node --import tsx scripts/partner-pages.ts "$folder"
 # These options override the user's npm settings.
-npm pack ./examples/client --silent --ignore-scripts=false --dry-run=false --pack-destination "$folder"
+npm pack ./docs/examples/client --silent --ignore-scripts=false --dry-run=false --pack-destination "$folder"

@@ -196,8 +196,8 @@ describe('the page of warehouses', () => {
     expect(await readText('[role=alert]')).toContain(`allow the origin ${other}`);
     const guide = readFileSync('docs/integration-guide.md', 'utf8');
     const [, shown = ''] = /^(Access to fetch .*)$/m.exec(guide) ?? [];
-    const expected = shown.replace(/http:\S+getWarehouses/, service.address('getWarehouses'));
-    expect(problems[0]).toBe(expected.replace('http://127.0.0.1:3000', other));
+    const expected = shown.replace(/https:\S+getWarehouses/, service.address('getWarehouses'));
+    expect(problems[0]).toBe(expected.replace('http://localhost:3000', other));
   });
 });
 

@@ -140,7 +140,7 @@ describe('the package', () => {
     const readme = readFileSync('docs/examples/client/README.md', 'utf8');
     const [, program = ''] = /^```ts\n([^]*?)^```$/m.exec(readme) ?? [];
     const file = join(folder, 'program.mts');
-    writeFileSync(file, program.replace(/http:[^']*/, baseUrl));
+    writeFileSync(file, program.replace(/https:[^']*/, baseUrl).replace('your-api-key', KEY));
     const typeRoots = resolve('node_modules/@types');
     const options = ['--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
     const tsc = [resolve('node_modules/typescript/bin/tsc'), ...options, '--typeRoots', typeRoots, file];

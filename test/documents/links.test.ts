@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { dirname, extname, join, relative } from 'node:path';
 import { cleanUp, temporaryFolder } from '../support/local-server';
 import { runProgram } from '../support/programs';
 
 /** Every link of a page, and every page that code and messages name, leads to a file and a heading that exist. */
 
-const NOT_OURS = ['.git', '.stryker', '.local-data', 'dist', 'node_modules'];
+const NOT_OURS = ['.dev', '.git', '.stryker', '.local-data', 'dist', 'node_modules'];
 const TEXTS = ['.md', '.ts', '.mts', '.mjs', '.cjs', '.json', '.py', '.sh', '.yml', '.html', '.proto'];
 
 const files = findFiles('.').filter((file) => TEXTS.includes(extname(file)));
@@ -61,20 +61,38 @@ test('no file names a page of docs, or a heading of it, that does not exist', ()
   expect(dead.filter(({ target }) => leadsNowhere(target))).toEqual([]);
 });
 
-test('the archive for partners has every page and sample that its pages link to, and the packed client', async () => {
+test('the archive for partners is a site whose links all work, without a command that needs this repository', async () => {
   const folder = temporaryFolder();
   const env = { npm_config_ignore_scripts: 'true', npm_config_dry_run: 'true' };
   await runProgram('bash', ['scripts/collect-for-partner.sh', folder], { env });
-  const pages = findFiles(folder).filter((file) => file.endsWith('.md'));
-  expect(pages.length).toBeGreaterThan(2);
-  expect(pages.flatMap(findLinks).filter(leadsNowhere)).toEqual([]);
-  const [, packed = 'none'] = /npm install (\S+\.tgz)/.exec(readProse(join(folder, 'integration-guide.md'))) ?? [];
+  const pages = findFiles(folder).filter((file) => file.endsWith('.html') && !file.includes('dashboard'));
+  expect(pages.map((page) => relative(folder, page)).sort()).toEqual([
+    'CHANGELOG.html',
+    'api.html',
+    'examples/client/README.html',
+    'index.html',
+    'integration-guide.html',
+  ]);
+  const anchorsOf = (page: string) => [...readFileSync(page, 'utf8').matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+  for (const page of pages) {
+    const text = readFileSync(page, 'utf8');
+    expect(text).not.toMatch(/npm (start|run|pack)|127\.0\.0\.1:5001|local-dev-key/);
+    for (const [, link = ''] of text.matchAll(/href="([^"]*)"/g)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? page : join(dirname(page), path);
+      expect([link, existsSync(target)]).toEqual([link, true]);
+      if (anchor !== undefined) expect(anchorsOf(target)).toContain(anchor);
+    }
+  }
+  const [, packed = 'none'] = /npm install (\S+\.tgz)/.exec(readFileSync(join(folder, 'index.html'), 'utf8')) ?? [];
   expect(readdirSync(folder)).toContain(packed);
+  expect(readFileSync(join(folder, 'CHANGELOG.html'), 'utf8')).toContain('<li>');
 }, 60_000);
 
 test('the search finds links and names, and recognises a dead one', () => {
   expect(findLinks('README.md')).toContain(join('docs', 'api.md'));
-  expect(findNamed('docs/examples/client/src/retry.ts')).toContain('docs/integration-guide.md');
+  expect(findNamed('docs/examples/client/src/http.ts')).toContain('docs/integration-guide.md');
   expect(['README.md#features', 'README.md#no-such-heading', 'no-such-page.md'].map(leadsNowhere)).toEqual([
     false,
     true,

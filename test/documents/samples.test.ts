@@ -154,6 +154,15 @@ function writePayload(info: Record<string, string>): string {
   return file;
 }
 
+test('the call in docs/integration-guide.md creates the lists of the sample', async () => {
+  const guide = readFileSync('docs/integration-guide.md', 'utf8');
+  const [, , call = ''] = /```bash\n(export BASE_URL.*)\n(bash examples.*)\n/.exec(guide) ?? [];
+  const env = { BASE_URL: baseUrl, API_KEY: KEY };
+  const { stdout, stderr } = await runProgram('bash', ['-c', call], { cwd: 'docs', env });
+  expect(JSON.parse(stdout)).toMatchObject({ products_count: 12, price_list: { status: 'ready' } });
+  expect(stderr).toBe('');
+});
+
 describe.each(Object.entries(samples))('the sample in %s', (name, { run, probe: [program = '', ...args] }) => {
   const isMissing = runProgramSync(program, args).status !== 0;
   // The title of a skipped test says why it did not run.
