@@ -127,8 +127,15 @@ exports.imports = {
       comment:
         'The local stack knows only how the service parses its API key setting, and the names of its collections.',
       severity: 'error',
-      from: { path: '^local/', pathNot: '/test/' },
+      from: { path: '^local/', pathNot: '/test/|^local/pages/data/' },
       to: { path: '^(functions/|bench/|test/)', pathNot: '^functions/src/lib/(api-keys|firestore/collections)\\.ts$' },
+    },
+    {
+      name: 'data-pages-know-only-records',
+      comment: 'The data pages find and read stored records as the command does, and know nothing else of the service.',
+      severity: 'error',
+      from: { path: '^local/pages/data/' },
+      to: { path: '^(functions/(cli|test|src/([^/]+\\.ts$|price-lists/|lib/http/))|bench/|test/)' },
     },
     {
       name: 'packages-know-no-service',

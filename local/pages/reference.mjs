@@ -1,4 +1,7 @@
-/** Shows /openapi.json in Swagger UI, with this host as its server, the host's own key, and a link to its guide. */
+/**
+ * Shows /openapi.json in Swagger UI, with this host as its server, the host's own key, and a link to its guide. The headers of most
+ * responses are in one table at the top, because Swagger UI repeats them below each response.
+ */
 
 const { SwaggerUIBundle, document, location, matchMedia } = globalThis;
 
@@ -6,6 +9,19 @@ const spec = await (await fetch('/openapi.json')).json();
 const [local] = spec.servers;
 spec.servers = [{ ...local, url: location.origin + new URL(local.url).pathname }];
 spec.externalDocs.url = `/docs/${spec.externalDocs.url}`;
+
+const operations = Object.values(spec.paths).flatMap((path) => Object.values(path));
+const responses = operations.flatMap((operation) => Object.values(operation.responses)).map(resolve);
+const shared = Object.entries(spec.components.headers).filter(
+  ([name]) => responses.filter(({ headers = {} }) => name in headers).length > responses.length / 2,
+);
+for (const { headers = {} } of responses) for (const [name] of shared) Reflect.deleteProperty(headers, name);
+const rows = shared.map(([name, { description }]) => `| \`${name}\` | ${description} |`);
+spec.info.description += `\n\n| Header of the responses | Meaning |\n| --- | --- |\n${rows.join('\n')}\n`;
+
+function resolve(response) {
+  return response.$ref === undefined ? response : spec.components.responses[response.$ref.split('/').at(-1)];
+}
 
 const content = document.getElementById('content');
 const { apiKey } = content.dataset;

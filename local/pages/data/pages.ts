@@ -1,8 +1,11 @@
 import type { DocumentSnapshot } from '@google-cloud/firestore';
 import { html, type Content, type Html } from '../html';
 import { renderShell } from '../shell';
-import { DESCRIPTIONS, FIRST_COLUMNS, isIndexed } from './collections';
+import { collections } from '../../../functions/src/lib/firestore/collections';
+import { keyDocumentId } from '../../../functions/src/lib/repositories/price-lists';
+import { DESCRIPTIONS, FIRST_COLUMNS, isServed } from './collections';
 import type { CollectionPage, CollectionView, DocumentPage } from './data-source';
+import type { RequestRow } from './price-lists';
 import { DATA_ROOT, toDataUrl } from './urls';
 import { formatCell, formatCount, formatNumber, formatValue, isTime, shorten, type FindLink } from './values';
 
@@ -13,7 +16,12 @@ const MAX_COLUMNS = 8;
 /** Cuts a SHA-256 in hex, but not an id that Firestore generates. */
 const MAX_ID_TEXT = 24;
 
-export function renderOverview(counts: readonly { collection: string; count: number }[]): Html {
+/** @param newest the newest requests */
+export function renderOverview(
+  counts: readonly { collection: string; count: number }[],
+  newest: readonly RequestRow[],
+  findLink: FindLink,
+): Html {
   if (counts.length === 0) return renderPage('', 'Collections', html`<p>The database is empty.</p>`);
   const descriptions: Readonly<Record<string, string>> = DESCRIPTIONS;
   const order = Object.keys(descriptions);
@@ -42,14 +50,24 @@ export function renderOverview(counts: readonly { collection: string; count: num
     </table>`,
     'Collections',
   );
-  return renderPage('', 'Collections', table);
+  const requests = html`<h2>Newest price lists</h2>
+    ${renderRequests(newest, findLink)}
+    <p><a href="${toDataUrl(collections.priceListRequests)}">All price lists →</a></p>
+    <h2>Collections</h2>`;
+  return renderPage('', 'Data', html`${newest.length > 0 ? requests : undefined} ${table}`);
 }
 
 /** The position of a name in a list. Names that it lacks come last. */
 const rank = (order: readonly string[], name: string): number =>
   order.includes(name) ? order.indexOf(name) : order.length;
 
-export function renderCollection(page: CollectionPage, view: CollectionView, findLink: FindLink): Html {
+/** @param rows the documents of the page, if they are accepted requests */
+export function renderCollection(
+  page: CollectionPage,
+  view: CollectionView,
+  findLink: FindLink,
+  rows?: readonly RequestRow[],
+): Html {
   const { path, count, next } = page;
   const { filter, sort, from } = view;
   const conditions = [
@@ -63,18 +81,38 @@ export function renderCollection(page: CollectionPage, view: CollectionView, fin
     from && renderCondition(`from ${from} on`, path, { ...view, from: undefined }),
   ];
   const facts = html`<p><strong>${formatCount(count, 'document')}</strong>${conditions}</p>`;
-  const jump = html`<form action="${toDataUrl(path)}">
-    <label>Start at id <input name="from" value="${from}" autocomplete="off" spellcheck="false" /></label>
-    <button>Go</button>
-  </form>`;
   const nextLink =
     next && html`<p><a rel="next" href="${toDataUrl(path, { ...view, from: next })}">Next page →</a></p>`;
-  const body = html`<div class="bar">${facts}${jump}</div>
-    ${renderTable(page, findLink, view)} ${nextLink}`;
+  const table = rows === undefined ? renderTable(page, findLink, view) : renderRequests(rows, findLink, view);
+  const body = html`<div class="bar">${facts}</div>
+    ${table} ${nextLink}`;
   return renderPage(path, getCollectionGroup(path), body);
 }
 
-export function renderDocument({ document, subcollections }: DocumentPage, findLink: FindLink): Html {
+/** Renders what an id leads to: requests with their keys and lists, and documents that have the id. */
+export function renderFound(
+  id: string,
+  rows: readonly RequestRow[],
+  paths: readonly string[],
+  findLink: FindLink,
+): Html {
+  const documents = paths.map((path) => html`<li><a href="${toDataUrl(path)}">${path}</a></li>`);
+  const list = html`<h2>Documents with this id</h2>
+    <ul>
+      ${documents}
+    </ul>`;
+  const nothing = html`<p>No request was accepted with this id, and no document has it.</p>`;
+  const body = html`${rows.length > 0 ? renderRequests(rows, findLink) : undefined}
+  ${documents.length > 0 ? list : undefined} ${rows.length + documents.length === 0 ? nothing : undefined}`;
+  return renderPage('', `Found: ${shorten(id, MAX_ID_TEXT)}`, body);
+}
+
+/** @param rows the requests that the document belongs to */
+export function renderDocument(
+  { document, subcollections }: DocumentPage,
+  findLink: FindLink,
+  rows: readonly RequestRow[],
+): Html {
   const fields = document.exists
     ? formatValue('', document.data(), findLink)
     : html`<p class="quiet">This document does not exist; only its subcollections do.</p>`;
@@ -93,10 +131,95 @@ export function renderDocument({ document, subcollections }: DocumentPage, findL
   const status: unknown = document.get('status');
   const collection = document.ref.parent.path;
   const badge = status === undefined ? undefined : html`<p>${renderStatus(collection, status)}</p>`;
-  const body = html`${badge}
+  const body = html`${rows.length > 0 ? renderRequests(rows, findLink) : badge}
     <div class="document">${fields}</div>
     ${previews}`;
   return renderPage(document.ref.path, document.id, body);
+}
+
+/** The columns of {@link renderRequests} after the first: the stored field by which each is sorted, its head and its value. */
+const REQUEST_COLUMNS = [
+  { head: 'status', getValue: ({ status }: RequestRow): unknown => status ?? 'no list' },
+  { head: 'name', getValue: ({ request }: RequestRow): unknown => request.get('info.name') },
+  { head: 'month', getValue: ({ request }: RequestRow): unknown => request.get('info.date') },
+  { head: 'market', field: 'market_id', getValue: ({ request }: RequestRow): unknown => request.get('market_id') },
+  { head: 'sender', field: 'key_id', getValue: ({ request }: RequestRow): unknown => request.get('key_id') },
+  {
+    head: 'products',
+    field: 'products_count',
+    getValue: ({ request }: RequestRow): unknown => request.get('products_count'),
+  },
+  { head: 'created', field: 'created_at', getValue: ({ request }: RequestRow): unknown => request.get('created_at') },
+];
+
+/** The fields of a request that {@link renderRequests} shows, also as a link. */
+const REQUEST_FIELDS = [
+  'info',
+  'market_id',
+  'key_id',
+  'products_count',
+  'created_at',
+  'price_list_id',
+  'expected_forward_cost_id',
+];
+
+/** Renders accepted requests, each with links to its key, its record and its lists. */
+function renderRequests(rows: readonly RequestRow[], findLink: FindLink, view?: CollectionView): Html {
+  const path = collections.priceListRequests;
+  const heads = REQUEST_COLUMNS.map(({ head, field }) => renderHead(path, head, '', view, field));
+  const body = rows.map(({ request, status }) => {
+    const boqListId: unknown = request.get('info.boq_list_id');
+    const id = typeof boqListId === 'string' ? boqListId : '';
+    const keyUrl = toDataUrl(`${collections.priceListIdempotency}/${keyDocumentId(id)}`);
+    const cells = REQUEST_COLUMNS.map(({ head, field, getValue }) => {
+      const value = getValue({ request, status });
+      const text = typeof value === 'string' ? value : '';
+      const content =
+        head === 'status'
+          ? html`<span class="status" data-status="${text}">${text}</span>`
+          : formatCell(field ?? head, value, findLink);
+      return html`<td>${content}</td>`;
+    });
+    const link = (text: string, collection: string, linked: unknown) =>
+      typeof linked === 'string' ? html`<a href="${toDataUrl(`${collection}/${linked}`)}">${text}</a> ` : undefined;
+    const links = [
+      link('request', path, request.id),
+      link('prices', collections.priceLists, request.get('price_list_id')),
+      link('costs', collections.expectedForwardCosts, request.get('expected_forward_cost_id')),
+    ];
+    return html`<tr>
+      <td class="id"><a href="${keyUrl}">${shorten(id, MAX_ID_TEXT)}</a></td>
+      ${cells}
+      <td>${links}</td>
+    </tr>`;
+  });
+  const table = renderScrolling(
+    html`<table class="documents">
+      <thead>
+        <tr>
+          <th>boq_list_id</th>
+          ${heads}
+          <th>documents</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${body}
+      </tbody>
+    </table>`,
+    'Requests',
+  );
+  return html`${table}
+  ${renderHidden(
+    rows.map(({ request }) => request),
+    REQUEST_FIELDS,
+  )}`;
+}
+
+/** Says which fields of documents a table does not show. */
+function renderHidden(documents: readonly DocumentSnapshot[], shown: readonly string[]): Content {
+  const fields = new Set(documents.flatMap((document) => Object.keys(document.data() ?? {})));
+  const hidden = [...fields].filter((field) => !shown.includes(field)).sort();
+  return hidden.length === 0 ? undefined : html`<p class="quiet">Not shown here: ${hidden.join(', ')}</p>`;
 }
 
 /** Renders a condition that the documents meet, as a link that removes the condition. */
@@ -132,7 +255,7 @@ function renderTable({ path, documents }: CollectionPage, findLink: FindLink, vi
       </tr>`,
   );
   const heads = columns.map(({ name, className }) => renderHead(path, name, className, view));
-  return renderScrolling(
+  const table = renderScrolling(
     html`<table class="documents">
       <thead>
         <tr>
@@ -146,6 +269,11 @@ function renderTable({ path, documents }: CollectionPage, findLink: FindLink, vi
     </table>`,
     path,
   );
+  return html`${table}
+  ${renderHidden(
+    documents,
+    columns.map(({ name }) => name),
+  )}`;
 }
 
 /** Whether a column holds numbers to compare, such as prices. They are aligned at the right. */
@@ -153,16 +281,29 @@ const areNumbers = (name: string, values: readonly unknown[]): boolean =>
   name !== 'status' &&
   values.every((value) => value === undefined || (typeof value === 'number' && !isTime(name, value)));
 
-/** Renders the head of a column. If an index serves the order, the head links to the collection sorted by it, or reverses the order. */
-function renderHead(path: string, column: string, className: string, view: CollectionView | undefined): Html {
-  if (view === undefined || view.filter !== undefined || !isIndexed(getCollectionGroup(path), column))
-    return html`<th class="${className}">${column}</th>`;
-  const current = view.sort?.field === column ? view.sort.direction : undefined;
-  const sort = { field: column, direction: current === 'desc' ? ('asc' as const) : ('desc' as const) };
+/**
+ * Renders the head of a column. If an index serves the order, the head links to the view sorted by it, or reverses the order.
+ *
+ * @param field the stored field of the column; undefined if it has none of its own
+ */
+function renderHead(
+  path: string,
+  head: string,
+  className: string,
+  view: CollectionView | undefined,
+  field: string | undefined = head,
+): Html {
+  const current = view?.sort?.field === field ? view.sort.direction : undefined;
   const state = current === undefined ? 'none' : current === 'desc' ? 'descending' : 'ascending';
-  return html`<th class="${className}" aria-sort="${state}">
-    <a class="sort" href="${toDataUrl(path, { sort })}">${column}</a>
-  </th>`;
+  const sort = (['desc', 'asc'] as const)
+    .filter((direction) => direction !== current)
+    .map((direction) => ({ field, direction }))
+    .find((each) => isServed(getCollectionGroup(path), view?.filter?.field, each));
+  const label =
+    view === undefined || sort === undefined
+      ? head
+      : html`<a class="sort" href="${toDataUrl(path, { filter: view.filter, sort })}">${head}</a>`;
+  return html`<th class="${className}" aria-sort="${state}">${label}</th>`;
 }
 
 const getCollectionGroup = (path: string): string => path.split('/').at(-1) ?? '';
@@ -193,12 +334,19 @@ function renderPage(path: string, title: string, body: Html): Html {
     return html`<span class="separator">/</span>${isLast ? segment : link}`;
   });
   const home = html`<nav class="trail" aria-label="Path"><a href="${DATA_ROOT}">Collections</a>${trail}</nav>`;
+  const find = html`<form class="find" action="${DATA_ROOT}">
+    <label>
+      Find any id
+      <input name="find" autocomplete="off" spellcheck="false" required />
+    </label>
+    <button>Find</button>
+  </form>`;
   return renderShell({
     title,
     section: 'Data',
     note: 'local, read-only',
     body: html`<main id="content">
-      ${path === '' ? undefined : home}
+      <div class="bar">${path === '' ? html`<span></span>` : home} ${find}</div>
       <h1>${title}</h1>
       ${body}
     </main>`,

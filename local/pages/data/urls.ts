@@ -15,6 +15,9 @@ export function toDataUrl(path: string, { filter, sort, from }: CollectionView =
   return query.size === 0 ? address : `${address}?${query.toString()}`;
 }
 
+/** Returns the address of the page of what an id leads to. */
+export const toFindUrl = (id: string): string => `${DATA_ROOT}?${new URLSearchParams({ find: id }).toString()}`;
+
 /** @returns a path of Firestore without slashes at its ends, which is empty for the overview, and what to show of it */
 export function parseDataUrl({ pathname, searchParams }: URL): { path: string; view: CollectionView } {
   const segments = pathname.slice(DATA_ROOT.length).split('/');
@@ -29,8 +32,7 @@ export function parseDataUrl({ pathname, searchParams }: URL): { path: string; v
         sort === undefined
           ? undefined
           : { field: sort.replace(/^-/, ''), direction: sort.startsWith('-') ? 'desc' : 'asc' },
-      // The form sends an empty id when nothing was typed.
-      from: from === '' ? undefined : from,
+      from,
     },
   };
 }

@@ -1,6 +1,6 @@
 import { html, type Content, type Html } from '../html';
 import { getLinkedCollection } from './collections';
-import { toDataUrl } from './urls';
+import { toDataUrl, toFindUrl } from './urls';
 
 /** Formats stored values for the data pages. */
 
@@ -22,6 +22,7 @@ export type FindLink = (field: string, value: string) => string | undefined;
 export const createFindLink =
   (collections: readonly string[]): FindLink =>
   (field, value) => {
+    if (field === 'boq_list_id') return toFindUrl(value);
     const collection = getLinkedCollection(field);
     return collection !== undefined && collections.includes(collection)
       ? toDataUrl(`${collection}/${value}`)

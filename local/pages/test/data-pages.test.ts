@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Firestore } from '@google-cloud/firestore';
+import indexes from '../../../firestore.indexes.json';
 import { createDataRoutes } from '../data';
 import { PAGE_SIZE } from '../data/data-source';
-import { startFirestore, type EmbeddedFirestore } from '../../../packages/firestore-local/src';
+import { startFirestore, type EmbeddedFirestore, type IndexDefinitions } from '../../../packages/firestore-local/src';
 
 /** The data pages by HTTP, over a real Firestore client and the embedded Firestore. */
 
@@ -14,7 +16,7 @@ let server: Server;
 let origin: string;
 
 beforeAll(async () => {
-  firestore = await startFirestore();
+  firestore = await startFirestore({ indexes: indexes as IndexDefinitions });
   db = new Firestore({ projectId: 'pages', host: firestore.address, ssl: false, customHeaders: {} });
   const getRoute = createDataRoutes(() => Promise.resolve(db));
   server = createServer((request, response) => {
@@ -84,8 +86,8 @@ test('a collection is read page by page, each document once, in the order of ids
 });
 
 test('a status filters, a column sorts in both directions over pages, and an id can be found', async () => {
-  await write('price_lists', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed', number: (i * 7) % 120 }));
-  const first = (await get('/data/price_lists')).text;
+  await write('items', 120, (i) => ({ status: i % 3 === 0 ? 'ready' : 'failed', number: (i * 7) % 120 }));
+  const first = (await get('/data/items')).text;
   const ready = (await get(getLink(first, 'ready') ?? '')).text;
   expect(ready).toContain('40 documents');
   expect(getIds(ready)).toEqual(Array.from({ length: 40 }, (_, i) => String(i * 3).padStart(6, '0')));
@@ -98,7 +100,7 @@ test('a status filters, a column sorts in both directions over pages, and an id 
   const ascending = (await get(getLink(sorted, 'number') ?? '')).text;
   expect(numbers(ascending)[0]).toBe(0);
 
-  expect(getIds((await get('/data/price_lists?from=0001165')).text)).toEqual(['000117', '000118', '000119']);
+  expect(getIds((await get('/data/items?from=0001165')).text)).toEqual(['000117', '000118', '000119']);
 });
 
 test('a document shows its fields, links to other documents, and the beginning of its subcollections', async () => {
@@ -208,12 +210,90 @@ test('the pages are read-only and load no script', async () => {
   expect(text).not.toContain('<script');
 });
 
-test('a column can be sorted by unless firestore.indexes.json exempts its field', async () => {
+test('a column can be sorted by if an index of firestore.indexes.json serves the order, also within a filter', async () => {
   await db.doc('price_lists/one').set({ name: 'One', price_list_price: 1 });
   await db.doc('price_lists/one/products/two').set({ name: 'Two', price_list_price: 1 });
   const findSorts = async (path: string) => (await get(path)).text.match(/sort=-\w+/g)?.sort();
-  expect(await findSorts('/data/price_lists')).toEqual(['sort=-name', 'sort=-price_list_price']);
+  expect(await findSorts('/data/price_lists?sort=name')).toEqual(['sort=-name', 'sort=-price_list_price']);
   expect(await findSorts('/data/price_lists/one/products')).toEqual(['sort=-name']);
+  await db.doc('orders/one').set({ team_id: 'a', status: 'WAITING', created_at: 1 });
+  await db.doc('orders/two').set({ team_id: 'a', status: 'WAITING', created_at: 2 });
+  const ofTeam = '/data/orders?field=team_id&value=%22a%22';
+  const sort = getLink((await get(ofTeam)).text, 'created_at') ?? '';
+  expect(sort).toBe(`${ofTeam}&sort=created_at`);
+  expect(getIds((await get(sort)).text)).toEqual(['one', 'two']);
+  expect(await findSorts('/data/orders?field=status&value=%22WAITING%22')).toBeUndefined();
+});
+
+describe('price lists', () => {
+  const KEY_ID = createHash('sha256').update('BOQ-1').digest('hex');
+
+  /** Writes the records of two attempts of the key BOQ-1, the first of which an operator has released, and of another key. */
+  beforeEach(async () => {
+    const request = (boq_list_id: string, created_at: number, list: string | null) => ({
+      info: { boq_list_id, name: `List of ${boq_list_id}`, date: '06/2026' },
+      ...{ market_id: 'mkt-ken', key_id: 'acme', products_count: 7, request_id: 'request-1', fingerprint: 'f' },
+      ...{ created_at, price_list_id: list, expected_forward_cost_id: list && `cost-${list}` },
+    });
+    await db.doc('price_list_requests/released').set(request('BOQ-1', 1_783_320_000_000, 'old'));
+    await db.doc('price_list_requests/current').set(request('BOQ-1', 1_783_320_000_001, 'new'));
+    await db.doc('price_list_requests/other').set(request('BOQ-2', 1_783_320_000_002, null));
+    await db.doc('price_lists/old').set({ status: 'failed' });
+    await db.doc('price_lists/new').set({ status: 'ready' });
+    const key = { boq_list_id: 'BOQ-1', document_id: 'current', history: [{ document_id: 'released' }] };
+    await db.doc(`price_list_idempotency/${KEY_ID}`).set(key);
+  });
+
+  /** Returns the texts of the rows of requests on a page. */
+  const getRows = (page: string) =>
+    [...page.matchAll(/<tr>\s*<td class="id">[^]*?<\/tr>/g)].map(([row]) =>
+      row
+        .replace(/<[^>]*>/g, ' ')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    );
+
+  const TIME = '2026-07-06 06:40:00';
+  const OTHER = `BOQ-2 no list List of BOQ-2 06/2026 mkt-ken acme 7 ${TIME}.002 UTC request`;
+  const CURRENT = `BOQ-1 ready List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.001 UTC request prices costs`;
+  const RELEASED = `BOQ-1 failed List of BOQ-1 06/2026 mkt-ken acme 7 ${TIME}.000 UTC request prices costs`;
+
+  test.each(['/data', '/data/price_list_requests'])(
+    '%s shows them newest first, and which fields it hides',
+    async (path) => {
+      const { text } = await get(path);
+      expect(getRows(text).slice(0, 3)).toEqual([OTHER, CURRENT, RELEASED]);
+      expect(text).toContain('Not shown here: fingerprint, request_id');
+    },
+  );
+
+  test.each([
+    ['boq_list_id', 'BOQ-1', [CURRENT, RELEASED]],
+    ['id of the key record', KEY_ID, [CURRENT, RELEASED]],
+    ['document_id', 'released', [CURRENT, RELEASED]],
+    ['price_list_id', 'new', [CURRENT, RELEASED]],
+    ['expected_forward_cost_id', 'cost-new', [CURRENT, RELEASED]],
+    ['request_id', 'request-1', [CURRENT, RELEASED]],
+  ])('the box finds them by %s', async (_, id, rows) => {
+    const { status, text } = await get(`/data?find=${id}`);
+    expect([status, getRows(text)]).toEqual([200, rows]);
+  });
+
+  test('the box leads to a document of another collection, and says if nothing has the id', async () => {
+    await db.doc('orders/ord-1').set({ status: 'WAITING' });
+    const found = await get('/data?find=ord-1', { redirect: 'manual' });
+    expect([found.status, found.headers.get('location')]).toEqual([302, '/data/orders/ord-1']);
+    expect((await get('/data?find=a%2Fb')).status).toBe(404);
+  });
+
+  test('key, request and list link to each other', async () => {
+    const documents = [`price_list_idempotency/${KEY_ID}`, 'price_list_requests/current', 'price_lists/new'];
+    for (const path of documents) {
+      const { text } = await get(`/data/${path}`);
+      expect(getRows(text)).toContain(CURRENT);
+      for (const other of documents) expect(text).toContain(`href="/data/${other}"`);
+    }
+  });
 });
 
 test('numbers are aligned at their right, times and a status are not', async () => {
