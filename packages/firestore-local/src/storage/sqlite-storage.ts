@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { RpcError } from '../protocol/errors';
 import type { DocumentChange, StoredDoc } from './collections';
 
 /** `PRAGMA application_id` and `user_version` identify a file of this program and the version of its tables. */
@@ -38,6 +39,8 @@ export class SqliteStorage {
   /** The collections that the current transaction has added. */
   private readonly added: string[] = [];
   private readonly statements;
+  /** Whether the last commit failed because the disk is full. */
+  private isFull = false;
 
   private constructor(
     private readonly database: DatabaseSync,
@@ -160,11 +163,20 @@ export class SqliteStorage {
     try {
       work();
       this.database.exec('COMMIT');
+      this.isFull = false;
     } catch (error) {
       if (this.database.isTransaction) this.database.exec('ROLLBACK');
       for (const path of this.added) this.keys.delete(path);
-      throw error;
+      throw getPrimaryCode(error) === SQLITE_FULL ? this.reportFull() : error;
     }
+  }
+
+  /** Says once that the disk is full, although clients repeat their commits. */
+  private reportFull(): RpcError {
+    const message = `The disk of the data folder ${this.folder} (DATA_DIR) is full: nothing is stored until it has space.`;
+    if (!this.isFull) console.error(message);
+    this.isFull = true;
+    return new RpcError('INTERNAL', message);
   }
 }
 
@@ -190,11 +202,16 @@ function prepareDatabase(database: DatabaseSync): void {
 /** The primary result codes of SQLite whose cause the user can resolve. */
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
 const SQLITE_NOT_A_DATABASE = 26;
 
-function toStorageError(error: unknown, folder: string): Error {
+function getPrimaryCode(error: unknown): number | undefined {
   const code = (error as { errcode?: number }).errcode;
-  const primary = code === undefined ? undefined : code & 0xff;
+  return code === undefined ? undefined : code & 0xff;
+}
+
+function toStorageError(error: unknown, folder: string): Error {
+  const primary = getPrimaryCode(error);
   const { message: reason } = error as Error;
   let message = `cannot be used, because ${reason}: move it away, or choose another folder, to start empty.`;
   if (primary === SQLITE_BUSY) {
