@@ -5,14 +5,13 @@ import type { DocumentChange, StoredDoc } from './storage/collections';
 import { encodeResponse } from './protocol/decode-request';
 import type { EndedCall, Fault, Faults } from './protocol/faults';
 import { Indexes, type IndexDefinitions } from './engine/indexes';
-import { Locks } from './engine/locks';
 import type { Rpc, Write } from './protocol/requests';
 import type { SendMessage } from './engine/reads';
 import { Service } from './engine/service';
 import { Store } from './storage/store';
-import { FIRESTORE_LIMITS, Transactions, type TransactionLimits } from './engine/transactions';
+import { Transactions } from './engine/transactions';
 import { toFields, type MapValue } from './protocol/values';
-import { startGrpcServer, type ConnectionHandlers, type GrpcServer } from './protocol/grpc-server';
+import { startGrpcServer, type CallHandler, type GrpcServer } from './protocol/grpc-server';
 
 /** The value of `dataDir` that keeps documents in memory. */
 const IN_MEMORY = ':memory:';
@@ -31,8 +30,6 @@ export interface FirestoreOptions {
   readonly clock?: () => number;
   /** Faults that apply from the first call. A test can inject more later. */
   readonly faults?: readonly Fault[];
-  /** How long transactions may last. Default: Firestore's limits. */
-  readonly transactionLimits?: TransactionLimits;
 }
 
 /** A running Firestore, for clients with `FIRESTORE_EMULATOR_HOST=<address>`. */
@@ -60,8 +57,8 @@ export interface EmbeddedFirestore {
 
 /** The parts that only this repository uses: sample data, and clients in the process of their server. */
 export interface InternalFirestore extends EmbeddedFirestore {
-  /** Handles calls of a client in this process, which needs no connection. */
-  readonly handlers: ConnectionHandlers;
+  /** Handles a call of a client in this process, which needs no connection. */
+  readonly handle: CallHandler;
   /**
    * Adds documents to a project that has none, in one commit, without a client.
    *
@@ -96,23 +93,17 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<In
   const { host = '127.0.0.1', port = 0, dataDir = IN_MEMORY, clock = Date.now } = options;
   const storage = dataDir === IN_MEMORY ? undefined : SqliteStorage.open(dataDir);
   const store = new Store(storage, clock);
-  const locks = new Locks();
-  const transactions = new Transactions(locks, store, options.transactionLimits ?? FIRESTORE_LIMITS);
+  const transactions = new Transactions(store);
   const indexes = new Indexes(options.indexes ?? {});
-  const service = new Service(store, locks, transactions, indexes, options.indexes !== undefined);
-  const calls = observeCalls(({ rpc, request }, _, send, context) =>
-    service.respond(rpc, request, (message) => send(encodeResponse(rpc, message)), context),
+  const service = new Service(store, transactions, indexes, options.indexes !== undefined);
+  const calls = observeCalls(({ rpc, request }, _, send) =>
+    service.respond(rpc, request, (message) => send(encodeResponse(rpc, message))),
   );
   for (const fault of options.faults ?? []) calls.faults.inject(fault);
-  const handlers: ConnectionHandlers = {
-    handle: calls.handle,
-    onDisconnect: (peer) => transactions.onDisconnect(peer),
-  };
   let server: GrpcServer;
   try {
-    server = await startGrpcServer(host, port, handlers);
+    server = await startGrpcServer(host, port, calls.handle);
   } catch (error) {
-    transactions.close();
     store.close();
     throw error;
   }
@@ -121,7 +112,7 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<In
     host,
     port: server.port,
     address,
-    handlers,
+    handle: calls.handle,
     faults: calls.faults,
     observe: calls.observe,
     observeCommits: (listener) => store.observe((changes) => listener(changes.map(toCommittedChange))),
@@ -132,7 +123,6 @@ export async function startFirestore(options: FirestoreOptions = {}): Promise<In
       store.clear();
     },
     close: async () => {
-      transactions.close();
       await server.close();
       store.close();
     },
@@ -159,7 +149,6 @@ async function addIfEmpty(service: Service, project: string, documents: readonly
     name: `${database}/documents/${collection}/${id}`,
     fields: toFields(data),
     mask: undefined,
-    transforms: [],
     precondition: undefined,
   }));
   const found: string[] = [];
@@ -168,9 +157,8 @@ async function addIfEmpty(service: Service, project: string, documents: readonly
     found.push(...(response as { collectionIds: string[] }).collectionIds);
     return undefined;
   };
-  const context = { peer: 'this process' };
-  await service.respond('ListCollectionIds', request, onCollections, context);
+  await service.respond('ListCollectionIds', request, onCollections);
   if (found.length > 0) return 0;
-  await service.respond('Commit', { database, writes, transaction: undefined }, () => undefined, context);
+  await service.respond('Commit', { database, writes, transaction: undefined }, () => undefined);
   return writes.length;
 }

@@ -26,7 +26,7 @@ export async function startFirestoreFront(target: string): Promise<FirestoreFron
     await forward(client, rpc, bytes, send);
   });
   const host = '127.0.0.1';
-  const server = await startGrpcServer(host, 0, { handle: calls.handle, onDisconnect: () => undefined });
+  const server = await startGrpcServer(host, 0, calls.handle);
   return {
     host,
     port: server.port,

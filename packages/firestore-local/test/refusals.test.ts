@@ -1,4 +1,12 @@
-import { FieldValue, type Firestore, type Query, type VectorQueryOptions } from '@google-cloud/firestore';
+import {
+  AggregateField,
+  FieldValue,
+  Filter,
+  GeoPoint,
+  type Firestore,
+  type Query,
+  type VectorQueryOptions,
+} from '@google-cloud/firestore';
 import { rejection, startFirestoreTestServer, type FirestoreTestServer } from './support';
 
 /** What is not served is refused at once and in words: no client waits, and none takes an answer for what it is not. */
@@ -14,6 +22,7 @@ afterAll(() => bench.close());
 
 const listen = (target: Pick<Query, 'onSnapshot'>): Promise<unknown> =>
   new Promise((resolve, reject) => target.onSnapshot(resolve, reject));
+const c = () => db.collection('c');
 const vector = FieldValue.vector([1, 2]);
 const search: VectorQueryOptions = { vectorField: 'v', queryVector: [1, 2], limit: 1, distanceMeasure: 'COSINE' };
 
@@ -24,6 +33,31 @@ async function partition(): Promise<void> {
 test.each<[string, string, () => Promise<unknown>]>([
   ['a listener on a document', 'Listeners', () => listen(db.doc('c/a') as unknown as Query)],
   ['a listener on a query', 'Listeners', () => listen(db.collection('c').where('f', '==', 1))],
+  [
+    'OR',
+    'OR in a filter',
+    () =>
+      c()
+        .where(Filter.or(Filter.where('f', '==', 1), Filter.where('g', '==', 1)))
+        .get(),
+  ],
+  ['!=', 'A filter with !=', () => c().where('f', '!=', 1).get()],
+  ['not-in', 'not-in', () => c().where('f', 'not-in', [1]).get()],
+  ['array-contains', 'array-contains', () => c().where('f', 'array-contains', 1).get()],
+  ['not null', 'not-null', () => c().where('f', '!=', null).get()],
+  ['an offset', 'Offsets', () => c().offset(1).get()],
+  [
+    'a sum',
+    'Sums',
+    () =>
+      c()
+        .aggregate({ sum: AggregateField.sum('f') })
+        .get(),
+  ],
+  ['a transform', 'Field transforms', () => db.doc('c/b').set({ at: FieldValue.serverTimestamp() })],
+  ['a geographical point', 'points', () => db.doc('c/b').set({ at: new GeoPoint(0, 0) })],
+  ['a listing of documents', 'Listings', () => c().listDocuments()],
+  ['an id of Datastore', 'Datastore', () => db.doc('c/__id7__').set({})],
   ['a vector in a document', 'Vectors', () => db.doc('c/b').set({ v: vector })],
   ['a search of vectors', 'Vector', () => db.collection('c').findNearest(search).get()],
   ['the plan of a query', 'Query explain', () => db.collection('c').explain()],
@@ -31,7 +65,9 @@ test.each<[string, string, () => Promise<unknown>]>([
   ['partitions', 'Partitions', partition],
 ])('%s', async (_, subject, call) => {
   const { message } = await rejection(call());
-  expect(message).toMatch(new RegExp(`12.*${subject}.*: not supported by firestore-local`));
+  expect(message).toMatch(
+    new RegExp(`12.*${subject}.*: firestore-local does not serve this\\. Google's emulator .* FIRESTORE_EMULATOR_HOST`),
+  );
 });
 
 test('the stream of writes of the web SDKs opens, and its first writes are refused', async () => {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { createFieldReader, decodeFields, encodeFields } from '../src/protocol/codec';
 import { formatFieldPath, parseFieldPath } from '../src/protocol/paths';
 import {
-  GeoPoint,
   Reference,
   Timestamp,
   compareValues,
@@ -31,7 +30,6 @@ const scalar: fc.Arbitrary<Value> = fc.oneof(
   fc
     .tuple(fc.integer({ min: -62135596800, max: 253402300799 }), fc.integer({ min: 0, max: 999999 }))
     .map(([seconds, micros]) => new Timestamp(seconds, micros * 1000)),
-  fc.tuple(fc.integer({ min: -90, max: 90 }), fc.integer({ min: -180, max: 180 })).map(([a, b]) => new GeoPoint(a, b)),
 );
 
 const { map } = fc.letrec<{ value: Value; map: MapValue }>((tie) => ({

@@ -1,56 +1,41 @@
 import type { DocumentChange } from '../storage/collections';
 import { RpcError, invalid } from '../protocol/errors';
 import type { Indexes } from './indexes';
-import { LockOwner, transactionEndedError, type Locks } from './locks';
 import { assertInDatabase, parseDocumentPath, type DocumentPath } from '../protocol/paths';
 import type { Requests, Write } from '../protocol/requests';
-import type { CallContext } from '../protocol/calls';
 import type { Store } from '../storage/store';
 import type { Transactions } from './transactions';
 import { Timestamp } from '../protocol/values';
 import { assertWrite } from './write-rules';
 import { applyWrite, type WriteResult } from './writes';
 
-/** The age of a write outside of any transaction. It is the oldest, so it is never aborted. */
-const OUTSIDE = -1;
-
-/** The operations that write documents, in a transaction or with locks of their own. */
+/** The operations that write documents. They wait for nothing, so no other call comes between their reads and their writes. */
 export class Commits {
   constructor(
     private readonly store: Store,
-    private readonly locks: Locks,
     private readonly transactions: Transactions,
     private readonly indexes: Indexes,
   ) {}
 
-  async commit({ database, writes, transaction: id }: Requests['Commit'], context: CallContext): Promise<object> {
+  commit({ database, writes, transaction: id }: Requests['Commit']): object {
     const located = locateWrites(database, writes);
-    const transaction = id === undefined ? undefined : this.transactions.get(id, database, context.peer);
+    const transaction = id === undefined ? undefined : this.transactions.get(id, database);
     if (transaction?.readTime !== undefined && writes.length > 0) {
       throw invalid('Cannot modify entities in a read-only transaction.');
     }
-    if (transaction) {
-      transaction.active++;
-      transaction.committing = true;
-    }
-    try {
-      const { time, results } = await this.apply(transaction?.owner ?? this.createWriter(context), located);
-      return { writeResults: results.map(toWriteResult), commitTime: Timestamp.fromMicros(time) };
-    } finally {
-      // A failed commit also ends the transaction, so that its locks do not wait for a client that may not return.
-      if (transaction) this.transactions.end(transaction);
-    }
+    if (transaction) this.transactions.endForCommit(transaction);
+    const { time, results } = this.apply(located);
+    return { writeResults: results.map(toWriteResult), commitTime: Timestamp.fromMicros(time) };
   }
 
   /** Applies each write separately, so a write that fails does not affect the others. */
-  async batchWrite({ database, writes }: Requests['BatchWrite'], context: CallContext): Promise<object> {
+  batchWrite({ database, writes }: Requests['BatchWrite']): object {
     const names = new Set(writes.map(({ name }) => name));
     if (names.size < writes.length) throw invalid('Cannot write to the same document twice in one BatchWrite request.');
     const response = { writeResults: [] as object[], status: [] as object[] };
     for (const located of locateWrites(database, writes)) {
       try {
-        const { results } = await this.apply(this.createWriter(context), [located]);
-        response.writeResults.push(...results.map(toWriteResult));
+        response.writeResults.push(...this.apply([located]).results.map(toWriteResult));
         response.status.push({});
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
@@ -61,44 +46,20 @@ export class Commits {
     return response;
   }
 
-  /** Creates the owner of a write outside of any transaction. It is released if the client leaves while the write waits. */
-  private createWriter(context: CallContext): LockOwner {
-    const writer = new LockOwner(OUTSIDE);
-    context.cancel = () => this.locks.release(writer);
-    return writer;
-  }
-
-  /**
-   * Locks the documents and computes the results of the writes in order. Then waits for conflicting queries of other
-   * transactions, and applies the changes.
-   */
-  private async apply(
-    owner: LockOwner,
-    writes: readonly LocatedWrite[],
-  ): Promise<{ time: number; results: WriteResult[] }> {
-    try {
-      await this.locks.write(owner, [...new Set(writes.map(({ path }) => path.name))]);
-      for (;;) {
-        const time = this.store.nextTime();
-        const planned = new Map<string, DocumentChange>();
-        const results = writes.map(({ write, path }) => {
-          const earlier = planned.get(path.name);
-          const old = earlier ? earlier.old : this.store.get(path);
-          const result = applyWrite(write, path, earlier ? earlier.doc : old, time, this.indexes);
-          planned.set(path.name, { collection: path.collection, id: path.id, old, doc: result.doc });
-          return result;
-        });
-        const changes = [...planned.values()].filter(({ old, doc }) => old !== doc);
-        if (owner.ended) throw transactionEndedError();
-        if (!this.locks.conflictsWithRanges(owner, changes)) {
-          if (changes.length > 0) this.store.apply(changes, time);
-          return { time, results };
-        }
-        await this.locks.awaitRanges(owner, changes);
-      }
-    } finally {
-      if (owner.age === OUTSIDE) this.locks.release(owner);
-    }
+  /** Computes the results of the writes in order, and applies the changes, all or none. */
+  private apply(writes: readonly LocatedWrite[]): { time: number; results: WriteResult[] } {
+    const time = this.store.nextTime();
+    const planned = new Map<string, DocumentChange>();
+    const results = writes.map(({ write, path }) => {
+      const earlier = planned.get(path.name);
+      const old = earlier ? earlier.old : this.store.get(path);
+      const result = applyWrite(write, path, earlier ? earlier.doc : old, time, this.indexes);
+      planned.set(path.name, { collection: path.collection, id: path.id, old, doc: result.doc });
+      return result;
+    });
+    const changes = [...planned.values()].filter(({ old, doc }) => old !== doc);
+    if (changes.length > 0) this.store.apply(changes, time);
+    return { time, results };
   }
 }
 
@@ -118,7 +79,5 @@ function locateWrites(database: string, writes: readonly Write[]): LocatedWrite[
   });
 }
 
-const toWriteResult = ({ updateTime, transformResults }: WriteResult): object => ({
-  ...(updateTime !== undefined && { updateTime: Timestamp.fromMicros(updateTime) }),
-  transformResults,
-});
+const toWriteResult = ({ updateTime }: WriteResult): object =>
+  updateTime === undefined ? {} : { updateTime: Timestamp.fromMicros(updateTime) };

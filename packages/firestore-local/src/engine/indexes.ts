@@ -45,7 +45,7 @@ interface IndexField {
 interface IndexRequirement {
   readonly group: string;
   readonly scope: Scope;
-  readonly equalities: readonly { readonly path: string; readonly contains: boolean }[];
+  readonly equalities: readonly string[];
   readonly suffix: readonly IndexField[];
 }
 
@@ -69,19 +69,11 @@ export class Indexes {
    *
    * @throws RpcError FAILED_PRECONDITION with the index to declare
    */
-  assertIndexed(
-    group: string | undefined,
-    scope: Scope,
-    filter: Filter | undefined,
-    orders: readonly Order[],
-    aggregated: readonly FieldPath[],
-  ): void {
+  assertIndexed(group: string | undefined, scope: Scope, filter: Filter | undefined, orders: readonly Order[]): void {
     // A query over all collections reads the documents by name and needs no other index.
     if (group === undefined) return;
-    for (const conjunction of toDisjunctions(filter)) {
-      const requirement = toIndexRequirement(group, scope, conjunction, orders, aggregated);
-      if (!this.serves(requirement)) throw createMissingIndexError(requirement);
-    }
+    const requirement = toIndexRequirement(group, scope, filter ? getTerms(filter) : [], orders);
+    if (!this.serves(requirement)) throw createMissingIndexError(requirement);
   }
 
   /** Whether the definitions declare an index of a collection's document names in descending order. */
@@ -156,19 +148,17 @@ export class Indexes {
     let found = false;
     for (const fields of this.getCandidates(requirement)) {
       const prefix = getPrefix(suffix, fields);
-      const fits = prefix?.every(({ path, mode }) =>
-        equalities.some((equality) => equality.path === path && equality.contains === (mode === 'CONTAINS')),
-      );
+      const fits = prefix?.every(({ path, mode }) => mode !== 'CONTAINS' && equalities.includes(path));
       if (!prefix || !fits) continue;
       found = true;
       for (const { path } of prefix) covered.add(path);
     }
-    return found && equalities.every(({ path }) => covered.has(path));
+    return found && equalities.every((path) => covered.has(path));
   }
 
   /** All indexes that might serve the query. Each ends with the order of document names. */
   private getCandidates({ group, scope, equalities, suffix }: IndexRequirement): IndexField[][] {
-    const paths = new Set([...equalities, ...suffix].map(({ path }) => path).filter((path) => path !== '__name__'));
+    const paths = new Set([...equalities, ...suffix.map(({ path }) => path)].filter((path) => path !== '__name__'));
     const single = [...paths].flatMap((path) =>
       this.getFieldIndexes(group, parseFieldPath(path))
         .filter((index) => (index.queryScope ?? 'COLLECTION') === scope)
@@ -204,77 +194,46 @@ function getPrefix(suffix: readonly IndexField[], fields: readonly IndexField[])
 }
 
 /** A filter on one field. */
-export type Term = Extract<Filter, { kind: 'field' | 'unary' }>;
+export type Term = Exclude<Filter, { kind: 'and' }>;
 
-/** Returns the filter as an OR of ANDs. The values of an `in` stay together, because they all need the same index. */
-function toDisjunctions(filter: Filter | undefined): Term[][] {
-  if (!filter) return [[]];
-  switch (filter.kind) {
-    case 'field':
-    case 'unary':
-      return [[filter]];
-    case 'or':
-      return filter.filters.flatMap(toDisjunctions);
-    case 'and':
-      return filter.filters
-        .map(toDisjunctions)
-        .reduce((left, right) => left.flatMap((a) => right.map((b) => [...a, ...b])), [[]]);
-  }
-}
+/** The comparisons of a filter. */
+export const getTerms = (filter: Filter): readonly Term[] =>
+  filter.kind === 'and' ? filter.filters.flatMap(getTerms) : [filter];
 
 /** Whether a term fixes the value of its field. The order then needs no term for that field. */
-export function isEquality(term: Term): boolean {
-  if (term.kind === 'unary') return term.op === 'isNull' || term.op === 'isNaN';
-  return ['==', 'in', 'array-contains', 'array-contains-any'].includes(term.op);
-}
+export const isEquality = (term: Term): boolean => term.kind === 'isNull' || term.op === '==' || term.op === 'in';
 
-/** Null and NaN satisfy no operator but `!=` and `not-in`. Clients use unary filters for them. */
+/** Null and NaN satisfy no operator. Clients send a filter of its own for null. */
 export const isComparable = (value: Value): boolean => value !== null && !Number.isNaN(value);
 
 /**
- * Whether the order must contain the field of a term. As in Google's emulator, a comparison with null or NaN that no value
- * satisfies needs no order.
+ * Whether the order must contain the field of a term. As in Google's emulator, a comparison with null or NaN, which no value
+ * satisfies, needs no order.
  */
-export function isInequality(term: Term): boolean {
-  if (term.kind === 'unary' || isEquality(term)) return !isEquality(term);
-  const { op, value } = term;
-  if (op === '!=') return value !== null;
-  if (op === 'not-in') return !(Array.isArray(value) && value.length === 1 && value[0] === null);
-  return isComparable(value);
-}
+export const isInequality = (term: Term): boolean =>
+  term.kind === 'field' && !isEquality(term) && isComparable(term.value);
 
 function toIndexRequirement(
   group: string,
   scope: Scope,
   terms: readonly Term[],
   orders: readonly Order[],
-  aggregated: readonly FieldPath[],
 ): IndexRequirement {
   const equalities = terms
     .filter((term) => isEquality(term) && !isName(term.path))
-    .map((term) => ({
-      path: formatFieldPath(term.path),
-      contains: term.kind === 'field' && term.op.startsWith('array-contains'),
-    }));
-  const fixed = new Set(equalities.filter(({ contains }) => !contains).map(({ path }) => path));
-  const ordered = orders
+    .map(({ path }) => formatFieldPath(path));
+  const suffix = orders
     .map(({ path, descending }): IndexField => ({
       path: formatFieldPath(path),
       mode: descending ? 'DESCENDING' : 'ASCENDING',
     }))
-    .filter(({ path }) => !fixed.has(path));
-  const names = ordered.filter(({ path }) => path === '__name__');
-  const fields = ordered.filter(({ path }) => path !== '__name__');
-  for (const path of aggregated.filter((path) => !isName(path)).map(formatFieldPath)) {
-    const known = fixed.has(path) || fields.some((field) => field.path === path);
-    if (!known) fields.push({ path, mode: names[0]?.mode ?? 'ASCENDING' });
-  }
-  return { group, scope, equalities, suffix: [...fields, ...names] };
+    .filter(({ path }) => !equalities.includes(path));
+  return { group, scope, equalities, suffix };
 }
 
 function createMissingIndexError({ group, scope, equalities, suffix }: IndexRequirement): RpcError {
   const fields = [
-    ...equalities.map(({ path, contains }) => `${path} ${contains ? 'CONTAINS' : 'ASCENDING'}`),
+    ...equalities.map((path) => `${path} ASCENDING`),
     ...suffix.filter(({ path }) => path !== '__name__').map(({ path, mode }) => `${path} ${mode}`),
   ];
   return new RpcError(

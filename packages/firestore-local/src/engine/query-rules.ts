@@ -1,7 +1,7 @@
 import { RpcError, invalid } from '../protocol/errors';
-import { isEquality, isInequality, type Indexes, type Term } from './indexes';
+import { getTerms, isEquality, isInequality, type Indexes, type Term } from './indexes';
 import { assertCollectionId, formatFieldPath, getDatabaseName, isName, parseDocumentPath } from '../protocol/paths';
-import type { Cursor, Filter, Order, StructuredQuery } from '../protocol/requests';
+import type { Aggregation, Cursor, Order, StructuredQuery } from '../protocol/requests';
 import { assertValue } from '../protocol/value-rules';
 import { Reference, getQueriedSize, type Value } from '../protocol/values';
 
@@ -23,38 +23,19 @@ interface Subject {
 type Rule = (subject: Subject) => string | undefined;
 
 const MAX_DISJUNCTIONS = 30;
-const MAX_NOT_IN_VALUES = 10;
 const MAX_TERMS = 100;
 const MAX_INEQUALITY_FIELDS = 10;
 /** The maximum size of a value in an index. A query cannot look for a longer one. */
 const MAX_QUERIED_BYTES = 1500;
 
-const NEGATIONS: ReadonlySet<string> = new Set(['!=', 'not-in', 'isNotNaN', 'isNotNull']);
-const LISTS: ReadonlySet<string> = new Set(['in', 'not-in', 'array-contains-any']);
-const ARRAY_OPERATORS: ReadonlySet<string> = new Set(['array-contains', 'array-contains-any']);
-
-/** A refusal that queries and aggregations share. */
-export const GROUP_BELOW_DOCUMENT = 'collection group queries are only allowed at the root parent';
-
 /** The rules, in the order in which they are checked. */
 const RULES: readonly Rule[] = [
-  ({ source: { offset } }) => (offset < 0 ? 'offset is negative' : undefined),
   ({ source: { limit = 0 } }) => (limit < 0 ? 'limit is negative' : undefined),
   ({ terms }) => firstProblem(terms, describeListProblem),
   ({ terms }) => firstProblem(terms, describeNameProblem),
   ({ terms }) => firstProblem(terms, describeSizeProblem),
   ({ terms }) =>
-    terms.filter(({ op }) => NEGATIONS.has(op)).length > 1
-      ? "Only a single '!=', 'not-in', 'is not NaN' or 'is not null' filter is allowed per query."
-      : undefined,
-  ({ terms }) =>
-    terms.some(({ op }) => op === 'not-in') && terms.some(({ op }) => op === 'in' || op === 'array-contains-any')
-      ? "'not-in' cannot be used in the same query with 'in' or 'array-contains-any'."
-      : undefined,
-  ({ source: { filter } }) =>
-    filter && countArrayTerms(filter) > 1 ? 'A disjunction may have one array-contains filter at most.' : undefined,
-  ({ source: { filter } }) =>
-    filter && countDisjunctions(filter) > MAX_DISJUNCTIONS
+    terms.reduce((product, term) => product * getTermValues(term).length, 1) > MAX_DISJUNCTIONS
       ? `Invalid query. A query holds at most ${MAX_DISJUNCTIONS} disjunctions.`
       : undefined,
   ({ source, terms }) =>
@@ -79,7 +60,7 @@ const RULES: readonly Rule[] = [
     source.collectionId !== undefined &&
     isBelowDocument(source) &&
     [...terms, ...orders].some(({ path }) => !isName(path))
-      ? GROUP_BELOW_DOCUMENT
+      ? 'collection group queries are only allowed at the root parent'
       : undefined,
   ({ terms }) =>
     terms.some((term) => isName(term.path) && isEquality(term)) &&
@@ -126,7 +107,7 @@ export function assertNameOrder(source: StructuredQuery, indexes: Indexes): void
 }
 
 /** Returns the first problem that any of the rules finds. */
-export function firstProblem<T>(items: readonly T[], describe: (item: T) => string | undefined): string | undefined {
+function firstProblem<T>(items: readonly T[], describe: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
     const problem = describe(item);
     if (problem !== undefined) return problem;
@@ -135,23 +116,22 @@ export function firstProblem<T>(items: readonly T[], describe: (item: T) => stri
 }
 
 function describeListProblem(term: Term): string | undefined {
-  if (term.kind !== 'field' || !LISTS.has(term.op)) return undefined;
-  const { op, value } = term;
-  if (!Array.isArray(value) || value.length === 0) return `'${op}' requires a non-empty array value.`;
-  const max = op === 'not-in' ? MAX_NOT_IN_VALUES : MAX_DISJUNCTIONS;
-  return value.length > max ? `'${op}' supports up to ${max} comparison values.` : undefined;
+  if (term.kind !== 'field' || term.op !== 'in') return undefined;
+  if (!Array.isArray(term.value) || term.value.length === 0) return "'in' requires a non-empty array value.";
+  return term.value.length > MAX_DISJUNCTIONS
+    ? `'in' supports up to ${MAX_DISJUNCTIONS} comparison values.`
+    : undefined;
 }
 
 /** A document's name is compared with references to documents. */
 function describeNameProblem(term: Term): string | undefined {
   if (!isName(term.path)) return undefined;
-  if (ARRAY_OPERATORS.has(term.op)) return 'the name __key__ is reserved';
-  const isKey = term.kind === 'field' && getTermValues(term).every((value) => value instanceof Reference);
+  const isKey = getTermValues(term).every((value) => value instanceof Reference);
   return isKey ? undefined : '__key__ filter value must be a Key';
 }
 
 function describeSizeProblem(term: Term): string | undefined {
-  if (term.kind !== 'field' || isName(term.path)) return undefined;
+  if (isName(term.path)) return undefined;
   return getTermValues(term).some((value) => getQueriedSize(value) > MAX_QUERIED_BYTES)
     ? `value for ${formatFieldPath(term.path)} is too large to be used in a query`
     : undefined;
@@ -167,7 +147,7 @@ function describeCursorProblem(cursor: Cursor | undefined, orderBy: readonly Ord
 /** References that a query compares with names must point to documents of its database. */
 function assertDatabaseOfNames(source: StructuredQuery, terms: readonly Term[]): void {
   const database = getDatabaseName(source.parent);
-  const filtered = terms.flatMap((term) => (term.kind === 'field' && isName(term.path) ? getTermValues(term) : []));
+  const filtered = terms.flatMap((term) => (isName(term.path) ? getTermValues(term) : []));
   const names = [filtered, ...[source.startAt, source.endAt].map((cursor) => getNamesOfCursor(cursor, source.orderBy))];
   for (const value of names.flat()) {
     if (value instanceof Reference && parseDocumentPath(value.name).database !== database) {
@@ -179,9 +159,10 @@ function assertDatabaseOfNames(source: StructuredQuery, terms: readonly Term[]):
 const getNamesOfCursor = (cursor: Cursor | undefined, orderBy: readonly Order[]): Value[] =>
   cursor?.values.filter((_, i) => isName(orderBy[i]?.path ?? [])) ?? [];
 
-/** The operands of a comparison. */
-function getTermValues(term: Extract<Term, { kind: 'field' }>): readonly Value[] {
-  return LISTS.has(term.op) && Array.isArray(term.value) ? term.value : [term.value];
+/** The operands of a comparison, of which `in` has several. */
+function getTermValues(term: Term): readonly Value[] {
+  if (term.kind === 'isNull') return [null];
+  return term.op === 'in' && Array.isArray(term.value) ? term.value : [term.value];
 }
 
 function getOperands({ startAt, endAt }: StructuredQuery, terms: readonly Term[]): readonly Value[] {
@@ -189,38 +170,22 @@ function getOperands({ startAt, endAt }: StructuredQuery, terms: readonly Term[]
   return [...filtered, ...(startAt?.values ?? []), ...(endAt?.values ?? [])];
 }
 
-/** The comparisons of a filter. */
-export function getTerms(filter: Filter): readonly Term[] {
-  return filter.kind === 'field' || filter.kind === 'unary' ? [filter] : filter.filters.flatMap(getTerms);
-}
-
 /** Whether a query reads collections below a document. */
-export const isBelowDocument = ({ parent }: StructuredQuery): boolean => parent.split('/').length > 5;
+const isBelowDocument = ({ parent }: StructuredQuery): boolean => parent.split('/').length > 5;
 
-/** The largest number of array comparisons in any disjunction. */
-function countArrayTerms(filter: Filter): number {
-  switch (filter.kind) {
-    case 'unary':
-      return 0;
-    case 'field':
-      return ARRAY_OPERATORS.has(filter.op) ? 1 : 0;
-    case 'or':
-      return Math.max(0, ...filter.filters.map(countArrayTerms));
-    case 'and':
-      return filter.filters.reduce((sum, part) => sum + countArrayTerms(part), 0);
-  }
-}
+const MAX_AGGREGATIONS = 5;
+const MAX_ALIAS_BYTES = 1500;
 
-/** The number of conjunctions that a filter expands to. Each value of an `in` is one. */
-function countDisjunctions(filter: Filter): number {
-  switch (filter.kind) {
-    case 'unary':
-      return 1;
-    case 'field':
-      return filter.op !== 'not-in' && LISTS.has(filter.op) ? getTermValues(filter).length : 1;
-    case 'or':
-      return filter.filters.reduce((sum, part) => sum + countDisjunctions(part), 0);
-    case 'and':
-      return filter.filters.reduce((product, part) => product * countDisjunctions(part), 1);
+/** @throws RpcError INVALID_ARGUMENT for counts that Firestore refuses in any query */
+export function assertAggregations(aggregations: readonly Aggregation[]): void {
+  const aliases = aggregations.map(({ alias }) => alias);
+  if (aliases.length === 0) throw invalid('Aggregations can not be empty.');
+  if (aliases.length > MAX_AGGREGATIONS) {
+    throw invalid(`The maximum number of aggregations allowed in a query is ${MAX_AGGREGATIONS}.`);
   }
+  for (const alias of aliases) {
+    if (/^__.*__$/s.test(alias)) throw invalid(`The alias "${alias}" is reserved.`);
+    if (Buffer.byteLength(alias) > MAX_ALIAS_BYTES) throw invalid(`An alias is longer than ${MAX_ALIAS_BYTES} bytes.`);
+  }
+  if (new Set(aliases).size < aliases.length) throw invalid('Aggregation aliases contain duplicate alias.');
 }

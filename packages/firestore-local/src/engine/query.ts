@@ -1,13 +1,13 @@
 import { createFieldReader } from '../protocol/codec';
-import { getResourceName, type Snapshot, type StoredDoc } from '../storage/collections';
-import { isComparable, isInequality } from './indexes';
+import { getResourceName, type StoredDoc } from '../storage/collections';
+import { getTerms, isComparable, isInequality } from './indexes';
 import { NAME, compareFieldPaths, formatFieldPath, isName, parseParentPath, type FieldPath } from '../protocol/paths';
-import type { Cursor, Filter, Operator, Order, StructuredQuery, UnaryOperator } from '../protocol/requests';
-import { assertQuery, getTerms } from './query-rules';
+import type { Cursor, Filter, Operator, Order, StructuredQuery } from '../protocol/requests';
+import { assertQuery } from './query-rules';
 import type { Store } from '../storage/store';
 import {
   Reference,
-  compareIds,
+  compareStrings,
   compareIndexed,
   compareNames,
   compareValues,
@@ -20,20 +20,17 @@ import {
 export interface PreparedQuery {
   readonly source: StructuredQuery;
   readonly orders: readonly Order[];
-  /** Whether the result contains a document of a covered collection, before offset and limit apply. */
+  /** Whether the result contains a document of a covered collection, before the limit applies. */
   readonly matches: (doc: StoredDoc) => boolean;
   /** Whether the query reads a collection. */
   readonly covers: (collection: string) => boolean;
 }
 
-/**
- * Validates and compiles a query. A query that aggregates fields is also ordered by them. It reads an index of these fields,
- * so its result leaves out documents that lack one of them.
- */
-export function prepareQuery(source: StructuredQuery, aggregated: readonly FieldPath[] = []): PreparedQuery {
+/** Validates and compiles a query. */
+export function prepareQuery(source: StructuredQuery): PreparedQuery {
   parseParentPath(source.parent);
-  assertQuery(source, completeOrder(source, []));
-  const orders = completeOrder(source, [...aggregated].sort(compareFieldPaths));
+  const orders = completeOrder(source);
+  assertQuery(source, orders);
   const required = orders
     .filter(({ path }) => !isName(path) && !isRequired(path, source.filter))
     .map(({ path }) => createValueReader(path));
@@ -56,8 +53,7 @@ export function prepareQuery(source: StructuredQuery, aggregated: readonly Field
 /** Whether a filter matches only documents that have a field. */
 function isRequired(path: FieldPath, filter: Filter | undefined): boolean {
   if (filter?.kind === 'and') return filter.filters.some((part) => isRequired(path, part));
-  const term = filter?.kind === 'field' || filter?.kind === 'unary' ? filter : undefined;
-  return term !== undefined && compareFieldPaths(term.path, path) === 0;
+  return filter !== undefined && compareFieldPaths(filter.path, path) === 0;
 }
 
 function createCoverage({ parent, collectionId, allDescendants }: StructuredQuery): (collection: string) => boolean {
@@ -70,22 +66,22 @@ function createCoverage({ parent, collectionId, allDescendants }: StructuredQuer
 }
 
 /** The collections that a query reads. */
-export function getQueryCollections({ source, covers }: PreparedQuery, store: Store): string[] {
+function getQueryCollections({ source, covers }: PreparedQuery, store: Store): string[] {
   const { parent, collectionId, allDescendants } = source;
   if (!allDescendants && collectionId !== undefined) return [`${parent}/${collectionId}`];
   return store.descendantCollections(parent, collectionId).filter(covers);
 }
 
 /**
- * Completes the order: the given terms, the other fields of inequalities by name, the aggregated fields, the document's name.
+ * Completes the order: the given terms, the other fields of inequalities by name, the document's name.
  * Implicit terms take the direction of the last given term.
  * https://firebase.google.com/docs/firestore/query-data/multiple-range-fields
  */
-function completeOrder({ orderBy, filter }: StructuredQuery, aggregated: readonly FieldPath[]): Order[] {
+function completeOrder({ orderBy, filter }: StructuredQuery): Order[] {
   const orders = [...orderBy];
   const descending = orderBy.at(-1)?.descending ?? false;
   const ordered = new Set(orders.map(({ path }) => formatFieldPath(path)));
-  for (const path of [...getInequalityPaths(filter), ...aggregated, NAME]) {
+  for (const path of [...getInequalityPaths(filter), NAME]) {
     const text = formatFieldPath(path);
     if (ordered.has(text)) continue;
     ordered.add(text);
@@ -103,43 +99,28 @@ function getInequalityPaths(filter: Filter | undefined): FieldPath[] {
 }
 
 /** Creates a reader of a field, or of the name, of a stored document. */
-export function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | undefined {
+function createValueReader(path: FieldPath): (doc: StoredDoc) => Value | undefined {
   if (isName(path)) return (doc) => new Reference(getResourceName(doc));
   const read = createFieldReader(path);
   return (doc) => read(doc.fields);
 }
 
 function compileFilter(filter: Filter): (doc: StoredDoc) => boolean {
-  switch (filter.kind) {
-    case 'and':
-    case 'or': {
-      const parts = filter.filters.map((part) => compileFilter(part));
-      if (filter.kind === 'or') return (doc) => parts.some((part) => part(doc));
-      return (doc) => parts.every((part) => part(doc));
-    }
-    case 'unary':
-    case 'field': {
-      const read = createValueReader(filter.path);
-      const test = filter.kind === 'unary' ? UNARY_TESTS[filter.op] : createComparison(filter.op, filter.value);
-      return (doc) => {
-        const value = read(doc);
-        return value !== undefined && test(value);
-      };
-    }
+  if (filter.kind === 'and') {
+    const parts = filter.filters.map(compileFilter);
+    return (doc) => parts.every((part) => part(doc));
   }
+  const read = createValueReader(filter.path);
+  const test = filter.kind === 'isNull' ? isNull : createComparison(filter.op, filter.value);
+  return (doc) => {
+    const value = read(doc);
+    return value !== undefined && test(value);
+  };
 }
 
-const UNARY_TESTS: Readonly<Record<UnaryOperator, (value: Value) => boolean>> = {
-  isNull: (value) => value === null,
-  isNotNull: (value) => value !== null,
-  isNaN: (value) => Number.isNaN(value),
-  isNotNaN: isComparable,
-};
+const isNull = (value: Value): boolean => value === null;
 
-/**
- * Creates the test of an operator on the value of an existing field. A range contains only values of the operand's type.
- * Null satisfies neither `!=` nor `not-in`.
- */
+/** Creates the test of an operator on the value of an existing field. A range contains only values of the operand's type. */
 function createComparison(operator: Operator, operand: Value): (value: Value) => boolean {
   const operands = Array.isArray(operand) ? operand : [];
   const type = getTypeOrder(operand);
@@ -150,19 +131,13 @@ function createComparison(operator: Operator, operand: Value): (value: Value) =>
       isComparable(value) &&
       getTypeOrder(value) === type &&
       test(compareValues(value, operand));
-  const equals = (value: Value): boolean => isComparable(value) && equalValues(value, operand);
-  const equalsAny = (value: Value): boolean => isComparable(value) && operands.some((item) => equalValues(item, value));
   const comparisons: Record<Operator, (value: Value) => boolean> = {
     '<': inRange((order) => order < 0),
     '<=': inRange((order) => order <= 0),
     '>': inRange((order) => order > 0),
     '>=': inRange((order) => order >= 0),
-    '==': equals,
-    '!=': (value) => value !== null && operand !== null && (Number.isNaN(operand) || !equalValues(value, operand)),
-    in: equalsAny,
-    'not-in': (value) => value !== null && !operands.includes(null) && !equalsAny(value),
-    'array-contains': (value) => Array.isArray(value) && value.some(equals),
-    'array-contains-any': (value) => Array.isArray(value) && value.some(equalsAny),
+    '==': (value) => isComparable(value) && equalValues(value, operand),
+    in: (value) => isComparable(value) && operands.some((item) => equalValues(item, value)),
   };
   return comparisons[operator];
 }
@@ -191,15 +166,23 @@ export function runQuery(
   readTime: number | undefined,
   ordered = true,
 ): Iterable<readonly StoredDoc[]> {
-  const { offset, limit = Infinity } = query.source;
+  const { limit = Infinity } = query.source;
   if (limit === 0) return [];
   const collections = getQueryCollections(query, store);
   const [first] = query.orders;
   const byName = first !== undefined && isName(first.path);
   const snapshots = collections.map((collection) => store.snapshot(collection, readTime));
-  const batches = readBatches(snapshots, byName && first.descending);
-  const inOrder = (byName && collections.length === 1) || (!ordered && offset === 0 && limit === Infinity);
-  return slice(inOrder ? filterBatches(query, batches) : sortBatches(query, batches), offset, limit);
+  const batches = readBatches(byName && first.descending ? snapshots.map((docs) => docs.toReversed()) : snapshots);
+  const inOrder = (byName && collections.length === 1) || (!ordered && limit === Infinity);
+  return slice(inOrder ? filterBatches(query, batches) : sortBatches(query, batches), limit);
+}
+
+const BATCH_SIZE = 256;
+
+function* readBatches(snapshots: readonly (readonly StoredDoc[])[]): Generator<readonly StoredDoc[]> {
+  for (const docs of snapshots) {
+    for (let at = 0; at < docs.length; at += BATCH_SIZE) yield docs.slice(at, at + BATCH_SIZE);
+  }
 }
 
 function* filterBatches(
@@ -213,7 +196,7 @@ function* filterBatches(
 const SORT_BUFFER = 2000;
 
 function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc[]>): Generator<readonly StoredDoc[]> {
-  const kept = query.source.offset + (query.source.limit ?? Infinity);
+  const kept = query.source.limit ?? Infinity;
   let found: StoredDoc[] = [];
   for (const docs of batches) {
     for (const doc of docs) if (query.matches(doc)) found.push(doc);
@@ -223,24 +206,14 @@ function* sortBatches(query: PreparedQuery, batches: Iterable<readonly StoredDoc
   yield sortDocs(found, query.orders);
 }
 
-function* slice(
-  batches: Iterable<readonly StoredDoc[]>,
-  offset: number,
-  limit: number,
-): Generator<readonly StoredDoc[]> {
-  let toSkip = offset;
+function* slice(batches: Iterable<readonly StoredDoc[]>, limit: number): Generator<readonly StoredDoc[]> {
   let left = limit;
   for (const docs of batches) {
-    const batch = docs.slice(toSkip, toSkip + left);
-    toSkip = Math.max(0, toSkip - docs.length);
+    const batch = docs.slice(0, left);
     left -= batch.length;
     if (batch.length > 0) yield batch;
     if (left === 0) return;
   }
-}
-
-function* readBatches(snapshots: readonly Snapshot[], descending: boolean): Generator<readonly StoredDoc[]> {
-  for (const snapshot of snapshots) yield* snapshot.batches(descending);
 }
 
 function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredDoc[] {
@@ -262,6 +235,6 @@ function sortDocs(docs: readonly StoredDoc[], orders: readonly Order[]): StoredD
 
 /** Compares documents by their names. */
 function compareDocs(a: StoredDoc, b: StoredDoc): number {
-  if (a.collection === b.collection) return compareIds(a.id, b.id);
+  if (a.collection === b.collection) return compareStrings(a.id, b.id);
   return compareNames(getResourceName(a), getResourceName(b));
 }

@@ -1,16 +1,14 @@
 import { Commits } from './commits';
 import type { Indexes } from './indexes';
 import { listCollectionIds } from './listing';
-import type { Locks } from './locks';
 import { encodeTransactionId } from '../protocol/message-readers';
 import { Reads, type SendMessage } from './reads';
 import type { Requests, Rpc } from '../protocol/requests';
-import type { CallContext } from '../protocol/calls';
 import type { Store } from '../storage/store';
 import type { Transactions } from './transactions';
 
 type Handlers = {
-  readonly [K in Rpc]: (request: Requests[K], send: SendMessage, context: CallContext) => Promise<void>;
+  readonly [K in Rpc]: (request: Requests[K], send: SendMessage) => Promise<void> | undefined;
 };
 
 /** The operations of google.firestore.v1.Firestore, from decoded requests to response messages. */
@@ -20,35 +18,31 @@ export class Service {
 
   constructor(
     private readonly store: Store,
-    locks: Locks,
     private readonly transactions: Transactions,
     indexes: Indexes,
     requireIndexes: boolean,
   ) {
-    this.reads = new Reads(store, locks, transactions, indexes, requireIndexes);
-    this.commits = new Commits(store, locks, transactions, indexes);
+    this.reads = new Reads(store, transactions, indexes, requireIndexes);
+    this.commits = new Commits(store, transactions, indexes);
   }
 
   /** @throws RpcError for every status other than OK */
-  respond<K extends Rpc>(rpc: K, request: Requests[K], send: SendMessage, context: CallContext): Promise<void> {
-    return this.handlers[rpc](request, send, context);
+  async respond<K extends Rpc>(rpc: K, request: Requests[K], send: SendMessage): Promise<void> {
+    await this.handlers[rpc](request, send);
   }
 
   private readonly handlers: Handlers = {
-    BatchGetDocuments: (request, send, context) => this.reads.batchGet(request, send, context),
-    ListDocuments: async (request, send, context) => send(await this.reads.listDocuments(request, context)),
-    ListCollectionIds: async (request, send) => send(listCollectionIds(request, this.store)),
-    RunQuery: (request, send, context) => this.reads.query(request, send, context),
-    RunAggregationQuery: async (request, send, context) => send(await this.reads.aggregate(request, context)),
-    Commit: async (request, send, context) => send(await this.commits.commit(request, context)),
-    BatchWrite: async (request, send, context) => send(await this.commits.batchWrite(request, context)),
-    BeginTransaction: async ({ database, options }, send, context) => {
-      const transaction = this.transactions.begin(database, options, context);
-      await send({ transaction: encodeTransactionId(transaction.id) });
-    },
-    Rollback: async ({ database, transaction }, send) => {
+    BatchGetDocuments: (request, send) => this.reads.batchGet(request, send),
+    ListCollectionIds: (request, send) => send(listCollectionIds(request, this.store)),
+    RunQuery: (request, send) => this.reads.query(request, send),
+    RunAggregationQuery: (request, send) => send(this.reads.aggregate(request)),
+    Commit: (request, send) => send(this.commits.commit(request)),
+    BatchWrite: (request, send) => send(this.commits.batchWrite(request)),
+    BeginTransaction: ({ database, options }, send) =>
+      send({ transaction: encodeTransactionId(this.transactions.begin(database, options).id) }),
+    Rollback: ({ database, transaction }, send) => {
       this.transactions.rollBack(transaction, database);
-      await send({});
+      return send({});
     },
   };
 }

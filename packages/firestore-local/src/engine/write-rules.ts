@@ -23,13 +23,9 @@ const MAX_PROPERTY_BYTES = 1_048_487;
  */
 export function assertWrite(write: Write): void {
   if (write.kind === 'delete') return;
-  const { fields, mask, transforms } = write;
+  const { fields, mask } = write;
   assertMap(fields, 1, 0);
   for (const value of mask ? mask.map((path) => getPath(fields, path)) : [fields]) assertNamed(value);
-  for (const transform of transforms) {
-    transform.path.forEach(assertFieldName);
-    if ('elements' in transform) assertNesting([...transform.elements], 1, 0);
-  }
 }
 
 /** A field must have a name, unless a mask leaves the field out. */

@@ -8,20 +8,12 @@ import type { ResponseStream } from './response-stream';
 /** Sends one encoded message of a response. Returns a promise while the client has to catch up. */
 export type SendBytes = (message: Buffer) => Promise<void> | undefined;
 
-/** The context of a call. */
-export interface CallContext {
-  /** The connection that the call came by. */
-  readonly peer: string;
-  /** The responder sets this function. It ends the call's waits, and the transaction that the call began unknown to its client. */
-  cancel?: () => void;
-}
-
 /**
  * Answers a call: the embedded Firestore, or another Firestore that receives the call from here.
  *
  * @throws RpcError for every status other than OK
  */
-export type Responder = (call: Call, bytes: Buffer, send: SendBytes, context: CallContext) => Promise<void>;
+export type Responder = (call: Call, bytes: Buffer, send: SendBytes) => Promise<void>;
 
 /** Counts and observes calls on their way to a responder, and applies faults to them. */
 export interface ObservedCalls {
@@ -37,9 +29,9 @@ export function observeCalls(respond: Responder): ObservedCalls {
   const listeners = new Set<(call: EndedCall) => void>();
   const counts = Object.fromEntries(RPCS.map((rpc) => [rpc, 0])) as Record<Rpc, number>;
   return {
-    handle: (rpc, bytes, peer, stream) => {
+    handle: (rpc, bytes, stream) => {
       counts[rpc]++;
-      void handleCall(respond, faults, { rpc, bytes, peer }, stream).then((ended) => {
+      void handleCall(respond, faults, { rpc, bytes }, stream).then((ended) => {
         if (ended) for (const listener of listeners) listener(ended);
       });
     },
@@ -55,7 +47,6 @@ export function observeCalls(respond: Responder): ObservedCalls {
 interface IncomingCall {
   readonly rpc: Rpc;
   readonly bytes: Buffer;
-  readonly peer: string;
 }
 
 /** Handles one call with its faults. Returns how the call ended, or undefined if its request is invalid. */
@@ -65,22 +56,18 @@ async function handleCall(
   incoming: IncomingCall,
   stream: ResponseStream,
 ): Promise<EndedCall | undefined> {
-  const context: CallContext = { peer: incoming.peer };
   let call: Call | undefined;
   const toEndedCall = (outcome: EndedCall['outcome']): EndedCall | undefined => call && { ...call, outcome };
-  // A client that cancels before the end never learns of the transaction that the call began.
-  stream.onCancel(() => context.cancel?.());
   try {
     call = decodeCall(incoming);
     const matched = faults.matchFaults(call);
     await matched.at('before');
     await matched.at(0);
-    await respond(call, incoming.bytes, createSender(stream, matched), context);
+    await respond(call, incoming.bytes, createSender(stream, matched));
     await matched.at('after');
     stream.end();
     return toEndedCall('OK');
   } catch (error) {
-    context.cancel?.();
     if (error instanceof NoResponse) {
       if (error.kind === 'DROPPED') stream.destroyConnection();
       return toEndedCall(error.kind);

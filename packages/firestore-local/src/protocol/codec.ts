@@ -4,7 +4,7 @@ import protobuf, { Reader } from 'protobufjs';
 import { invalid, unsupported } from './errors';
 import type { FieldPath } from './paths';
 import { assertTimestamp } from './value-rules';
-import { GeoPoint, Reference, Timestamp, compareByKey, type MapValue, type Value } from './values';
+import { Reference, Timestamp, compareByKey, type MapValue, type Value } from './values';
 
 /*
  * Protobuf messages, from the definitions that @google-cloud/firestore-api ships. A message of a value is read as, and written
@@ -71,11 +71,6 @@ mapType(
   (time) => time,
 );
 mapType(
-  'google.type.LatLng',
-  ({ latitude, longitude }) => new GeoPoint(latitude as number, longitude as number),
-  (point) => point,
-);
-mapType(
   'google.firestore.v1.ArrayValue',
   ({ values }) => values as Value[],
   (values) => ({ values }),
@@ -126,10 +121,11 @@ function fromValueMessage(message: Message): Value {
     case 'booleanValue':
     case 'doubleValue':
     case 'stringValue':
-    case 'geoPointValue':
     case 'arrayValue':
     case 'mapValue':
       return message[kind] as Value;
+    case 'geoPointValue':
+      throw unsupported('Geographical points');
     default:
       throw invalid('A value has no type.');
   }
@@ -147,7 +143,6 @@ function toValueMessage(value: Value): object {
   if (value instanceof Uint8Array) return { bytesValue: value };
   if (value instanceof Reference) return { referenceValue: value.name };
   if (value instanceof Timestamp) return { timestampValue: value };
-  if (value instanceof GeoPoint) return { geoPointValue: value };
   return Array.isArray(value) ? { arrayValue: value } : { mapValue: value };
 }
 
@@ -179,9 +174,6 @@ export function decodeDocument(bytes: Uint8Array): { name: string; fields: MapVa
   const { name, fields } = documentType.decode(new StrictReader(bytes)) as unknown as Message;
   return { name: name as string, fields: toMap(fields) };
 }
-
-/** Encodes a `Document` that does not exist. */
-export const encodeMissingDocument = (name: string): Buffer => documentType.encode({ name }).finish() as Buffer;
 
 /** Encodes a `Document` with fields that are encoded already: concatenated messages are one message. */
 export function encodeDocument(

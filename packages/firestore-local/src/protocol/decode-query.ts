@@ -2,7 +2,7 @@ import { toNumber, type Message } from './codec';
 import { invalid, unsupported } from './errors';
 import { has, readField, toList, toMessage, toText } from './message-readers';
 import { parseFieldPath } from './paths';
-import type { Aggregation, Cursor, Filter, Operator, StructuredQuery, UnaryOperator } from './requests';
+import type { Aggregation, Cursor, Filter, Operator, StructuredQuery } from './requests';
 import type { Value } from './values';
 
 /* Decodes queries and aggregations. */
@@ -15,6 +15,7 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
   const from = toList(query['from']);
   if (from.length > 1) throw invalid('A query reads from one collection only.');
   if (toMessage(query['findNearest'])) throw unsupported('Vector search (findNearest)');
+  if (query['offset']) throw unsupported('Offsets');
   const limit = toMessage(query['limit']);
   const where = toMessage(query['where']);
   const select = toMessage(query['select']);
@@ -29,47 +30,49 @@ export function readQuery(request: Message, value: unknown): StructuredQuery {
     })),
     startAt: readCursor(query['startAt']),
     endAt: readCursor(query['endAt']),
-    offset: toNumber(query['offset']),
     limit: limit && toNumber(limit['value']),
     select: select && toList(select['fields']).map((field) => parseFieldPath(toText(field['fieldPath']))),
   };
 }
 
-/** Reads the aggregations of a query. One without a name is called `field_1`, `field_2`… */
+/** Reads the counts of a query. One without a name is called `field_1`, `field_2`… */
 export function readAggregations(messages: readonly Message[]): Aggregation[] {
   let unnamed = 0;
-  return messages.map((message) => readAggregation(message, toText(message['alias']) || `field_${++unnamed}`));
+  return messages.map((message) => {
+    if (toMessage(message['sum']) || toMessage(message['avg'])) throw unsupported('Sums and averages');
+    const count = toMessage(message['count']);
+    if (!count) throw invalid('An aggregation has no operator.');
+    if (toMessage(count['upTo'])) throw unsupported('A count with a limit (up_to)');
+    return { alias: toText(message['alias']) || `field_${++unnamed}` };
+  });
 }
 
-/** The numbers of a descending order and of the operator of a composite filter, in the protocol. */
+/** The numbers of a descending order, and of a conjunction, in the protocol. */
 const DESCENDING = 2;
-const OR = 2;
+const AND = 1;
 
-/** In the order of their numbers in the protocol, which begin at 1. */
-const OPERATORS: readonly Operator[] = [
-  ...(['<', '<=', '>', '>=', '==', '!='] as const),
-  ...(['array-contains', 'in', 'array-contains-any', 'not-in'] as const),
-];
+/** By their numbers in the protocol. The server refuses the others. */
+const OPERATORS: Readonly<Record<number, Operator>> = { 1: '<', 2: '<=', 3: '>', 4: '>=', 5: '==', 8: 'in' };
 
-/** In the order of their numbers in the protocol, which begin at 2. */
-const UNARY_OPERATORS: readonly UnaryOperator[] = ['isNaN', 'isNull', 'isNotNaN', 'isNotNull'];
+/** The number of the operator of `== null` in the protocol. */
+const IS_NULL = 3;
 
 function readFilter(message: Message): Filter {
   const composite = toMessage(message['compositeFilter']);
   if (composite) {
     if (!composite['op']) throw invalid('Unsupported CompositeFilter operator.');
-    const kind = composite['op'] === OR ? 'or' : 'and';
-    return { kind, filters: toList(composite['filters']).map(readFilter) };
+    if (composite['op'] !== AND) throw unsupported('OR in a filter');
+    return { kind: 'and', filters: toList(composite['filters']).map(readFilter) };
   }
   const unary = toMessage(message['unaryFilter']);
   if (unary) {
-    const op = UNARY_OPERATORS[(unary['op'] as number) - 2];
-    if (!op) throw invalid('A unary filter has no operator.');
-    return { kind: 'unary', path: readField(unary['field']), op };
+    if (unary['op'] !== IS_NULL) throw unsupported('A filter on NaN or on not-null');
+    return { kind: 'isNull', path: readField(unary['field']) };
   }
   const field = toMessage(message['fieldFilter']);
-  const op = OPERATORS[((field?.['op'] ?? 0) as number) - 1];
-  if (!field || !op) throw invalid('A filter has no operator.');
+  if (!field?.['op']) throw invalid('A filter has no operator.');
+  const op = OPERATORS[field['op'] as number];
+  if (!op) throw unsupported('A filter with !=, not-in or array-contains');
   if (!has(field, 'value')) throw invalid('A filter has no value.');
   return { kind: 'field', path: readField(field['field']), op, value: field['value'] as Value };
 }
@@ -77,16 +80,4 @@ function readFilter(message: Message): Filter {
 function readCursor(value: unknown): Cursor | undefined {
   const cursor = toMessage(value);
   return cursor && { values: cursor['values'] as Value[], before: Boolean(cursor['before']) };
-}
-
-function readAggregation(message: Message, alias: string): Aggregation {
-  const count = toMessage(message['count']);
-  if (count) {
-    const upTo = toMessage(count['upTo']);
-    return { alias, kind: 'count', upTo: upTo && toNumber(upTo['value']) };
-  }
-  const kind = toMessage(message['sum']) ? 'sum' : 'avg';
-  const operand = toMessage(message[kind]);
-  if (!operand) throw invalid('An aggregation has no operator.');
-  return { alias, kind, path: readField(operand['field']) };
 }

@@ -13,19 +13,11 @@ import {
   toMessage,
   toText,
 } from './message-readers';
-import type { Consistency, Page, Requests, Rpc, TransactionOptions } from './requests';
+import type { Consistency, Requests, Rpc, TransactionOptions } from './requests';
 
 /* Decodes requests to plain data, and encodes responses. */
 
 const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
-  ListDocuments: (request) => ({
-    ...readPage(request),
-    collectionId: toText(request['collectionId']),
-    orderBy: toText(request['orderBy']),
-    mask: readMask(request['mask']),
-    showMissing: Boolean(request['showMissing']),
-    consistency: readConsistency(request),
-  }),
   BatchGetDocuments: (request) => ({
     database: readDatabase(request),
     documents: request['documents'] as string[],
@@ -57,7 +49,11 @@ const readers: { readonly [K in Rpc]: (request: Message) => Requests[K] } = {
       consistency: readConsistency(request),
     };
   },
-  ListCollectionIds: readPage,
+  ListCollectionIds: (request) => ({
+    parent: toText(request['parent']),
+    pageSize: toNumber(request['pageSize']),
+    pageToken: toText(request['pageToken']),
+  }),
   BatchWrite: (request) => ({ database: readDatabase(request), writes: toList(request['writes']).map(readWrite) }),
 };
 
@@ -86,14 +82,6 @@ export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K]
 export const encodeResponse = (rpc: Rpc, response: object): Buffer =>
   getMethod(rpc).responseType.encode(response).finish() as Buffer;
 
-function readPage(request: Message): Page {
-  return {
-    parent: toText(request['parent']),
-    pageSize: toNumber(request['pageSize']),
-    pageToken: toText(request['pageToken']),
-  };
-}
-
 function readConsistency(request: Message): Consistency {
   const start = toMessage(request['newTransaction']);
   if (start) return { kind: 'newTransaction', options: readOptions(start) };
@@ -105,10 +93,8 @@ function readConsistency(request: Message): Consistency {
 
 function readOptions(options: Message | undefined): TransactionOptions {
   const readOnly = toMessage(options?.['readOnly']);
-  const retryOf = toMessage(options?.['readWrite'])?.['retryTransaction'];
   return {
     readOnly: readOnly !== undefined,
     readTime: readMicros(readOnly?.['readTime']),
-    retryOf: retryOf ? readTransactionId(retryOf) : undefined,
   };
 }

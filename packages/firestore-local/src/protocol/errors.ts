@@ -21,7 +21,9 @@ export class RpcError extends Error {
 
 /** Creates the error for a feature that is not supported. @param subject the feature, such as `Pipelines` */
 export const unsupported = (subject: string): RpcError =>
-  new RpcError('UNIMPLEMENTED', `${subject}: not supported by firestore-local, see its README.`);
+  new RpcError('UNIMPLEMENTED', `${subject}: firestore-local does not serve this. ${WAY_OUT}`);
+
+const WAY_OUT = "Google's emulator does: start it, and name its address in FIRESTORE_EMULATOR_HOST.";
 
 /** Creates the error for a request that is invalid in any state of the database. */
 export const invalid = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);

@@ -9,13 +9,7 @@ import { attempt, createResponseStream, listen, type ResponseStream } from './re
 import { UNSERVED } from './unserved';
 
 /** Handles one call, from its encoded request to the end of its response. */
-export type CallHandler = (rpc: Rpc, request: Buffer, peer: string, stream: ResponseStream) => void;
-
-export interface ConnectionHandlers {
-  handle: CallHandler;
-  /** Called with the peer of each closed connection. */
-  onDisconnect: (peer: string) => void;
-}
+export type CallHandler = (rpc: Rpc, request: Buffer, stream: ResponseStream) => void;
 
 /** A gRPC server of google.firestore.v1.Firestore. */
 export interface GrpcServer {
@@ -38,18 +32,14 @@ const ignore = (): void => undefined;
  * Starts the server. It is written on Node's HTTP/2, because the server of @grpc/grpc-js 1.14 throws outside of any handler when
  * a client resets a stream right after headers that it rejects, and knows no status but RESOURCE_EXHAUSTED for a long message.
  */
-export async function startGrpcServer(host: string, port: number, handlers: ConnectionHandlers): Promise<GrpcServer> {
+export async function startGrpcServer(host: string, port: number, handle: CallHandler): Promise<GrpcServer> {
   const sockets = new Set<Socket>();
   const memory = new MessageMemory();
   const listener = createServer((socket) => {
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     sockets.add(socket);
     // Without a listener, a connection that its client resets would end the process. It closes after the error.
     socket.on('error', ignore);
-    socket.once('close', () => {
-      sockets.delete(socket);
-      handlers.onDisconnect(peer);
-    });
+    socket.once('close', () => sockets.delete(socket));
     const onFirstBytes = (): void => {
       const start = socket.read() as Buffer | null;
       if (start === null) return; // closed
@@ -61,7 +51,7 @@ export async function startGrpcServer(host: string, port: number, handlers: Conn
       const session = performServerHandshake(socket, SESSION_OPTIONS);
       session.on('error', ignore);
       session.setLocalWindowSize(WINDOW_BYTES);
-      const connection = { socket, peer, handle: handlers.handle, memory };
+      const connection = { socket, handle, memory };
       session.on('stream', (stream, headers) => attempt(stream, () => respond(stream, headers, connection)));
     };
     socket.once('readable', () => attempt(socket, onFirstBytes));
@@ -99,7 +89,6 @@ const isHttp2 = (start: Buffer): boolean => 'PRI * HTTP/2.0'.startsWith(start.to
 
 interface Connection {
   readonly socket: Socket;
-  readonly peer: string;
   readonly handle: CallHandler;
   readonly memory: MessageMemory;
 }
@@ -108,7 +97,7 @@ const SERVICE = '/google.firestore.v1.Firestore/';
 
 /** Reads the request of one call and has it handled. What comes after the request, or after a failure, is discarded. */
 function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection): void {
-  const { socket, peer, handle, memory } = connection;
+  const { socket, handle, memory } = connection;
   stream.on('error', ignore);
   if (headers['content-type']?.startsWith('application/grpc') !== true) {
     stream.respond({ ':status': 415 }, { endStream: true });
@@ -127,7 +116,7 @@ function respond(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connec
     else if (rpc && !isHandled) {
       isHandled = true;
       reader.release();
-      handle(rpc, message, peer, response);
+      handle(rpc, message, response);
     }
   };
   const onEnd = (): void => {

@@ -1,5 +1,5 @@
-import { invalid } from './errors';
-import { compareStrings, parseNumericId } from './values';
+import { invalid, unsupported } from './errors';
+import { compareStrings } from './values';
 
 /** The steps of a field path, outermost first. `['__name__']` is the document's name. */
 export type FieldPath = readonly string[];
@@ -29,10 +29,10 @@ const MAX_FIELD_PATH_STEPS = 20;
 
 const RESERVED = /^__.*__$/s;
 
-function assertValidId(id: string, isDocument: boolean): void {
+function assertValidId(id: string): void {
   if (id === '' || id === '.' || id === '..') throw invalid(`Resource id "${id}" is invalid.`);
-  // Only documents may have numeric ids, such as `__id7__`.
-  if (RESERVED.test(id) && !(isDocument && parseNumericId(id) !== undefined)) {
+  if (/^__id-?\d+__$/.test(id)) throw unsupported('Ids that Datastore has assigned');
+  if (RESERVED.test(id)) {
     throw invalid(`Resource id "${id}" is invalid because it is reserved.`);
   }
   if (Buffer.byteLength(id) > MAX_ID_BYTES) {
@@ -46,7 +46,7 @@ function parseName(name: string): { database: string; ids: string[] } {
   if (projects !== 'projects' || databases !== 'databases' || documents !== 'documents' || !project || !database) {
     throw invalid(`Resource name "${name.slice(0, 200)}" is not below projects/*/databases/*/documents.`);
   }
-  ids.forEach((id, i) => assertValidId(id, i % 2 === 1));
+  ids.forEach(assertValidId);
   if (ids.length > MAX_IDS) throw invalid(`A resource name has at most ${MAX_IDS} ids: "${name.slice(0, 200)}…"`);
   return { database: `projects/${project}/databases/${database}`, ids };
 }
@@ -68,18 +68,12 @@ export function parseParentPath(name: string): string {
 /** @throws RpcError INVALID_ARGUMENT for an id that no collection can have */
 export function assertCollectionId(collectionId: string): void {
   if (collectionId.includes('/')) throw invalid(`Collection id "${collectionId}" is invalid.`);
-  assertValidId(collectionId, false);
+  assertValidId(collectionId);
 }
 
 /** Checks the name of a database: `projects/*\/databases/*`. */
 export function assertDatabaseName(name: string): void {
   if (!/^projects\/[^/]+\/databases\/[^/]+$/.test(name)) throw invalid(`Database name "${name}" is invalid.`);
-}
-
-/** Returns the resource name of a collection. */
-export function parseCollectionPath(parent: string, collectionId: string): string {
-  assertCollectionId(collectionId);
-  return `${parseParentPath(parent)}/${collectionId}`;
 }
 
 /** `projects/*\/databases/*` of any resource name. */
@@ -140,13 +134,3 @@ export function compareFieldPaths(a: FieldPath, b: FieldPath): number {
   }
   return a.length - b.length;
 }
-
-/** @throws RpcError INVALID_ARGUMENT if one of the fields is below another */
-export function assertDisjoint(paths: readonly FieldPath[]): void {
-  if (paths.some((path) => paths.some((parent) => isBelow(path, parent)))) {
-    throw invalid('Cannot transform a property and its nested property at the same time.');
-  }
-}
-
-const isBelow = (path: FieldPath, parent: FieldPath): boolean =>
-  path.length > parent.length && parent.every((step, i) => step === path[i]);

@@ -6,13 +6,6 @@ import type { MapValue, Timestamp, Value } from './values';
 /** A condition on the stored document under which a write applies. */
 export type Precondition = { readonly exists: boolean } | { readonly updateTime: Timestamp };
 
-/** One transform of a field, applied after the fields of its write. */
-export type Transform = { readonly path: FieldPath } & (
-  | { readonly kind: 'serverTimestamp' }
-  | { readonly kind: 'increment' | 'maximum' | 'minimum'; readonly operand: bigint | number }
-  | { readonly kind: 'arrayUnion' | 'arrayRemove'; readonly elements: Value[] }
-);
-
 /** One write of a commit. `name` is the document's full resource name. */
 export type Write =
   | {
@@ -21,7 +14,6 @@ export type Write =
       readonly fields: MapValue;
       /** The fields to set or, where `fields` lacks them, to remove; undefined replaces the document. */
       readonly mask: Mask;
-      readonly transforms: readonly Transform[];
       readonly precondition: Precondition | undefined;
     }
   | { readonly kind: 'delete'; readonly name: string; readonly precondition: Precondition | undefined };
@@ -30,8 +22,6 @@ export type Write =
 export interface TransactionOptions {
   readonly readOnly: boolean;
   readonly readTime: number | undefined;
-  /** The transaction that this one retries. */
-  readonly retryOf: string | undefined;
 }
 
 /** Which version of the documents a read returns. `readTime` is in microseconds since 1970. */
@@ -43,16 +33,12 @@ export type Consistency =
 
 /** A filter of a query. */
 export type Filter =
-  | { readonly kind: 'and' | 'or'; readonly filters: readonly Filter[] }
-  | { readonly kind: 'unary'; readonly path: FieldPath; readonly op: UnaryOperator }
+  | { readonly kind: 'and'; readonly filters: readonly Filter[] }
+  | { readonly kind: 'isNull'; readonly path: FieldPath }
   | { readonly kind: 'field'; readonly path: FieldPath; readonly op: Operator; readonly value: Value };
 
 /** Operators that compare a field with a value. */
-export type Operator =
-  '<' | '<=' | '>' | '>=' | '==' | '!=' | 'array-contains' | 'in' | 'array-contains-any' | 'not-in';
-
-/** Operators without an operand. */
-export type UnaryOperator = 'isNaN' | 'isNull' | 'isNotNaN' | 'isNotNull';
+export type Operator = '<' | '<=' | '>' | '>=' | '==' | 'in';
 
 /** One term of an order. */
 export interface Order {
@@ -76,43 +62,27 @@ export interface StructuredQuery {
   readonly orderBy: readonly Order[];
   readonly startAt: Cursor | undefined;
   readonly endAt: Cursor | undefined;
-  readonly offset: number;
   readonly limit: number | undefined;
   readonly select: Mask;
 }
 
-/** One aggregation of an aggregation query. */
-export type Aggregation = { readonly alias: string } & (
-  | { readonly kind: 'count'; readonly upTo: number | undefined }
-  | { readonly kind: 'sum' | 'avg'; readonly path: FieldPath }
-);
+/** One count of an aggregation query. */
+export interface Aggregation {
+  readonly alias: string;
+}
 
 /** The fields that a read returns or a write sets; undefined stands for all. */
 export type Mask = readonly FieldPath[] | undefined;
 
-/** The page of a listing that a request selects. */
-export interface Page {
-  parent: string;
-  pageSize: number;
-  pageToken: string;
-}
-
 /** The decoded requests, by operation. */
 export interface Requests {
-  ListDocuments: Page & {
-    collectionId: string;
-    orderBy: string;
-    mask: Mask;
-    showMissing: boolean;
-    consistency: Consistency;
-  };
   BatchGetDocuments: { database: string; documents: readonly string[]; mask: Mask; consistency: Consistency };
   BeginTransaction: { database: string; options: TransactionOptions };
   Commit: { database: string; writes: readonly Write[]; transaction: string | undefined };
   Rollback: { database: string; transaction: string };
   RunQuery: { query: StructuredQuery; consistency: Consistency };
   RunAggregationQuery: { query: StructuredQuery; aggregations: readonly Aggregation[]; consistency: Consistency };
-  ListCollectionIds: Page;
+  ListCollectionIds: { parent: string; pageSize: number; pageToken: string };
   BatchWrite: { database: string; writes: readonly Write[] };
 }
 

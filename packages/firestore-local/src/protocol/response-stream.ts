@@ -16,8 +16,6 @@ export interface ResponseStream {
   readonly hasEnded: boolean;
   /** Whether the client cancelled the call, or its connection closed, before the status. */
   readonly cancelled: boolean;
-  /** Calls a listener when that happens. */
-  onCancel(listener: () => void): void;
 }
 
 /**
@@ -41,14 +39,9 @@ export function listen(stream: ServerHttp2Stream, event: string, listener: (chun
 
 /** The response of a call. @param socket the connection of the call */
 export function createResponseStream(stream: ServerHttp2Stream, socket: Socket): ResponseStream {
-  const cancelListeners: (() => void)[] = [];
   let hasEnded = false;
   let cancelled = false;
-  listen(stream, 'close', () => {
-    if (hasEnded) return;
-    cancelled = true;
-    for (const listener of cancelListeners) listener();
-  });
+  stream.once('close', () => (cancelled = !hasEnded));
   // An error also has headers. Without them the SDK treats it as a missing response and retries by itself.
   const sendHeaders = (): void => {
     if (!stream.headersSent) stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
@@ -90,7 +83,6 @@ export function createResponseStream(stream: ServerHttp2Stream, socket: Socket):
     get cancelled() {
       return cancelled;
     },
-    onCancel: (listener) => void cancelListeners.push(listener),
   };
 }
 

@@ -8,6 +8,7 @@ import type { ResponseStream } from './response-stream';
 export const UNSERVED: Readonly<Record<string, (message: Buffer, response: ResponseStream) => void>> = {
   Listen: refuseTarget,
   Write: refuseWrites,
+  ListDocuments: (_, response) => response.fail(unsupported('Listings of documents')),
   PartitionQuery: (_, response) => response.fail(unsupported('Partitions of a query')),
   ExecutePipeline: (_, response) => response.fail(unsupported('Pipelines')),
 };

@@ -1,6 +1,6 @@
 import { invalid } from './errors';
 import { parseDocumentPath } from './paths';
-import { GeoPoint, Reference, type Timestamp, type Value } from './values';
+import { Reference, type Timestamp, type Value } from './values';
 
 /*
  * The values that Firestore refuses in documents and queries.
@@ -27,12 +27,5 @@ export function assertValue(value: Value): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) for (const item of value) assertValue(item);
   else if (value instanceof Map) for (const item of value.values()) assertValue(item);
-  else if (value instanceof GeoPoint) assertGeoPoint(value);
   else if (value instanceof Reference) parseDocumentPath(value.name);
-}
-
-function assertGeoPoint({ latitude, longitude }: GeoPoint): void {
-  // Written this way because NaN is in no range.
-  if (!(Math.abs(latitude) <= 90)) throw invalid(`Geo point latitude ${latitude} is outside of -90 to 90.`);
-  if (!(Math.abs(longitude) <= 180)) throw invalid(`Geo point longitude ${longitude} is outside of -180 to 180.`);
 }

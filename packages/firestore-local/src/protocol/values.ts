@@ -2,8 +2,7 @@
  * Firestore's values as plain JavaScript: a bigint is an integer, a number is a double.
  * https://firebase.google.com/docs/firestore/manage-data/data-types
  */
-export type Value =
-  null | boolean | bigint | number | string | Uint8Array | Timestamp | Reference | GeoPoint | Value[] | MapValue;
+export type Value = null | boolean | bigint | number | string | Uint8Array | Timestamp | Reference | Value[] | MapValue;
 
 /** A map value, and the fields of a document. A Map, so that a field may be called `__proto__`. */
 export type MapValue = Map<string, Value>;
@@ -37,14 +36,6 @@ export class Reference {
   constructor(readonly name: string) {}
 }
 
-/** A geographical point, in degrees. */
-export class GeoPoint {
-  constructor(
-    readonly latitude: number,
-    readonly longitude: number,
-  ) {}
-}
-
 /** Converts a plain object to the fields of a document, as the SDKs do: an integral number is an integer. */
 export const toFields = (data: Readonly<Record<string, unknown>>): MapValue =>
   new Map(Object.entries(data).map(([key, value]) => [key, toValue(value)]));
@@ -71,7 +62,6 @@ export function getTypeOrder(value: Value): number {
   if (typeof value === 'string') return 4;
   if (value instanceof Uint8Array) return 5;
   if (value instanceof Reference) return 6;
-  if (value instanceof GeoPoint) return 7;
   return Array.isArray(value) ? 8 : 9;
 }
 
@@ -91,23 +81,6 @@ export function compareStrings(a: string, b: string): number {
 
 const toUtf8Order = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
-const NUMERIC_ID = /^__id(-?[1-9]\d{0,18})__$/;
-
-/** The number of an id such as `__id7__`, which Datastore assigns; undefined for other ids. */
-export function parseNumericId(id: string): bigint | undefined {
-  const digits = NUMERIC_ID.exec(id)?.[1];
-  const number = digits === undefined ? undefined : BigInt(digits);
-  return number !== undefined && BigInt.asIntN(64, number) === number ? number : undefined;
-}
-
-/** Firestore's order of ids: numeric ids by number, then the others by their UTF-8 bytes. */
-export function compareIds(a: string, b: string): number {
-  if (!a.startsWith('__id') && !b.startsWith('__id')) return compareStrings(a, b);
-  const [left, right] = [parseNumericId(a), parseNumericId(b)];
-  if (left !== undefined && right !== undefined && left !== right) return left < right ? -1 : 1;
-  return Number(left === undefined) - Number(right === undefined) || compareStrings(a, b);
-}
-
 /** Compares resource names id by id. */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -116,7 +89,7 @@ export function compareNames(a: string, b: string): number {
     if (a.charCodeAt(i) === SLASH) start = i + 1;
   }
   const firstId = (name: string): string => name.slice(start).split('/', 1)[0] ?? '';
-  return compareIds(firstId(a), firstId(b)) || a.length - b.length;
+  return compareStrings(firstId(a), firstId(b)) || a.length - b.length;
 }
 
 const SLASH = 0x2f;
@@ -160,7 +133,6 @@ export function compareValues(a: Value, b: Value): number {
   if (a instanceof Timestamp && b instanceof Timestamp) return a.seconds - b.seconds || a.nanos - b.nanos;
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
   if (a instanceof Reference && b instanceof Reference) return compareNames(a.name, b.name);
-  if (a instanceof GeoPoint && b instanceof GeoPoint) return a.latitude - b.latitude || a.longitude - b.longitude;
   if (Array.isArray(a) && Array.isArray(b)) return compareArrays(a, b);
   if (a instanceof Map && b instanceof Map) return compareMaps(a, b);
   return getTypeOrder(a) - getTypeOrder(b);
@@ -251,7 +223,6 @@ function getValueSize(value: Value): number {
   if (typeof value === 'string') return getStringSize(value);
   if (value instanceof Uint8Array) return value.length;
   if (value instanceof Reference) return getNameSize(value.name);
-  if (value instanceof GeoPoint) return 16;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + getValueSize(item), 0);
   return 32 + getFieldsSize(value);
 }

@@ -1,4 +1,4 @@
-import { compareIds } from '../protocol/values';
+import { compareByKey, compareStrings } from '../protocol/values';
 
 /** A stored document. It is immutable: a write replaces it. Times are microseconds since 1970. */
 export interface StoredDoc {
@@ -23,61 +23,51 @@ export interface DocumentChange {
 /** The full resource name of a document. */
 export const getResourceName = (doc: StoredDoc): string => `${doc.collection}/${doc.id}`;
 
-const LEAF_SIZE = 256;
-
-/** Documents in the order of their ids, at least one. Only a collection of the same generation may change it. */
-interface Leaf {
-  readonly docs: StoredDoc[];
-  readonly generation: number;
-}
-
-/** The first index whose item does not sort before the id. */
-function lowerBound<T>(items: readonly T[], id: string, getId: (item: T) => string): number {
-  const last = items.at(-1);
-  // Ids often arrive in order.
-  let low = last !== undefined && compareIds(getId(last), id) < 0 ? items.length : 0;
-  let high = items.length;
+/** The first index, from `from` on, whose document does not sort before the id. */
+function lowerBound(docs: readonly StoredDoc[], id: string, from: number): number {
+  let low = from;
+  let high = docs.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareIds(getId(items[middle] as T), id) < 0) low = middle + 1;
+    if (compareStrings(docs[middle]?.id ?? '', id) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-const getId = (doc: StoredDoc): string => doc.id;
-const getLastId = (leaf: Leaf): string => leaf.docs.at(-1)?.id ?? '';
-
-/** The documents of a collection at one time, in the order of their ids. */
-export class Snapshot {
-  constructor(private readonly leaves: readonly Leaf[]) {}
-
-  /** Yields the documents a leaf at a time, in descending order if requested. */
-  *batches(descending = false): Generator<readonly StoredDoc[]> {
-    for (const leaf of descending ? this.leaves.toReversed() : this.leaves) {
-      yield descending ? leaf.docs.toReversed() : leaf.docs;
-    }
+/** A copy of sorted documents with changes by id. Undefined leaves a document out. */
+function replaceDocs(
+  sorted: readonly StoredDoc[],
+  changes: ReadonlyMap<string, StoredDoc | undefined>,
+): readonly StoredDoc[] {
+  const parts: (readonly StoredDoc[])[] = [];
+  let at = 0;
+  for (const [id, doc] of [...changes].sort(compareByKey)) {
+    const end = lowerBound(sorted, id, at);
+    parts.push(sorted.slice(at, end), doc ? [doc] : []);
+    at = sorted[end]?.id === id ? end + 1 : end;
   }
+  parts.push(sorted.slice(at));
+  return parts.flat();
 }
 
-/** An empty collection. */
-export const EMPTY_SNAPSHOT = new Snapshot([]);
-
 /**
- * The documents of one collection, by id and sorted by id in leaves of a few hundred, and its recent changes. A snapshot
- * shares the leaves. A leaf that a snapshot may hold is copied before it changes, so a query sees one moment while commits
- * continue. The next snapshot applies all pending changes to the leaves at once, which saves a search for each write.
+ * The documents of one collection, and its recent changes. A snapshot is a sorted array that is never changed, so a query sees
+ * one moment while commits continue. The next snapshot makes a new array of all changes at once.
  */
 export class Collection {
   private readonly docs = new Map<string, StoredDoc>();
-  private leaves: Leaf[] = [];
-  /** Ids whose changes are not in the leaves yet. */
+  /** The documents in the order of their ids, without the changes of `unplaced`. */
+  private sorted: readonly StoredDoc[] = [];
   private readonly unplaced = new Set<string>();
-  private generation = 0;
   /** The changes of recent commits, oldest first. */
   private history: { readonly time: number; readonly changes: DocumentChange[] }[] = [];
 
-  constructor(readonly path: string) {}
+  /** @param docs sorted by id */
+  constructor(docs: readonly StoredDoc[] = []) {
+    this.sorted = docs;
+    for (const doc of docs) this.docs.set(doc.id, doc);
+  }
 
   /** The number of documents. */
   get size(): number {
@@ -93,26 +83,28 @@ export class Collection {
     return this.docs.get(id);
   }
 
-  /** All documents, or all at a time in microseconds. */
-  snapshot(readTime = Infinity): Snapshot {
-    this.placeChanges();
-    this.generation++;
-    const commits = this.commitsAfter(readTime);
-    if (commits.length === 0) return new Snapshot(this.leaves.slice());
-    const past = new Collection(this.path);
-    past.generation = this.generation;
-    past.leaves = this.leaves.slice();
-    for (const { changes } of commits.toReversed()) for (const { id, old } of changes) past.set(id, old);
-    past.placeChanges();
-    return new Snapshot(past.leaves);
+  /** All documents in the order of their ids, now or at a time in microseconds. */
+  snapshot(readTime = Infinity): readonly StoredDoc[] {
+    if (this.unplaced.size > 0) {
+      this.sorted = replaceDocs(this.sorted, new Map(Array.from(this.unplaced, (id) => [id, this.docs.get(id)])));
+      this.unplaced.clear();
+    }
+    const earlier = new Map<string, StoredDoc | undefined>();
+    for (const { changes } of this.commitsAfter(readTime).toReversed()) {
+      for (const { id, old } of changes) earlier.set(id, old);
+    }
+    return earlier.size === 0 ? this.sorted : replaceDocs(this.sorted, earlier);
   }
 
   /** Applies one change of the commit at a time in microseconds. */
   apply(change: DocumentChange, time: number): void {
+    const { id, doc } = change;
     const last = this.history.at(-1);
     if (last?.time === time) last.changes.push(change);
     else this.history.push({ time, changes: [change] });
-    this.set(change.id, change.doc);
+    if (doc) this.docs.set(id, doc);
+    else this.docs.delete(id);
+    this.unplaced.add(id);
   }
 
   /** Forgets the changes up to a time. Earlier versions can then no longer be read. */
@@ -120,54 +112,10 @@ export class Collection {
     while (this.history[0] && this.history[0].time <= time) this.history.shift();
   }
 
-  /** Adds documents that are sorted and sort after all others. */
-  append(docs: readonly StoredDoc[]): void {
-    for (let at = 0; at < docs.length; at += LEAF_SIZE) {
-      this.leaves.push({ docs: docs.slice(at, at + LEAF_SIZE), generation: this.generation });
-    }
-    for (const doc of docs) this.docs.set(doc.id, doc);
-  }
-
   private commitsAfter(time: number): typeof this.history {
     const commits = this.history;
     let first = commits.length;
     while (first > 0 && (commits[first - 1]?.time ?? 0) > time) first--;
     return commits.slice(first);
-  }
-
-  private set(id: string, doc: StoredDoc | undefined): void {
-    if (doc) this.docs.set(id, doc);
-    else this.docs.delete(id);
-    this.unplaced.add(id);
-  }
-
-  private placeChanges(): void {
-    for (const id of [...this.unplaced].sort(compareIds)) this.place(id, this.docs.get(id));
-    this.unplaced.clear();
-  }
-
-  private place(id: string, doc: StoredDoc | undefined): void {
-    const at = Math.min(lowerBound(this.leaves, id, getLastId), Math.max(0, this.leaves.length - 1));
-    const docs = this.getOwnedLeaf(at).docs;
-    const index = lowerBound(docs, id, getId);
-    const exists = docs[index]?.id === id;
-    if (doc) docs.splice(index, exists ? 1 : 0, doc);
-    else if (exists) docs.splice(index, 1);
-    if (docs.length === 0) this.leaves.splice(at, 1);
-    else if (docs.length > LEAF_SIZE) this.split(at, docs);
-  }
-
-  private getOwnedLeaf(at: number): Leaf {
-    const leaf = this.leaves[at];
-    if (leaf?.generation === this.generation) return leaf;
-    const owned = { docs: leaf?.docs.slice() ?? [], generation: this.generation };
-    this.leaves[at] = owned;
-    return owned;
-  }
-
-  /** Splits a leaf in half. The last leaf stays full instead, because ids may arrive in order. */
-  private split(at: number, docs: StoredDoc[]): void {
-    const tail = docs.splice(at === this.leaves.length - 1 ? LEAF_SIZE : LEAF_SIZE >>> 1);
-    this.leaves.splice(at + 1, 0, { docs: tail, generation: this.generation });
   }
 }

@@ -1,8 +1,7 @@
-import { Collection, EMPTY_SNAPSHOT, type DocumentChange, type Snapshot, type StoredDoc } from './collections';
+import { Collection, type DocumentChange, type StoredDoc } from './collections';
 import { RpcError, invalid } from '../protocol/errors';
 import { getCollectionGroup, type DocumentPath } from '../protocol/paths';
 import type { SqliteStorage } from './sqlite-storage';
-import { compareIds } from '../protocol/values';
 
 /**
  * How long earlier versions can be read, unless they take too much memory or the server was started since: "within the past one
@@ -76,17 +75,15 @@ export class Store {
   /** A collection, or undefined if it never had a document. */
   collection(path: string): Collection | undefined {
     if (this.unloaded.has(path)) {
-      const loaded = new Collection(path);
-      loaded.append(this.storage?.readCollection(path).sort((a, b) => compareIds(a.id, b.id)) ?? []);
-      this.collections.set(path, loaded);
+      this.collections.set(path, new Collection(this.storage?.readCollection(path)));
       this.unloaded.delete(path);
     }
     return this.collections.get(path);
   }
 
   /** The latest documents of a collection, or those at a time. */
-  snapshot(path: string, readTime?: number): Snapshot {
-    return this.collection(path)?.snapshot(readTime) ?? EMPTY_SNAPSHOT;
+  snapshot(path: string, readTime?: number): readonly StoredDoc[] {
+    return this.collection(path)?.snapshot(readTime) ?? [];
   }
 
   /** The collections below a resource name, all or those of one collection group. Some may be empty. */
@@ -109,7 +106,7 @@ export class Store {
     this.lastTime = time;
     const commits = new Map<Collection, RetainedCommit>();
     for (const change of changes) {
-      const collection = this.collection(change.collection) ?? new Collection(change.collection);
+      const collection = this.collection(change.collection) ?? new Collection();
       this.collections.set(change.collection, collection);
       collection.apply(change, time);
       const commit = commits.get(collection) ?? { time, collection, bytes: 0 };

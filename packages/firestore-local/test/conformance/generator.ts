@@ -20,8 +20,8 @@ const DOCUMENTS = '$db/documents';
 
 /** Documents of three groups, at two depths. */
 const goodName = mix(
-  [12, pick('a/1', 'a/2', 'a/3', 'b/1', 'b/é', 'a/1/b/1', 'a/1/b/2', 'a/2/b/1', 'c/__id7__')],
-  [2, pick('c/__id10__', 'a/\uffff', 'a/\u{1f600}', 'a/1/b/1/c/x', 'a/10', 'a/Z')],
+  [12, pick('a/1', 'a/2', 'a/3', 'b/1', 'b/é', 'a/1/b/1', 'a/1/b/2', 'a/2/b/1')],
+  [2, pick('a/\uffff', 'a/\u{1f600}', 'a/1/b/1/c/x', 'a/10', 'a/Z')],
 ).map((path) => `${DOCUMENTS}/${path}`);
 const badName = pick(
   ...['a', 'a/..', '__a__/1', 'a/__x__', 'a//b'].map((path) => `${DOCUMENTS}/${path}`),
@@ -38,12 +38,6 @@ const TIMES = [
   { seconds: '1000000000', nanos: 123456789 },
   { seconds: '-62135596800', nanos: 0 },
 ];
-const POINTS = [
-  { latitude: 0, longitude: 0 },
-  { latitude: 1.5, longitude: -3 },
-  { latitude: -90, longitude: 180 },
-];
-
 const integer: Random = pick(...INTEGERS).map((integerValue) => ({ integerValue }));
 const double: Random = pick(...DOUBLES).map((doubleValue) => ({ doubleValue }));
 const reference: Random = goodName.map((referenceValue) => ({ referenceValue }));
@@ -56,7 +50,6 @@ const scalar: Random = mix(
   [1, pick(...TIMES).map((timestampValue) => ({ timestampValue }))],
   [1, pick('', 'AA==', 'AQ==', 'AQI=', '/w==').map((bytesValue) => ({ bytesValue }))],
   [1, reference],
-  [1, pick(...POINTS).map((geoPointValue) => ({ geoPointValue }))],
 );
 
 const mapOf = (item: Random): Random =>
@@ -73,7 +66,6 @@ const value = mix([12, scalar], [3, arrayOf(nested)], [3, mapOf(fc.oneof(scalar,
 const badValue = pick<JsonObject>(
   {},
   { arrayValue: { values: [{ arrayValue: { values: [] } }] } },
-  { geoPointValue: { latitude: 91, longitude: 0 } },
   { timestampValue: { seconds: '253402300800', nanos: 0 } },
   { timestampValue: { seconds: '0', nanos: -1 } },
   { referenceValue: 'a/1' },
@@ -97,17 +89,6 @@ const queryPath = mix([12, path], [1, fc.constant('__name__')]);
 const toField = (fieldPath: string): JsonObject => ({ fieldPath });
 const mask = maybe(fc.array(path, { maxLength: 2 }).map((fieldPaths) => ({ fieldPaths })));
 
-const operand = mix([30, fc.oneof(integer, double)], [1, value]);
-const elements = fc.array(nested, { maxLength: 3 }).map((values) => ({ values }));
-const transform: Random = mix<JsonObject>(
-  [2, fc.constant({ setToServerValue: 'REQUEST_TIME' })],
-  [3, operand.map((increment) => ({ increment }))],
-  [1, operand.map((maximum) => ({ maximum }))],
-  [1, operand.map((minimum) => ({ minimum }))],
-  [2, elements.map((appendMissingElements) => ({ appendMissingElements }))],
-  [2, elements.map((removeAllFromArray) => ({ removeAllFromArray }))],
-);
-
 /** The index of an earlier answer. Most sequences have no more calls than this. */
 const answerIndex = fc.nat({ max: 12 });
 const currentDocument = rarely(
@@ -118,14 +99,10 @@ const currentDocument = rarely(
   ),
 );
 
-const transforms = fc.array(
-  fc.tuple(path, transform).map(([fieldPath, rest]) => ({ fieldPath, ...rest })),
-  { maxLength: 2 },
-);
 const updateMask = maybe(fc.array(path, { maxLength: 3 }).map((fieldPaths) => ({ fieldPaths })));
 const update = fc.record({ name, fields });
 const write: Random = mix<JsonObject>(
-  [8, fc.record({ update, updateMask, updateTransforms: maybe(transforms), currentDocument })],
+  [8, fc.record({ update, updateMask, currentDocument })],
   [2, fc.record({ delete: name, currentDocument })],
 );
 const writes = fc.array(write, { minLength: 1, maxLength: 3 });
@@ -141,9 +118,8 @@ const compare = (op: Random<string>, field: Random<string>, operandOf: Random): 
   fc.record({ op, field: field.map(toField), value: operandOf }).map((fieldFilter) => ({ fieldFilter }));
 const RANGES = ['LESS_THAN', 'LESS_THAN_OR_EQUAL', 'GREATER_THAN', 'GREATER_THAN_OR_EQUAL'];
 const leaf = mix<JsonObject>(
-  [36, compare(pick('EQUAL', 'EQUAL', 'NOT_EQUAL', ...RANGES), queryPath, value)],
-  [18, compare(pick('IN', 'NOT_IN', 'ARRAY_CONTAINS_ANY'), queryPath, mix([12, arrayOf(nested, 4)], [1, scalar]))],
-  [12, compare(fc.constant('ARRAY_CONTAINS'), path, nested)],
+  [36, compare(pick('EQUAL', 'EQUAL', ...RANGES), queryPath, value)],
+  [12, compare(fc.constant('IN'), queryPath, mix([12, arrayOf(nested, 4)], [1, scalar]))],
   [
     6,
     compare(
@@ -152,18 +128,13 @@ const leaf = mix<JsonObject>(
       name.map((referenceValue) => ({ referenceValue })),
     ),
   ],
-  [
-    12,
-    fc
-      .record({ op: pick('IS_NAN', 'IS_NULL', 'IS_NOT_NAN', 'IS_NOT_NULL'), field: path.map(toField) })
-      .map((unaryFilter) => ({ unaryFilter })),
-  ],
+  [3, path.map((fieldPath) => ({ unaryFilter: { op: 'IS_NULL', field: toField(fieldPath) } }))],
 );
 const compositeOf = (part: Random): Random =>
   fc
-    .record({ op: pick('AND', 'OR'), filters: fc.array(part, { minLength: 1, maxLength: 3 }) })
+    .record({ op: fc.constant('AND'), filters: fc.array(part, { minLength: 1, maxLength: 3 }) })
     .map((compositeFilter) => ({ compositeFilter }));
-const filter = mix([6, leaf], [3, compositeOf(leaf)], [1, compositeOf(fc.oneof(leaf, compositeOf(leaf)))]);
+const filter = mix([6, leaf], [4, compositeOf(leaf)]);
 
 const order = fc.record({
   field: queryPath.map((fieldPath) => ({ fieldPath })),
@@ -182,13 +153,12 @@ const ordering: Random = fc
   });
 
 const bound = mix([12, fc.nat({ max: 4 })], [1, fc.constant(-1)]);
-const limitOf = (limit: number): JsonObject => ({ value: limit });
 const from = mix<JsonObject>(
   [8, pick('a', 'b').map((collectionId) => ({ collectionId }))],
   [4, fc.constant({ collectionId: 'b', allDescendants: true })],
   [1, pick<JsonObject>({ allDescendants: true }, {}, { collectionId: 'a/b' }, { collectionId: '__x__' })],
 );
-const clauses = fc.record({ where: maybe(filter), limit: maybe(bound.map(limitOf)), offset: rarely(bound) });
+const clauses = fc.record({ where: maybe(filter), limit: maybe(bound.map((limit) => ({ value: limit }))) });
 const unprojected: Random = fc
   .tuple(from, clauses, fc.oneof(fc.constant({}), ordering))
   .map(([collection, rest, orders]) => ({ from: [collection], ...rest, ...orders }));
@@ -204,16 +174,7 @@ const query = fc
   })
   .map(toCall('RunQuery'));
 
-const aggregation: Random = fc
-  .tuple(
-    mix<JsonObject>(
-      [1, fc.record({ count: fc.record({ upTo: rarely(bound.map(limitOf)) }) })],
-      [1, goodPath.map((fieldPath) => ({ sum: { field: { fieldPath } } }))],
-      [1, goodPath.map((fieldPath) => ({ avg: { field: { fieldPath } } }))],
-    ),
-    pick('', '', 'x', 'y'),
-  )
-  .map(([kind, alias]) => ({ ...kind, alias }));
+const aggregation: Random = pick('', '', 'x', 'y').map((alias) => ({ count: {}, alias }));
 const aggregations = fc.array(aggregation, { minLength: 1, maxLength: 3 });
 const aggregationQuery = fc
   .record({ parent, structuredAggregationQuery: fc.record({ structuredQuery: unprojected, aggregations }) })
@@ -223,31 +184,20 @@ const batchGet = fc
   .record({ database: fc.constant('$db'), documents: fc.array(name, { maxLength: 4 }), mask })
   .map(toCall('BatchGetDocuments'));
 
-const listing = fc
-  .record({
-    parent,
-    collectionId: pick('a', 'b', 'c', 'zz'),
-    pageSize: pick(0, 0, 1, 2, 3),
-    mask,
-    showMissing: pick(false, false, true),
-  })
-  .map(toCall('ListDocuments'));
-
 /** Calls that belong together; they may refer to each other by the place of the first. */
 type Chunk = (at: number) => readonly Operation[];
 
 const alone = (operation: Random<Operation>): Random<Chunk> => operation.map((each) => () => [each]);
 
-const listingPages = fc.tuple(fc.nat({ max: 2 }), fc.boolean()).map(([pageSize, collections]): Chunk => {
-  const rpc = collections ? 'ListCollectionIds' : 'ListDocuments';
-  const request = { parent: DOCUMENTS, pageSize: pageSize + 1, ...(!collections && { collectionId: 'a' }) };
+const listingPages = fc.nat({ max: 2 }).map((pageSize): Chunk => {
+  const request = { parent: DOCUMENTS, pageSize: pageSize + 1 };
   return (at) => [
-    { rpc, request },
-    { rpc, request: { ...request, pageToken: `$token:${at}` } },
+    { rpc: 'ListCollectionIds', request },
+    { rpc: 'ListCollectionIds', request: { ...request, pageToken: `$token:${at}` } },
   ];
 });
 
-/** Reads and a commit in one transaction, with reads by others between; no one else writes, so no lock is waited for. */
+/** Reads and a commit in one transaction, with reads by others between; no one else writes, so Google's emulator waits for no lock. */
 const transaction = fc
   .record({
     reads: fc.array(fc.oneof(batchGet, query, aggregationQuery), { maxLength: 3 }),
@@ -282,7 +232,6 @@ const chunk: Random<Chunk> = mix(
   [3, alone(batchGet)],
   [12, alone(query)],
   [4, alone(aggregationQuery)],
-  [2, alone(listing)],
   [1, listingPages],
   [2, transaction],
 );

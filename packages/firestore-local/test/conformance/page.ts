@@ -8,7 +8,6 @@ export const PAGE = 'packages/firestore-local/conformance.md';
 const HEADINGS: Readonly<Record<Verdict, string>> = {
   'the embedded one is right': 'Production documents the embedded answer',
   undocumented: 'Production documents neither',
-  'not served': 'Not served',
 };
 
 const format = (count: number): string => count.toLocaleString('en-US');
@@ -35,7 +34,7 @@ How the embedded Firestore answers where Google’s emulator was asked the same.
 
 ## The judge
 
-Google’s emulator ${emulator} answered ${format(scripted)} scripted cases and ${format(sequences.length - scripted)} random sequences of seed ${seed}, ${format(calls)} calls, on ${date}. \`npm test\` replays them on the embedded one. Codes and results are compared strictly, with times by where they first appear; of a text, only what the SDK reads in it. ${format(differences.length)} answers differ, each for a reason on the list below. Calls after a write that differs are not compared in that sequence.
+Google’s emulator ${emulator} answered ${format(scripted)} scripted cases and ${format(sequences.length - scripted)} random sequences of seed ${seed}, ${format(calls)} calls, on ${date}. \`npm test\` replays them on the embedded one. Codes and results are compared strictly, with times by where they first appear; texts are not compared. ${format(differences.length)} answers differ, each for a reason on the list below. Calls after a write that differs are not compared in that sequence.
 
 The recording holds requests beside answers. It stays valid when the generator changes.
 

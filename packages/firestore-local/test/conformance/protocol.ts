@@ -79,7 +79,7 @@ export function connect(address: string): Transport {
 }
 
 /** Calls an embedded Firestore of this process without a connection. */
-export const connectInProcess = ({ handlers }: InternalFirestore): Transport => ({
+export const connectInProcess = ({ handle }: InternalFirestore): Transport => ({
   call: (name, request, deadlineMs = DEADLINE_MS) =>
     new Promise((resolve, reject) => {
       const rpc = RPCS.find((each) => each === name);
@@ -88,17 +88,16 @@ export const connectInProcess = ({ handlers }: InternalFirestore): Transport => 
         return;
       }
       const messages: Buffer[] = [];
-      const stream = { cancelled: false, cancel: (): void => undefined };
+      const stream = { cancelled: false };
       const end = (code: status, message: string): void => {
         clearTimeout(timer);
         resolve({ code, message, messages: code === status.OK ? messages : [] });
       };
       const timer = setTimeout(() => {
         stream.cancelled = true;
-        stream.cancel();
         end(status.DEADLINE_EXCEEDED, 'Deadline exceeded');
       }, deadlineMs);
-      handlers.handle(rpc, request, 'conformance', {
+      handle(rpc, request, {
         send: (message) => void messages.push(message),
         end: () => end(status.OK, ''),
         fail: (error) => end(error.status, error.message),
@@ -107,7 +106,6 @@ export const connectInProcess = ({ handlers }: InternalFirestore): Transport => 
         get cancelled() {
           return stream.cancelled;
         },
-        onCancel: (listener) => (stream.cancel = listener),
       });
     }),
   close: () => undefined,

@@ -9,7 +9,7 @@ import { runSequence } from './sequence';
 
 /*
  * Records what Google's emulator answers to the scripted cases and to random sequences:
- * npm run firestore -- record --google 127.0.0.1:8585 [--seed 1] [--sequences 5600] [--emulator 1.19.9] [--out FILE]
+ * npm run firestore -- record --google 127.0.0.1:8585 [--seed 1] [--sequences 4000] [--emulator 1.19.9] [--out FILE]
  */
 
 /** How many sequences run at once. */
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   options: {
     google: { type: 'string', default: '127.0.0.1:8585' },
     seed: { type: 'string', default: '1' },
-    sequences: { type: 'string', default: '5600' },
+    sequences: { type: 'string', default: '4000' },
     emulator: { type: 'string' },
     out: { type: 'string', default: RECORDING },
   },
