@@ -25,6 +25,15 @@ export default defineConfig(
     rules: { 'no-console': 'off' },
   },
   {
+    files: ['functions/src/**', 'functions/audit/**', 'functions/cli/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: 'Use the read time of a snapshot, or `clock.elapsedMs()`.' },
+      ],
+    },
+  },
+  {
     files: ['functions/src/**'],
     rules: {
       'max-lines': ['error', 300],

@@ -19,7 +19,7 @@ import {
   ID_TYPE_OF,
   PAGE_SIZE,
   findBoqListIds,
-  readKeyFields,
+  readKeyDocument,
   readPage,
   readPages,
   type AttemptCollection,
@@ -73,10 +73,11 @@ export async function audit(
   return auditor.getReport();
 }
 
-/** A key record and its stored due time. */
+/** A key record, its stored due time, and when they were read by Firestore's clock. */
 interface StoredKey {
   record: KeyRecord;
   sweepDueAt: unknown;
+  readAt: number;
 }
 
 class Auditor {
@@ -99,8 +100,9 @@ class Auditor {
   }
 
   async checkKeys(): Promise<void> {
-    await this.#forEachDocument(collections.priceListIdempotency, 'all', async (id, stored) => {
-      const key = parseKey(stored);
+    await this.#forEachDocument(collections.priceListIdempotency, 'all', async (document) => {
+      const [id, stored] = document;
+      const key = parseKey(document);
       if (key === undefined) this.#reportUnreadable(id, stored);
       else await this.#checkKey(id, key);
       this.#counts.keys += 1;
@@ -110,7 +112,7 @@ class Auditor {
 
   /** Checks that every document of a collection belongs to an attempt of a key. */
   async checkReferences(collection: AttemptCollection): Promise<void> {
-    await this.#forEachDocument(collection, ['status'], async (id, { status }) => {
+    await this.#forEachDocument(collection, ['status'], async ([id, { status }]) => {
       // A document that is not referred to may belong to an attempt that was claimed after its key was checked.
       if (this.#referred.has(id) || (await this.#isReferredNow(collection, id))) return;
       const ready = status === 'ready' ? 'is ready, but ' : '';
@@ -122,7 +124,7 @@ class Auditor {
   async #isReferredNow(collection: AttemptCollection, id: string): Promise<boolean> {
     const boqListIds = await this.#reader.read(() => findBoqListIds(this.db, id, ID_TYPE_OF[collection]), 1);
     for (const boqListId of boqListIds) {
-      const stored = await this.#readKeyFields(keyDocumentId(boqListId));
+      const stored = await this.#readKeyDocument(keyDocumentId(boqListId));
       const key = parseKey(stored);
       // A record that does not parse counts as a reference, because it is reported separately.
       const isReferred = key === undefined ? stored !== undefined : getReferredIds(key.record).includes(id);
@@ -137,7 +139,7 @@ class Auditor {
     for (;;) {
       const found = await this.#findViolations(key.record);
       if (found.length === 0 && this.#checkRecord(id, key).length === 0) break;
-      const present = parseKey(await this.#readKeyFields(id)) ?? key;
+      const present = parseKey(await this.#readKeyDocument(id)) ?? key;
       if (isSameState(key.record, present.record)) {
         // Renewals and a corrected due time leave the state unchanged, so the present record is checked.
         for (const violation of [...this.#checkRecord(id, present), ...found]) this.#report(violation);
@@ -150,12 +152,8 @@ class Auditor {
     for (const referred of getReferredIds(key.record)) this.#referred.add(referred);
   }
 
-  #checkRecord(id: string, { record, sweepDueAt }: StoredKey): Violation[] {
-    return [
-      ...checkKeyRecord(record, id),
-      ...checkSweepDueAt(record, sweepDueAt),
-      ...checkTimes(record, this.context.clock.now()),
-    ];
+  #checkRecord(id: string, { record, sweepDueAt, readAt }: StoredKey): Violation[] {
+    return [...checkKeyRecord(record, id), ...checkSweepDueAt(record, sweepDueAt), ...checkTimes(record, readAt)];
   }
 
   async #findViolations(record: KeyRecord): Promise<Violation[]> {
@@ -166,8 +164,8 @@ class Auditor {
     return violations;
   }
 
-  #readKeyFields(id: string): Promise<Fields | undefined> {
-    return this.#reader.read(() => readKeyFields(this.db, id), 1);
+  #readKeyDocument(id: string): Promise<StoredDocument | undefined> {
+    return this.#reader.read(() => readKeyDocument(this.db, id), 1);
   }
 
   #reportUnreadable(id: string, { boq_list_id, schema_version }: Fields): void {
@@ -187,21 +185,23 @@ class Auditor {
   async #forEachDocument(
     collection: string,
     fields: readonly string[] | 'all',
-    fn: (id: string, stored: Fields) => Promise<void>,
+    fn: (document: StoredDocument) => Promise<void>,
   ): Promise<void> {
     const read = (after: StoredDocument | undefined) =>
       this.#reader.read(() => readPage(this.db, collection, fields, after), 0);
     for await (const page of readPages(read, PAGE_SIZE)) {
       this.#reader.documentReads += Math.max(1, page.length);
-      await forEachConcurrently(page, CONCURRENT_KEYS, ([id, stored]) => fn(id, stored));
+      await forEachConcurrently(page, CONCURRENT_KEYS, fn);
     }
   }
 }
 
-/** @returns undefined if the fields are not those of a key record */
-function parseKey(stored: Fields | undefined): StoredKey | undefined {
-  const record = stored && parseKeyRecord(stored);
-  return record && { record, sweepDueAt: stored['sweep_due_at'] };
+/** @returns undefined if the document is not a key record */
+function parseKey(document: StoredDocument | undefined): StoredKey | undefined {
+  if (document === undefined) return undefined;
+  const [, stored, readAt] = document;
+  const record = parseKeyRecord(stored);
+  return record && { record, sweepDueAt: stored['sweep_due_at'], readAt };
 }
 
 const getReferredIds = (record: KeyRecord): string[] =>

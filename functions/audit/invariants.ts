@@ -3,11 +3,11 @@ import { collections, subcollections } from '../src/lib/firestore/collections';
 import { keyDocumentId, LIST_COLLECTIONS, LIST_KINDS, type ListKind } from '../src/lib/repositories/price-lists';
 import type { Fields } from './stored-records';
 import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
-import type { Attempt, ClaimedLists, KeyRecord } from '../src/lib/schemas/key-record';
+import { getMarketFacts, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
+import { LEASE_DURATION_MS } from '../src/lib/time-limits';
 import type { EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
-import { MAX_AHEAD_MS } from '../src/price-lists/key-state-machine';
-import { getSweepDueAt, getSweepObstacle } from '../src/price-lists/sweep-schedule';
+import { canResumeAutomatically, getSweepDueAt } from '../src/price-lists/sweep-schedule';
 import { createListDocuments, createSuccessResponse } from '../src/price-lists/stored-documents';
 import type { StoredPayload } from '../src/price-lists/payload';
 
@@ -80,7 +80,9 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   if (id !== keyDocumentId(boq_list_id)) violations.push(report('key_id', 'is stored under the hash of another key'));
   if (status === 'completed' && response === null)
     violations.push(report('response', 'is completed without a response'));
-  if (status !== 'completed' && response !== null) violations.push(report('response', `is ${status} with a response`));
+  // A completion without lists may be released, and keeps its response.
+  const mayHaveResponse = status === 'completed' || (status === 'released' && record.creation === null);
+  if (!mayHaveResponse && response !== null) violations.push(report('response', `is ${status} with a response`));
   return violations;
 }
 
@@ -91,7 +93,7 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
  * @param sweepDueAt the field as it is stored
  */
 export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violation[] {
-  const needsOperator = record.status === 'requires_review' && getSweepObstacle(record) !== null;
+  const needsOperator = record.status === 'requires_review' && !canResumeAutomatically(record);
   if (needsOperator && (sweepDueAt === undefined || typeof sweepDueAt === 'number')) return [];
   const dueAt = getSweepDueAt(record);
   if ((sweepDueAt ?? null) === dueAt) return [];
@@ -100,30 +102,29 @@ export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violati
   return [createKeyReporter(record)('sweep_due_at', message)];
 }
 
-/** How long a lease may have expired before it counts as a violation. Several sweeps run meanwhile, and clocks differ. */
+/** How long a lease may have expired before it counts as a violation, because several sweeps run in this time. */
 const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 
-/** Checks that no attempt has a lease that expired long ago, or a time in the far future, which would keep the sweep away. */
-export function checkTimes(record: KeyRecord, now: number): Violation[] {
+/**
+ * Checks that an attempt has no lease that expired long ago, and no time in the future, which would
+ * keep the sweep away.
+ *
+ * @param readAt when the record was read, by Firestore's clock, which dated all its times
+ */
+export function checkTimes(record: KeyRecord, readAt: number): Violation[] {
   const { status, lease_expires_at, updated_at } = record;
   const report = createKeyReporter(record);
-  const maxTime = now + MAX_AHEAD_MS;
-  if (status === 'requires_review' && updated_at > maxTime) {
-    const time = new Date(updated_at).toISOString();
-    return [
-      report(
-        'sweep_due_at',
-        `was changed at ${time}, in the future, so no sweep resumes it before: use resume or release`,
-      ),
-    ];
+  const toText = (time: number) => new Date(time).toISOString();
+  if (status === 'requires_review' && updated_at > readAt) {
+    const message = `was changed at ${toText(updated_at)}, in the future, so no sweep resumes it before: use resume or release`;
+    return [report('sweep_due_at', message)];
   }
   if (status !== 'processing') return [];
-  if (lease_expires_at > maxTime) {
-    const time = new Date(lease_expires_at).toISOString();
-    return [report('lease', `has a lease until ${time}, longer than any instance grants`)];
+  if (lease_expires_at > readAt + LEASE_DURATION_MS) {
+    return [report('lease', `has a lease until ${toText(lease_expires_at)}, longer than any instance grants`)];
   }
-  if (now < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
-  const minutes = Math.floor((now - lease_expires_at) / 60_000);
+  if (readAt < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
+  const minutes = Math.floor((readAt - lease_expires_at) / 60_000);
   return [report('lease', `is processing, but its lease expired ${minutes} min ago, and no sweep has resumed it`)];
 }
 
@@ -155,7 +156,11 @@ function checkRequest(
     created_at: attempt.claimed_at,
     payload_chunks: attempt.payload_chunks,
     key_id: attempt.key_id,
-    ...(info && { info }),
+    ...getMarketFacts(attempt),
+    ...(info && {
+      info,
+      currency_differs: attempt.creation !== null && attempt.creation.currency !== info.currency_iso,
+    }),
   };
   const names = Object.keys(expected).filter((name) => !isSame(request[name], expected[name]));
   return names.length === 0 ? [] : [report('request', `differs from its attempt: ${names.join(', ')}`)];

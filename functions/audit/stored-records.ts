@@ -9,6 +9,7 @@ import {
   listDocument,
   readKey,
   requestDocument,
+  type KeySnapshot,
   type ListKind,
 } from '../src/lib/repositories/price-lists';
 import { toText } from '../src/lib/repositories/field-values';
@@ -17,9 +18,9 @@ import { CALL_TIMEOUTS_MS } from '../src/lib/time-limits';
 
 /** Reads stored records for the operator's command and the audit. No function repeats a call after an error. */
 
-/** @returns undefined if no request for the key was ever accepted */
-export const readKeyRecord = async (db: Database, boqListId: string): Promise<KeyRecord | undefined> =>
-  (await readKey(db, keyDocument(db, boqListId))).record;
+/** Reads the record of a key. It is undefined if no request for the key was ever accepted. */
+export const readKeyRecord = (db: Database, boqListId: string): Promise<KeySnapshot> =>
+  readKey(db, keyDocument(db, boqListId));
 
 /** The types of an id: the name of its field, or `hash` for the id of a key record. */
 export const ID_TYPES = [
@@ -36,6 +37,8 @@ export type IdType = (typeof ID_TYPES)[number];
 /** A key that an id matches. */
 export interface FoundKeyRecord {
   record: KeyRecord;
+  /** When the record was read, by Firestore's clock. Its lease is judged by this time. */
+  readAt: number;
   /** The types as which the id matches the key. */
   idTypes: IdType[];
 }
@@ -57,9 +60,9 @@ export async function findKeyRecords(
     for (const boqListId of boqListIds) found.set(boqListId, [...(found.get(boqListId) ?? []), idType]);
   }
   const keys = await Promise.all(
-    [...found].map(async ([boqListId, idTypes]) => ({ record: await readKeyRecord(db, boqListId), idTypes })),
+    [...found].map(async ([boqListId, idTypes]) => ({ ...(await readKeyRecord(db, boqListId)), idTypes })),
   );
-  return keys.flatMap(({ record, idTypes }) => (record === undefined ? [] : [{ record, idTypes }]));
+  return keys.flatMap(({ record, readAt, idTypes }) => (record === undefined ? [] : [{ record, readAt, idTypes }]));
 }
 
 /** A client may send one request id with many requests. */
@@ -123,8 +126,8 @@ export async function* readPages<T>(
   }
 }
 
-/** The id and the stored fields of a document. */
-export type StoredDocument = [id: string, stored: Fields];
+/** The id and the stored fields of a document, and the time of their read by Firestore's clock. */
+export type StoredDocument = [id: string, stored: Fields, readAt: number];
 
 /** Maximum number of documents that one call of {@link readPage} reads. */
 export const PAGE_SIZE = 300;
@@ -140,7 +143,7 @@ export async function readPage(
   const page = after === undefined ? ordered : ordered.startAfter(after[0]);
   const documents: StoredDocument[] = [];
   for await (const document of db.stream(selected === 'all' ? page : page.select(...selected))) {
-    documents.push([document.id, document.data()]);
+    documents.push([document.id, document.data(), document.readTime.toMillis()]);
   }
   return documents;
 }
@@ -154,10 +157,11 @@ export const countKeyRecordsWithStatus = (db: Database): Promise<number> =>
 /** Whether a key record has a valid status, so that a query by status finds it. */
 export const hasStatus = ({ status }: Fields): boolean => KEY_STATUSES.some((each) => each === status);
 
-/** Reads the stored fields of a key record by the id of its document. */
-export async function readKeyFields(db: Database, id: string): Promise<Fields | undefined> {
+/** Reads the stored fields of a key record by the id of its document. @returns undefined if there is none */
+export async function readKeyDocument(db: Database, id: string): Promise<StoredDocument | undefined> {
   const [key] = await db.getAll(keyRecords(db).doc(id));
-  return key.data();
+  const stored = key.data();
+  return stored && [id, stored, key.readTime.toMillis()];
 }
 
 /** The collections whose documents belong to attempts. */

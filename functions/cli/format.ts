@@ -80,7 +80,7 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
 }
 
 /** Returns one line of the output of `sweep`. */
-export function formatSweepResult({ time, boq_list_id, result, reason }: SweepResult & { time: number }): string {
+export function formatSweepResult({ time, boq_list_id, result, reason }: SweepResult): string {
   const suffix = reason === null ? '' : `: ${escapeControls(reason)}`;
   return `${formatTime(time)}  ${quoteId(boq_list_id)} ${result}${suffix}\n`;
 }

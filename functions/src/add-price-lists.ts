@@ -16,8 +16,8 @@ export const addPriceLists = defineEndpoint({
   },
   handler: async (context, submission, sender) => {
     const request = { ...sender, log: createPriceListLogger(sender.requestId) };
-    const { response, replayed } = await createPriceLists(submission, request, getDatabase(context), context);
+    const { response, replayed, facts } = await createPriceLists(submission, request, getDatabase(context), context);
     const count = submission.products.ids.length;
-    return { body: response, replayed, count, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
+    return { body: response, replayed, count, facts, headers: replayed ? { 'Idempotent-Replayed': 'true' } : {} };
   },
 });

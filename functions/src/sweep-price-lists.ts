@@ -32,10 +32,10 @@ const MAX_UNREADABLE_LINES = 10;
 /** Returns a reporter that logs and counts the results of a sweep. */
 function createReporter(counts: SweepCounts): SweepReporter {
   return {
-    onResult: ({ result, ...attempt }, sinceClaimMs) => {
+    onResult: ({ result, ...rest }, record) => {
       if (result === 'would_resume') return;
       counts[result] += 1;
-      logSweptAttempt(result, attempt, sinceClaimMs);
+      logSweptAttempt({ result, ...rest }, record);
     },
     onUnreadable: (path) => {
       counts.unreadable += 1;
@@ -64,7 +64,7 @@ async function runSweep(): Promise<void> {
   const timeLimitMs = getTimeLimitMs(sweepOptions, true);
   const { signal, cancel } = systemClock.createTimeout(timeLimitMs, createReason, shutdown.abortWrites.signal);
   const context = createRequestContext(signal);
-  const startedAt = context.clock.now();
+  const startedAt = context.clock.elapsedMs();
   const counts: SweepCounts = { resumed: 0, deferred: 0, left: 0, unreadable: 0 };
   try {
     const db = getDatabase(context);
@@ -73,7 +73,7 @@ async function runSweep(): Promise<void> {
     // Without the number, the log line still has the results of the sweep.
     const countInReview = () => retry(() => countKeysInReview(db), context, 'standalone').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
-    const duration_ms = context.clock.now() - startedAt;
+    const duration_ms = Math.round(context.clock.elapsedMs() - startedAt);
     logSweepEnded({ ...counts, requires_review, duration_ms, interrupted });
   } catch (error) {
     logSweepFailed(getErrorMessage(error), counts);

@@ -37,6 +37,7 @@ export const responses = {
     market_name: 'Kenya',
     market_iso: 'KEN',
     currency: priceList.info.currency_iso,
+    currency_differs: false,
   }),
   accepted: created(null),
 };

@@ -19,7 +19,7 @@ export async function auditRecords(
   context: CommandContext,
 ): Promise<number> {
   const { terminal, db, requestContext, targetOptions } = context;
-  const startedAt = requestContext.clock.now();
+  const startedAt = requestContext.clock.elapsedMs();
   const total = await retry(() => countKeyRecords(db), requestContext, 'standalone');
   const sampleSize = full === true ? Infinity : sample;
   const format = json === true ? toViolationLine : formatViolation;
@@ -27,7 +27,7 @@ export async function auditRecords(
     onViolation: (violation) => terminal.print(format(violation, targetOptions)),
     onProgress: (keys) => terminal.drawProgress(keys, Math.max(keys, total), 'keys'),
   });
-  const duration_ms = requestContext.clock.now() - startedAt;
+  const duration_ms = Math.round(requestContext.clock.elapsedMs() - startedAt);
   if (json === true) terminal.print(toJsonLine(createSummary(report, duration_ms)));
   else terminal.print(formatReport(report, sampleSize));
   return report.violations === 0 ? 0 : 1;

@@ -2,8 +2,7 @@ import { userInfo } from 'node:os';
 import { retry } from '../../src/lib/firestore/retry';
 import type { RequestContext } from '../../src/lib/request-context';
 import type { Database } from '../../src/lib/firestore/database';
-import { findAttemptDocuments, findKeyRecords, type IdType } from '../../audit/stored-records';
-import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { findAttemptDocuments, findKeyRecords, type FoundKeyRecord, type IdType } from '../../audit/stored-records';
 import { CommandError } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { formatId, formatTime } from '../format';
@@ -27,12 +26,12 @@ export interface IdOptions {
 }
 
 /** Finds the one key that an id matches. @throws CommandError for no key or several */
-export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<KeyRecord> {
+export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<FoundKeyRecord> {
   const find = () => findKeyRecords(context.db, id, idType === undefined ? undefined : [idType]);
   const found = await retry(find, context.requestContext, 'standalone');
   const [first, ...others] = found;
   if (first === undefined) throw new CommandError(await describeUnknown(id, context));
-  if (others.length === 0) return first.record;
+  if (others.length === 0) return first;
   const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);
   throw new CommandError(
     `The id ${quoteId(id)} matches ${count(found.length, 'key')}. Run the command again with one of these:\n${matches.join('')}`,
@@ -49,8 +48,8 @@ async function describeUnknown(id: string, { db, requestContext }: CommandContex
 const MAX_RECORD_BYTES = 512 * 1024;
 
 /** @throws CommandError if an operator may not act on the key now */
-export function assertActionAllowed(record: KeyRecord, { requestContext }: CommandContext): void {
-  if (isLeaseHeld(record, requestContext.clock.now())) {
+export function assertActionAllowed({ record, readAt }: FoundKeyRecord): void {
+  if (isLeaseHeld(record, readAt)) {
     const until = formatTime(record.lease_expires_at);
     throw new CommandError(
       `An attempt on the key is in progress. Its lease lasts until ${until}. Wait until the attempt ends.`,

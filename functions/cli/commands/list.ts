@@ -32,14 +32,15 @@ export interface ListOptions {
 }
 
 export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
-  const { terminal, requestContext } = context;
+  const { terminal } = context;
   const statuses = status ?? UNRESOLVED_STATUSES;
-  const { records, unreadable } = await readKeys(statuses, context);
-  const now = requestContext.clock.now();
-  const inProgress = records.filter((record) => isLeaseHeld(record, now));
-  const selected = records
+  const { keys, unreadable } = await readKeys(statuses, context);
+  const now = keys.reduce((latest, { readAt }) => Math.max(latest, readAt), 0);
+  const inProgress = keys.filter(({ record, readAt }) => isLeaseHeld(record, readAt)).map(({ record }) => record);
+  const selected = keys
+    .map(({ record }) => record)
     .filter((record) => now - record.updated_at >= olderThan)
-    .filter((record) => status !== undefined || !isLeaseHeld(record, now))
+    .filter((record) => status !== undefined || !inProgress.includes(record))
     .sort((a, b) => a.updated_at - b.updated_at);
   const summaries = await readSummaries(selected, context);
 
@@ -59,19 +60,21 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
   return 0;
 }
 
+type ReadableKey = Extract<FoundKey, { kind: 'readable' }>;
+
 /** Reads the keys with one of these statuses. @returns also the paths of the records that do not parse */
 async function readKeys(
   statuses: readonly KeyRecord['status'][],
   context: CommandContext,
-): Promise<{ records: KeyRecord[]; unreadable: string[] }> {
+): Promise<{ keys: ReadableKey[]; unreadable: string[] }> {
   const { db, requestContext } = context;
   const keys: FoundKey[] = [];
   const read = (after: FoundKey | undefined) =>
     retry(() => readKeysByStatus(db, statuses, after), requestContext, 'standalone');
   for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
-  const unreadable = keys.filter(({ record }) => record === undefined).map(({ reference }) => reference.path);
+  const unreadable = keys.filter(({ kind }) => kind === 'unreadable').map(({ reference }) => reference.path);
   unreadable.push(...(await findKeysWithoutStatus(context)));
-  return { records: keys.flatMap(({ record }) => record ?? []), unreadable };
+  return { keys: keys.filter((key) => key.kind === 'readable'), unreadable };
 }
 
 /** Finds records with a missing or damaged status. No query finds them, so it reads all records if two counts differ. */

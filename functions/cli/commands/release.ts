@@ -9,11 +9,12 @@ export interface ReleaseOptions extends ResumeOptions {
 
 export async function releaseKey(id: string, options: ReleaseOptions, context: CommandContext): Promise<number> {
   const { terminal, db, requestContext } = context;
-  const record = await findKey(id, options, context);
+  const found = await findKey(id, options, context);
+  const { record } = found;
   const { boq_list_id, status, creation } = record;
-  if (status === 'completed') throw new ResolutionError('lists_ready');
+  if (status === 'completed' && creation !== null) throw new ResolutionError('lists_ready');
   if (status !== 'released') {
-    assertActionAllowed(record, context);
+    assertActionAllowed(found);
     const lists = creation === null ? 'It has no lists, because no market matched.' : 'Its lists stay failed.';
     const question =
       `This releases ${quoteId(boq_list_id)}. ${lists} ` +

@@ -1,4 +1,5 @@
 import { retry } from '../../src/lib/firestore/retry';
+import type { FoundKeyRecord } from '../../audit/stored-records';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError, resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/payload';
@@ -51,11 +52,12 @@ export async function resumeKeys(
   const pending: KeyRecord[] = [];
   for (const id of ids) {
     await attempt(id, async () => {
-      const record = await findKey(id, options, context);
+      const found = await findKey(id, options, context);
+      const { record } = found;
       const { boq_list_id, response } = record;
       if (response !== null) report({ boq_list_id, result: 'completed', reason: null, response });
       else {
-        await assertResumable(record, context);
+        await assertResumable(found, context);
         pending.push(record);
       }
     });
@@ -71,9 +73,10 @@ export async function resumeKeys(
   return failures === 0 ? 0 : 1;
 }
 
-async function assertResumable(record: KeyRecord, context: CommandContext): Promise<void> {
+async function assertResumable(found: FoundKeyRecord, context: CommandContext): Promise<void> {
+  const { record } = found;
   if (record.status === 'released') throw new ResolutionError('key_released');
-  assertActionAllowed(record, context);
+  assertActionAllowed(found);
   const payload = await retry(() => readStoredPayload(context.db, record), context.requestContext, 'standalone');
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
 }

@@ -16,7 +16,7 @@ export interface ShowOptions extends IdOptions {
 export async function show(id: string, options: ShowOptions, context: CommandContext): Promise<number> {
   const { payload: file, json } = options;
   const { terminal, db, requestContext } = context;
-  const record = await findKey(id, options, context);
+  const { record, readAt } = await findKey(id, options, context);
   const payload = await retry(() => readStoredPayload(db, record), requestContext, 'standalone');
   if (file !== undefined) {
     await writePayload(payload, file, context);
@@ -27,9 +27,8 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
     terminal.print(toJson(details));
     return 0;
   }
-  const now = requestContext.clock.now();
-  terminal.print(formatKeyDetails(details, now));
-  if (record.status === 'completed' || record.status === 'released' || isLeaseHeld(record, now)) return 0;
+  terminal.print(formatKeyDetails(details, readAt));
+  if (record.status === 'completed' || record.status === 'released' || isLeaseHeld(record, readAt)) return 0;
   const next = payload.kind === 'valid' ? 'resume' : `release --reason '…'`;
   terminal.print(`\nNext: ${formatCommand(next, record.boq_list_id, context.targetOptions)}\n`);
   return 0;

@@ -15,7 +15,7 @@ export async function sweepKeys(
   { terminal, db, requestContext }: CommandContext,
 ): Promise<number> {
   let printed = 0;
-  const print = (line: { time: number } & SweepResult) => {
+  const print = (line: SweepResult) => {
     printed += 1;
     terminal.print(json === true ? toJsonLine(line) : formatSweepResult(line));
   };
@@ -24,7 +24,7 @@ export async function sweepKeys(
     requestContext,
     { dryRun, concurrency: CONCURRENT_RESUMES },
     {
-      onResult: (result) => print({ time: requestContext.clock.now(), ...result }),
+      onResult: print,
       onUnreadable: (path) => terminal.printError(`${describeUnreadable(path)}\n`),
     },
   );

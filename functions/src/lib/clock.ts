@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The only source of time and timers. Code that compares or stores times, or waits before a retry, receives it as a parameter. */
+/**
+ * The only source of elapsed time and timers, which code receives as a parameter. Times that are stored
+ * or compared with stored ones come from Firestore, with each read.
+ */
 export type Clock = typeof systemClock;
 
 export const systemClock = {
-  /** Unix milliseconds. */
-  now: Date.now,
+  /** Milliseconds since some moment. Never goes back, and stands still while the machine is suspended. */
+  elapsedMs: () => performance.now(),
 
   /** Resolves after `ms` milliseconds, or rejects as soon as the signal aborts. */
   sleep: (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }),

@@ -22,15 +22,12 @@ const EVENT_MS = CALL_TIMEOUTS_MS.read + CALL_TIMEOUTS_MS.commit;
 /** The time from one renewal of a lease until the next is due. */
 export const RENEWAL_INTERVAL_MS = 20_000;
 
-/** By how much the clocks of two instances may differ. */
-const CLOCK_DIFFERENCE_MS = 10_000;
-
 /**
- * How long an attempt owns its key after its claim and after each renewal. By any clock, a commit that
- * began before the renewal was due ends within the lease. If calls hang, a renewal may come too late:
- * the owner then keeps the expired lease until another event meets it.
+ * How long an attempt owns its key after its claim and after each renewal. A commit that began before
+ * the renewal was due ends within the lease. If calls hang, a renewal may come too late: the owner then
+ * keeps the expired lease until another event meets it.
  */
-export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit + CLOCK_DIFFERENCE_MS;
+export const LEASE_DURATION_MS = RENEWAL_INTERVAL_MS + CALL_TIMEOUTS_MS.commit;
 
 /** The longest pause between two tries. */
 export const MAX_PAUSE_MS = 5_000;

@@ -4,13 +4,11 @@ import { setListDocuments } from '../lib/repositories/price-lists';
 import { measurePhase } from '../lib/request-context';
 import type { FailureCause } from '../lib/schemas/key-record';
 import { writeEntries, type PendingEntries } from './entries';
-import { type KeyOutcome } from './key-state-machine';
-import { getUnknownRetryAfterMs, isTransientCause } from './sweep-schedule';
-import { LeaseLostError } from './lease';
-import { applyWithinReserve } from './reserve';
-import type { RunningAttempt } from './running-attempt';
+import type { KeyOutcome } from './key-state-machine';
+import { LeaseLostError, type RunningAttempt } from './running-attempt';
 import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
+import { isTransientCause, SWEEP_WAIT_MS } from './sweep-schedule';
 
 /** The attempt has not stored its whole payload, so it cannot be resumed. */
 export class PayloadNotStoredError extends Error {
@@ -30,7 +28,7 @@ export type AttemptOutcome =
   | KeyOutcome
   /**
    * The attempt failed for this reason, but its record may not say so.
-   * `retryAfterMs`: the longest time until the sweep has resumed it; null if the sweep may not resume it.
+   * `retryAfterMs`: time until the sweep may have resumed it; null if it may not.
    */
   | { kind: 'unknown'; reason: string; retryAfterMs: number | null };
 
@@ -87,16 +85,15 @@ function complete(attempt: RunningAttempt, { info }: PriceListSubmission): Promi
  * effect although its response was lost; in that case the outcome is the completion.
  */
 async function fail({ keys, record }: RunningAttempt, error: unknown): Promise<AttemptOutcome> {
-  const { clock, signal } = keys.context;
   const reason = getErrorMessage(error);
-  const cause = classifyFailure(error, signal);
+  const cause = classifyFailure(error, keys.context.signal);
   try {
-    return await applyWithinReserve({ kind: 'fail', attempt: record, reason, cause }, keys);
+    return await keys.applyWithinReserve({ kind: 'fail', attempt: record, reason, cause });
   } catch (failure) {
     // The commit may still have stored the failure. If not, the first event after the lease
     // expires stores one.
     const text = `${reason}; the failure could not be stored: ${getErrorMessage(failure)}`;
-    const retryAfterMs = isTransientCause(cause) ? getUnknownRetryAfterMs(clock.now()) : null;
+    const retryAfterMs = isTransientCause(cause) ? SWEEP_WAIT_MS : null;
     return { kind: 'unknown', reason: text, retryAfterMs };
   }
 }

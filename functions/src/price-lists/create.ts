@@ -18,10 +18,9 @@ import { PayloadNotStoredError, runAttempt, type AttemptOutcome } from './attemp
 import { MAX_CLAIM_CHUNKS } from './commit-sizes';
 import { toCreationResult, type CreationResult } from './creation-result';
 import { getAllEntries } from './entries';
-import { transition, type AttemptDraft, type KeyOutcome } from './key-state-machine';
-import { KeyStore } from './key-store';
+import { transition, type AttemptDraft } from './key-state-machine';
+import { KeyStore, type AppliedOutcome } from './key-store';
 import { Payload } from './payload';
-import { applyWithinReserve } from './reserve';
 import { RunningAttempt } from './running-attempt';
 import { createListDocuments } from './stored-documents';
 import type { PriceListSubmission } from './submission-parser';
@@ -50,23 +49,26 @@ export async function createPriceLists(
   const payload = new Payload(submission);
   const keys = new KeyStore(keyDocument(db, submission.info.boq_list_id), db, context);
   const claimed = await measurePhase(context.counters, 'claim', () => claim(payload, request, keys));
-  if (claimed.kind !== 'owned') return toCreationResult(claimed);
-
   const { log } = request;
+  if (claimed.kind !== 'owned') {
+    if (claimed.kind === 'completed' && claimed.isOwn) log.completed(claimed.record);
+    return toCreationResult(claimed);
+  }
+
   log.claimed(claimed.record);
-  const attempt = new RunningAttempt(claimed.record, keys, 'attempt');
+  const attempt = new RunningAttempt(claimed, keys, 'attempt');
   const { outcome, cause } = await runAttempt(attempt, async () => {
     await storeRemainingChunks(payload, attempt);
     return { submission, pending: getAllEntries(submission.products) };
   });
-  logOutcome(outcome, claimed.record, context.clock.now(), log);
+  logOutcome(outcome, claimed.record, log);
   return toCreationResult(outcome, cause);
 }
 
-function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, now: number, log: PriceListLogger): void {
+function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, log: PriceListLogger): void {
   if (outcome.kind === 'failed') log.failed(attempt, outcome.reason, outcome.retryAfterMs === null);
   else if (outcome.kind === 'unknown') log.failed(attempt, outcome.reason, false);
-  else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(attempt, now - attempt.claimed_at);
+  else if (outcome.kind === 'completed' && outcome.isOwn) log.completed(outcome.record);
   else log.superseded(attempt, outcome.kind);
 }
 
@@ -74,7 +76,7 @@ function logOutcome(outcome: AttemptOutcome, attempt: KeyRecord, now: number, lo
 type Claimant = Omit<AttemptDraft, 'creation' | 'payload_chunks'>;
 
 /** Claims the key of a payload if it is available. @returns `owned` with the attempt, or the state of the key */
-async function claim(payload: Payload, request: CreationRequest, keys: KeyStore): Promise<KeyOutcome> {
+async function claim(payload: Payload, request: CreationRequest, keys: KeyStore): Promise<AppliedOutcome> {
   const { info, products } = payload.submission;
   // Created once, so a repeated try recognizes its own claim.
   const claimant: Claimant = {
@@ -91,7 +93,7 @@ async function claim(payload: Payload, request: CreationRequest, keys: KeyStore)
   } catch (cause) {
     // The claim may have taken effect, and its attempt would then block the key. So the record is
     // read first.
-    const outcome = await applyWithinReserve({ kind: 'look', caller: claimant }, keys);
+    const outcome = await keys.applyWithinReserve({ kind: 'look', caller: claimant });
     if (outcome.kind === 'available') throw cause;
     return outcome;
   }
@@ -103,33 +105,42 @@ async function tryClaim(
   claimant: Claimant,
   { requestId }: CreationRequest,
   keys: KeyStore,
-): Promise<KeyOutcome> {
+): Promise<AppliedOutcome> {
   const { info } = payload.submission;
   const { db, reference } = keys;
-  const now = keys.context.clock.now();
+  const startedAt = keys.context.clock.elapsedMs();
   const { key, market } = await readKeyAndMarket(db, reference, info.market_id);
   // Most requests for a key that is not available are replays, which need no compressed payload.
   const look = { kind: 'look', caller: claimant } as const;
-  if (transition(key.record, look, now).outcome.kind !== 'available') return keys.applyTo(key, look, now);
+  if (transition(key.record, look, key.readAt).outcome.kind !== 'available') return keys.applyTo(key, startedAt, look);
   const chunks = await payload.getChunks();
   const creation = market && createClaimedLists(market, info, keys);
   const attempt: AttemptDraft = { ...claimant, payload_chunks: chunks.length, creation };
   const isStored = chunks.length <= MAX_CLAIM_CHUNKS;
-  return keys.applyTo(key, { kind: 'claim', attempt, info, isStored }, now, (writes, record) => {
+  return keys.applyTo(key, startedAt, { kind: 'claim', attempt, info, isStored }, (writes, record) => {
     setRequestRecord(db, writes, record, info, requestId);
     for (const [i, data] of chunks.slice(0, MAX_CLAIM_CHUNKS).entries()) setPayloadChunk(db, writes, record, i, data);
     if (creation === null) return;
-    setListDocuments(db, writes, creation, createListDocuments(record, creation, info, 'processing', now));
+    setListDocuments(
+      db,
+      writes,
+      creation,
+      createListDocuments(record, creation, info, 'processing', record.claimed_at),
+    );
   });
 }
 
-const createClaimedLists = (market: Market, info: PriceListInfo, { db }: KeyStore): ClaimedLists => ({
-  expected_forward_cost_id: newDocumentId(db),
-  price_list_id: newDocumentId(db),
-  market_name: nullIfTooLong(market.name),
-  market_iso: nullIfTooLong(market.country_iso),
-  currency: nullIfTooLong(market.currency_iso) ?? info.currency_iso,
-});
+function createClaimedLists(market: Market, info: PriceListInfo, { db }: KeyStore): ClaimedLists {
+  const currency = nullIfTooLong(market.currency_iso) ?? info.currency_iso;
+  return {
+    expected_forward_cost_id: newDocumentId(db),
+    price_list_id: newDocumentId(db),
+    market_name: nullIfTooLong(market.name),
+    market_iso: nullIfTooLong(market.country_iso),
+    currency,
+    currency_differs: currency !== info.currency_iso,
+  };
+}
 
 /** Returns a market's text for the list documents. A text that is too long for a text field counts as missing. */
 const nullIfTooLong = (text: string | null): string | null =>

@@ -1,10 +1,12 @@
 import { ApiError } from '../lib/errors';
+import { getMarketFacts, type MarketFacts } from '../lib/schemas/key-record';
 import type { AttemptOutcome } from './attempt';
 
 /** The stored response of this request's attempt, or of an earlier one for an identical request. */
 export interface CreationResult {
   response: string;
   replayed: boolean;
+  facts: MarketFacts;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface CreationResult {
 export function toCreationResult(outcome: AttemptOutcome, cause?: unknown): CreationResult {
   switch (outcome.kind) {
     case 'completed':
-      return { response: outcome.response, replayed: !outcome.isOwn };
+      return { response: outcome.response, replayed: !outcome.isOwn, facts: getMarketFacts(outcome.record) };
     case 'payload_mismatch':
       throw new ApiError('idempotency_key_reused', 'another payload holds the key', { cause });
     case 'blocked': {

@@ -100,18 +100,18 @@ export async function writeEntries(
   pending: PendingEntries,
   attempt: RunningAttempt,
 ): Promise<void> {
-  const { keys, progress } = attempt;
+  const { keys } = attempt;
   const { creation } = attempt.record;
   if (creation === null) return;
   const entries = toEntries(products);
   let stopped = false;
-  progress.start(pending.expected_forward_cost.length + pending.price_list.length);
+  attempt.startEntries(pending.expected_forward_cost.length + pending.price_list.length);
   const writeList = async (kind: ListKind) => {
     try {
       for (let start = 0; start < pending[kind].length && !stopped; start += MAX_ENTRIES_PER_COMMIT) {
         const batch = select(entries[kind], pending[kind].subarray(start, start + MAX_ENTRIES_PER_COMMIT));
         await attempt.call(() => writeEntryBatch(keys.db, kind, creation, batch));
-        progress.add(batch.ids.length);
+        attempt.addEntries(batch.ids.length);
       }
     } catch (error) {
       stopped = true;

@@ -8,9 +8,8 @@ import type {
   OperatorAction,
   Progress,
 } from '../lib/schemas/key-record';
-import { estimateRemainingMs } from './progress';
 import { createSuccessResponse } from './stored-documents';
-import { getRetryAfterMs, getSweepObstacle } from './sweep-schedule';
+import { canResumeAutomatically, getAttemptWaitMs, getReviewWaitMs } from './sweep-schedule';
 
 /**
  * The states of an idempotency key, as pure transitions. A transition returns the key record after
@@ -21,23 +20,25 @@ import { getRetryAfterMs, getSweepObstacle } from './sweep-schedule';
  *     (none) ── claim ──▶ processing ── fail, expired lease ──▶ requires_review ── release ──▶ released
  *                            │  ▲  │                                                              │
  *                            │  └──┘ renew                                                        │
- *                            │                                          processing ◀──── claim ───┘
- *                            └── complete ──▶ completed
+ *                            │                                          processing ◀──── claim ───┤
+ *                            └── complete ──▶ completed ──────── release, without lists ──────────┘
  *
  * A claim without a market also completes the key, if its commit stores the whole payload.
  *
  * For any order of events:
- * - `completed` is final.
+ * - A completion with lists is final. An operator may release one without lists.
  * - Only the owner renews, completes or fails an attempt, so a stale attempt changes nothing.
  * - An event without effect returns the identical record.
- * - `updated_at` of an attempt never decreases.
+ *
+ * The time of an event is the read time of the record that it judges. All stored times come from this
+ * one clock, Firestore's, so no later event has an earlier time.
  */
 
 export type KeyEvent =
   /** A submission takes an available key. `isStored`: the commit of the claim stores the whole payload. */
   | { kind: 'claim'; attempt: AttemptDraft; info: PriceListInfo; isStored: boolean }
   /** The owner is still working and reports its progress. */
-  | { kind: 'renew'; attempt: Attempt; progress: MeasuredProgress }
+  | { kind: 'renew'; attempt: Attempt; progress: Progress }
   /** All entries are written. */
   | { kind: 'complete'; attempt: Attempt; info: PriceListInfo }
   /** The owner stops. */
@@ -50,9 +51,6 @@ export type KeyEvent =
   | { kind: 'condemn'; document_id: string; reason: string }
   /** An operator gives up the attempt with this `document_id` and frees its key. */
   | ({ kind: 'release'; document_id: string } & OperatorDecision);
-
-/** The progress that an owner reports. The event adds the time of the measurement. */
-export type MeasuredProgress = Omit<Progress, 'measured_at'>;
 
 /** Who resolves a key, and why. */
 export interface OperatorDecision {
@@ -76,13 +74,13 @@ export type KeyOutcome =
   /** The sender owns the attempt in progress and may continue. */
   | { kind: 'owned'; record: KeyRecord }
   /** The key is completed. `isOwn`: the sender's own attempt completed it. */
-  | { kind: 'completed'; response: string; isOwn: boolean }
+  | { kind: 'completed'; record: KeyRecord; response: string; isOwn: boolean }
   /** The sender's own attempt failed. `retryAfterMs`: time until the sweep may have resumed it; null if it will not. */
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
   /** An operator gave up the sender's own attempt. */
   | { kind: 'released' }
   | { kind: 'payload_mismatch' }
-  /** Another attempt is in progress; `retryAfterMs`: estimated time until it completes. */
+  /** Another attempt is in progress. `retryAfterMs`: time until its client should ask again. */
   | { kind: 'blocked'; by: 'attempt'; retryAfterMs: number }
   /** The key requires review. `retryAfterMs`: time until the sweep may have resumed it; null if an operator is needed. */
   | { kind: 'blocked'; by: 'review'; retryAfterMs: number | null }
@@ -98,14 +96,15 @@ export const SWEEP = 'sweep';
 const NO_OWNER = '';
 
 /**
- * Applies an event at the time `now`. Every event has an outcome in every state.
+ * Applies an event. Every event has an outcome in every state.
  *
+ * @param now when `stored` was read, by Firestore's clock
  * @returns the record after the event, the identical object if the event has no effect
  */
 export function transition(stored: KeyRecord | undefined, event: KeyEvent, now: number) {
   const caller = getCaller(event);
   const record = getNextRecord(settleLease(stored, caller, now), event, now);
-  return { record, outcome: getOutcome(record, caller, now) };
+  return { record, outcome: getOutcome(record, caller) };
 }
 
 function getCaller(event: KeyEvent): CallerIdentity | null {
@@ -133,8 +132,7 @@ function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: numb
       return isAvailable(record, event.attempt) ? createClaim(record, event, now) : record;
     case 'renew': {
       if (!isOwnedBy(record, event.attempt)) return record;
-      const progress = { ...event.progress, measured_at: now };
-      return { ...record, lease_expires_at: now + LEASE_DURATION_MS, progress };
+      return { ...record, lease_expires_at: now + LEASE_DURATION_MS, progress: event.progress };
     }
     case 'complete':
       return isOwnedBy(record, event.attempt) ? complete(record, event.info, now) : record;
@@ -147,32 +145,29 @@ function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: numb
     case 'look':
       return record;
     case 'resume':
-      if (!isInReview(record, event) || (event.isAutomatic && getSweepObstacle(record) !== null)) return record;
+      if (!isInReview(record, event) || (event.isAutomatic && !canResumeAutomatically(record))) return record;
       return createResumedRecord(record, event, now);
     case 'condemn':
       return isInReview(record, event) ? failPermanently(record, event.reason, now) : record;
     case 'release':
-      return isInReview(record, event)
+      return isInReview(record, event) || isWithoutLists(record, event)
         ? recordAction('release', { ...record, status: 'released' }, event, now)
         : record;
   }
 }
 
-/**
- * A stored time more than a day in the future is an error. Correct times can be slightly ahead: the
- * time of an event is taken before the read, and another instance may write in between.
- */
-export const MAX_AHEAD_MS = 24 * 60 * 60_000;
-
-/** Changes the status of a record. `updated_at` never decreases, unless the stored time is an error. */
 const update = (record: KeyRecord, changed: Partial<KeyRecord>, now: number): KeyRecord => ({
   ...record,
   ...changed,
-  updated_at: record.updated_at > now + MAX_AHEAD_MS ? now : Math.max(now, record.updated_at),
+  updated_at: now,
 });
 
 const isInReview = (record: KeyRecord | undefined, event: { document_id: string }): record is KeyRecord =>
   record?.status === 'requires_review' && record.document_id === event.document_id;
+
+/** Whether an attempt completed without lists. Nothing can be created twice if its key is claimed again. */
+const isWithoutLists = (record: KeyRecord | undefined, event: { document_id: string }): record is KeyRecord =>
+  record?.status === 'completed' && record.document_id === event.document_id && record.creation === null;
 
 const isOwnedBy = (record: KeyRecord | undefined, caller: CallerIdentity | null): record is KeyRecord =>
   record?.status === 'processing' && record.owner === caller?.owner;
@@ -189,18 +184,16 @@ const settleLease = (
 ): KeyRecord | undefined => (record === undefined || isOwnedBy(record, caller) ? record : expireLease(record, now));
 
 /** Completes an attempt and stores the response for its clients. */
-const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecord => {
-  const completed = update(record, { status: 'completed' }, now);
-  return { ...completed, response: createSuccessResponse(record, info, completed.updated_at) };
-};
+const complete = (record: KeyRecord, info: PriceListInfo, now: number): KeyRecord =>
+  update(record, { status: 'completed', response: createSuccessResponse(record, info, now) }, now);
 
 /** Marks the failure as permanent, so that the sweep does not resume the attempt and clients do not wait for it. */
 const failPermanently = (record: KeyRecord, failure: string, now: number): KeyRecord =>
   record.failure_cause === 'error' ? record : update(record, { failure, failure_cause: 'error' }, now);
 
-/** Whether the owner of an attempt may still be at work. A lease with an erroneous end counts as expired. */
+/** Whether an attempt is in progress under its lease. @param now when the record was read, by Firestore's clock */
 export const isLeaseHeld = ({ status, lease_expires_at }: KeyRecord, now: number): boolean =>
-  status === 'processing' && now < lease_expires_at && lease_expires_at <= now + MAX_AHEAD_MS;
+  status === 'processing' && now < lease_expires_at;
 
 /** Returns the record in review and without an owner if its lease has expired, otherwise the identical record. */
 export function expireLease(record: KeyRecord, now: number): KeyRecord {
@@ -275,7 +268,7 @@ const recordAction = (
 ): KeyRecord => update(record, { actions: [...record.actions, { action, at: now, by, reason }] }, now);
 
 /** What a record means for the sender of an event. */
-function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null, now: number): KeyOutcome {
+function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null): KeyOutcome {
   if (record === undefined) return { kind: 'available' };
   if (record.status === 'released') return isReleased(record, caller) ? { kind: 'released' } : { kind: 'available' };
   if (caller?.fingerprint !== record.fingerprint) {
@@ -287,13 +280,13 @@ function getOutcome(record: KeyRecord | undefined, caller: CallerIdentity | null
   switch (record.status) {
     case 'processing':
       if (isOwn) return { kind: 'owned', record };
-      return { kind: 'blocked', by: 'attempt', retryAfterMs: estimateRemainingMs(record, now) };
+      return { kind: 'blocked', by: 'attempt', retryAfterMs: getAttemptWaitMs(record) };
     case 'completed':
       // This service always stores the response with the status.
       if (record.response === null) return { kind: 'blocked', by: 'review', retryAfterMs: null };
-      return { kind: 'completed', response: record.response, isOwn };
+      return { kind: 'completed', record, response: record.response, isOwn };
     case 'requires_review':
-      if (!isOwn) return { kind: 'blocked', by: 'review', retryAfterMs: getRetryAfterMs(record, now) };
-      return { kind: 'failed', reason: record.failure ?? 'unknown', retryAfterMs: getRetryAfterMs(record, now) };
+      if (!isOwn) return { kind: 'blocked', by: 'review', retryAfterMs: getReviewWaitMs(record) };
+      return { kind: 'failed', reason: record.failure ?? 'unknown', retryAfterMs: getReviewWaitMs(record) };
   }
 }

@@ -1,5 +1,8 @@
+import { StoppedError } from '../lib/errors';
 import type { CommitWrites, Database } from '../lib/firestore/database';
+import { isConflict, retry } from '../lib/firestore/retry';
 import {
+  clearSweepDueAt,
   failLists,
   isKeyOf,
   readKey,
@@ -9,11 +12,26 @@ import {
 } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
+import { RETRY_MS } from '../lib/time-limits';
 import { transition, type KeyEvent, type KeyOutcome } from './key-state-machine';
 import { getSweepDueAt } from './sweep-schedule';
 
 /** Adds writes to the commit of an event. @param record the key record after the event */
 type AddWrites = (writes: CommitWrites, record: KeyRecord) => void;
+
+/** What an event meant for this process. */
+export type AppliedOutcome = Exclude<KeyOutcome, { kind: 'owned' }> | HeldKey;
+
+/** A key whose attempt in progress this process owns. */
+export interface HeldKey {
+  kind: 'owned';
+  record: KeyRecord;
+  /**
+   * When the lease ends, by the clock of this process. The read that Firestore answered at its time R
+   * began no later than R, so a lease until E lasts at least E - R from the start of the read.
+   */
+  heldUntil: number;
+}
 
 /**
  * Applies events to the record of one key. Each event reads the record and commits its changes on
@@ -34,28 +52,59 @@ export class KeyStore {
   }
 
   /** @param addWrites called if the event claims, completes or takes over the attempt for its sender */
-  async apply(event: KeyEvent, addWrites?: AddWrites): Promise<KeyOutcome> {
-    // Taken before the read, so a lease that expires during the read still counts as held.
-    const now = this.context.clock.now();
-    return this.applyTo(await this.read(), event, now, addWrites);
+  async apply(event: KeyEvent, addWrites?: AddWrites): Promise<AppliedOutcome> {
+    const startedAt = this.context.clock.elapsedMs();
+    return this.applyTo(await this.read(), startedAt, event, addWrites);
   }
 
-  /** Applies an event to a key that was read earlier. Fails with a conflict if the record has changed since. */
-  async applyTo(key: KeySnapshot, event: KeyEvent, now: number, addWrites?: AddWrites): Promise<KeyOutcome> {
-    const { record, outcome } = transition(key.record, event, now);
-    if (record === undefined || record === key.record) return outcome;
-    // The workflow no longer waits for a try whose signal aborted. It may have acted on a later
-    // read.
-    this.context.signal.throwIfAborted();
-    const isOwn = outcome.kind === 'owned' || (outcome.kind === 'completed' && outcome.isOwn);
-    await this.db.commit((writes) => {
-      setKey(writes, key, record, getSweepDueAt(record));
-      // A record under the id of another key may be a copy that names the lists of that key.
-      if (hasFailed(key.record, record) && isKeyOf(this.reference, record.boq_list_id))
-        failLists(this.db, writes, record);
-      if (isOwn) addWrites?.(writes, record);
-    });
-    return outcome;
+  /**
+   * Applies an event to a key that was read just now. Fails with a conflict if the record has changed since.
+   *
+   * @param startedAt when the read began, by the clock of this process
+   */
+  async applyTo(key: KeySnapshot, startedAt: number, event: KeyEvent, addWrites?: AddWrites): Promise<AppliedOutcome> {
+    const { record, outcome } = transition(key.record, event, key.readAt);
+    if (record !== undefined && record !== key.record) {
+      // The workflow no longer waits for a try whose signal aborted. It may have acted on a later
+      // read.
+      this.context.signal.throwIfAborted();
+      const isOwn = outcome.kind === 'owned' || (outcome.kind === 'completed' && outcome.isOwn);
+      await this.db.commit((writes) => {
+        setKey(writes, key, record, getSweepDueAt(record));
+        // A record under the id of another key may be a copy that names the lists of that key.
+        if (hasFailed(key.record, record) && isKeyOf(this.reference, record.boq_list_id))
+          failLists(this.db, writes, record);
+        if (isOwn) addWrites?.(writes, record);
+      });
+    }
+    if (outcome.kind !== 'owned') return outcome;
+    return { ...outcome, heldUntil: startedAt + outcome.record.lease_expires_at - key.readAt };
+  }
+
+  /** Applies an event at the end of an attempt. The signal of the request may have aborted by then. */
+  applyWithinReserve(event: KeyEvent): Promise<AppliedOutcome> {
+    return this.#withinReserve((keys) => keys.apply(event));
+  }
+
+  /** Takes a key that was reported out of the sweep's index, unless another event was applied since it was read. */
+  clearDueTime(key: KeySnapshot): Promise<void> {
+    return this.#withinReserve(({ db }) =>
+      db
+        .commit((writes) => clearSweepDueAt(writes, key))
+        .catch((error: unknown) => {
+          if (!isConflict(error)) throw error;
+        }),
+    );
+  }
+
+  /** Makes calls within the reserve, or within the time that a stop leaves. */
+  async #withinReserve<T>(call: (keys: KeyStore) => Promise<T>): Promise<T> {
+    const { clock, signal: ended } = this.context;
+    const reserveMs = ended.reason instanceof StoppedError ? ended.reason.reserveMs : RETRY_MS.reserve;
+    const createReason = () => new Error(`no response within the ${reserveMs} ms reserved for the end of an attempt`);
+    const { signal, cancel } = clock.createTimeout(reserveMs, createReason);
+    const keys = new KeyStore(this.reference, this.db, { ...this.context, signal });
+    return retry(() => call(keys), keys.context, 'reserve').finally(cancel);
   }
 }
 

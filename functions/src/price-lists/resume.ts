@@ -2,14 +2,12 @@ import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { keyDocument } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
-import type { KeyRecord } from '../lib/schemas/key-record';
+import type { KeyRecord, Progress } from '../lib/schemas/key-record';
 import { runAttempt, type AttemptEnd, type AttemptOutcome } from './attempt';
 import { findPendingEntries } from './entries';
-import type { KeyEvent, KeyOutcome, OperatorDecision, ResumeDecision } from './key-state-machine';
-import { KeyStore } from './key-store';
+import type { KeyEvent, OperatorDecision, ResumeDecision } from './key-state-machine';
+import { KeyStore, type AppliedOutcome } from './key-store';
 import { readStoredPayload } from './payload';
-import type { WrittenEntries } from './progress';
-import { applyWithinReserve } from './reserve';
 import { RunningAttempt } from './running-attempt';
 import type { PriceListSubmission } from './submission-parser';
 
@@ -52,7 +50,7 @@ export async function resume(
   decision: OperatorDecision,
   db: Database,
   context: RequestContext,
-  onProgress?: (progress: WrittenEntries) => void,
+  onProgress?: (progress: Progress) => void,
 ): Promise<string> {
   const submission = await retry(() => readSubmission(record, db), context, 'standalone');
   const keys = new KeyStore(keyDocument(db, record.boq_list_id), db, context);
@@ -65,7 +63,7 @@ export async function resume(
 interface TakeOverOptions {
   /** The payload of the attempt, if it has been read already. */
   submission?: PriceListSubmission;
-  onProgress?: ((progress: WrittenEntries) => void) | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /**
@@ -87,20 +85,19 @@ export async function takeOver(
   );
   if (taken.kind !== 'owned') return { outcome: taken };
 
-  const { record } = taken;
-  return runAttempt(new RunningAttempt(record, keys, 'resume', onProgress), async (attempt) => {
-    const found = submission ?? (await attempt.call(() => readSubmission(record, keys.db)));
+  return runAttempt(new RunningAttempt(taken, keys, 'resume', onProgress), async (attempt) => {
+    const found = submission ?? (await attempt.call(() => readSubmission(attempt.record, keys.db)));
     return { submission: found, pending: await findPendingEntries(found.products, attempt) };
   });
 }
 
-async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: KeyStore): Promise<KeyOutcome> {
+async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: KeyStore): Promise<AppliedOutcome> {
   try {
     return await retry(() => keys.apply(event), keys.context, 'standalone');
   } catch (cause) {
     // The take-over may have taken effect, and its attempt would then block the key. So the record
     // is read first.
-    const outcome = await applyWithinReserve({ kind: 'look', caller: event.attempt }, keys);
+    const outcome = await keys.applyWithinReserve({ kind: 'look', caller: event.attempt });
     if (outcome.kind !== 'owned') throw cause;
     return outcome;
   }
@@ -114,8 +111,8 @@ async function readSubmission(record: KeyRecord, db: Database): Promise<PriceLis
 }
 
 /**
- * Gives up an attempt: its lists stay failed, and the next request for its key is a new attempt.
- * May be repeated.
+ * Gives up an attempt that requires review, or that completed without lists. Its lists stay failed, and the next
+ * request for its key is a new attempt. May be repeated.
  *
  * @throws ResolutionError
  */

@@ -1,27 +1,55 @@
 import { retry } from '../lib/firestore/retry';
-import type { KeyRecord } from '../lib/schemas/key-record';
-import type { RETRY_MS } from '../lib/time-limits';
-import type { KeyStore } from './key-store';
-import { Lease } from './lease';
-import { ProgressMeter, type WrittenEntries } from './progress';
+import type { KeyRecord, Progress } from '../lib/schemas/key-record';
+import { LEASE_DURATION_MS, RENEWAL_INTERVAL_MS, type RETRY_MS } from '../lib/time-limits';
+import type { HeldKey, KeyStore } from './key-store';
+
+/** Another event was applied to the key after the lease of the attempt expired. */
+export class LeaseLostError extends Error {
+  constructor() {
+    super('another event was applied to the key after the lease of the attempt expired');
+  }
+}
 
 /** The retry regime of an attempt: `attempt` for a creation, for which a client waits, else `resume`. */
 type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'resume'>;
 
-/** The state that the steps of a running attempt share. */
+/**
+ * An attempt that this process carries out. All its writes go through {@link call}, under its lease.
+ *
+ * No timer renews the lease. Instead, each try first renews it if that is due. So no try starts under
+ * an overdue lease, an instance without CPU holds no key, and a short attempt makes no call to renew.
+ */
 export class RunningAttempt {
-  readonly lease: Lease;
-  readonly progress: ProgressMeter;
+  /** The key record that the claim or the take-over stored. */
+  readonly record: KeyRecord;
+  #heldUntil: number;
+  #renewal: Promise<void> | undefined;
+  #progress: Progress = { entries_written: 0, entries_total: 0 };
 
-  /** @param record the key record that the claim or the take-over stored */
+  /** @param onProgress called when the writing of entries begins, and after each batch */
   constructor(
-    readonly record: KeyRecord,
+    { record, heldUntil }: HeldKey,
     readonly keys: KeyStore,
     private readonly regime: AttemptRegime,
-    onProgress?: (written: WrittenEntries) => void,
+    private readonly onProgress: (progress: Progress) => void = () => undefined,
   ) {
-    this.progress = new ProgressMeter(keys.context.clock, onProgress);
-    this.lease = new Lease(record, keys, () => this.progress.current);
+    this.record = record;
+    this.#heldUntil = heldUntil;
+  }
+
+  /** Begins to count the entries that this attempt writes, in both lists. */
+  startEntries(entries_total: number): void {
+    this.#setProgress({ entries_written: 0, entries_total });
+  }
+
+  addEntries(written: number): void {
+    const { entries_written, entries_total } = this.#progress;
+    this.#setProgress({ entries_written: entries_written + written, entries_total });
+  }
+
+  #setProgress(progress: Progress): void {
+    this.#progress = progress;
+    this.onProgress(progress);
   }
 
   /** Renews the lease, if that is due, for work that only reads. Tries again after a transient error. */
@@ -29,8 +57,31 @@ export class RunningAttempt {
     return this.call(() => Promise.resolve());
   }
 
-  /** Makes a call under the lease, and repeats it after a transient error. */
+  /** Makes a call under the lease, and repeats it after a transient error. @throws LeaseLostError */
   call<T>(fn: () => Promise<T>): Promise<T> {
-    return retry(() => this.lease.run(fn), this.keys.context, this.regime);
+    const callUnderLease = async () => {
+      await this.#renewIfDue();
+      return fn();
+    };
+    return retry(callUnderLease, this.keys.context, this.regime);
+  }
+
+  async #renewIfDue(): Promise<void> {
+    const { clock, signal } = this.keys.context;
+    // After a slow renewal, the lease may be due again.
+    while (clock.elapsedMs() >= this.#heldUntil - LEASE_DURATION_MS + RENEWAL_INTERVAL_MS) {
+      this.#renewal ??= this.#renew().finally(() => {
+        this.#renewal = undefined;
+      });
+      await this.#renewal;
+      // The workflow no longer waits for a try whose signal aborted, so the try must not write.
+      signal.throwIfAborted();
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const outcome = await this.keys.apply({ kind: 'renew', attempt: this.record, progress: this.#progress });
+    if (outcome.kind !== 'owned') throw new LeaseLostError();
+    this.#heldUntil = outcome.heldUntil;
   }
 }

@@ -1,23 +1,26 @@
 import type { FailureCause, KeyRecord } from '../lib/schemas/key-record';
-import { LEASE_DURATION_MS, SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
+import { SWEEP_INTERVAL_MS, SWEEP_START_MS } from '../lib/time-limits';
 
 /** Computes from a key record when the sweep processes it, and how long clients should wait. */
 
 /** Whether an attempt that failed for this cause may succeed when the sweep resumes it. */
 export const isTransientCause = (cause: FailureCause | null): boolean => cause !== null && cause !== 'error';
 
-/** Returns the reason why a key that requires review needs an operator; null if the sweep may resume it. */
-export function getSweepObstacle(record: KeyRecord): string | null {
-  if (!isTransientCause(record.failure_cause)) return `the failure is not transient: ${record.failure ?? 'unknown'}`;
-  if (record.automatic_resumes < MAX_AUTOMATIC_RESUMES) return null;
-  return `it was resumed ${record.automatic_resumes} times without an operator, and failed again`;
-}
-
 /** Delay from a failure to the resume by the sweep, by the number of earlier resumes. */
 const SWEEP_DELAYS_MS = [0, 60_000, 300_000];
 
 /** Maximum resumes of one attempt by the sweep; after that, the key needs an operator. */
 export const MAX_AUTOMATIC_RESUMES = SWEEP_DELAYS_MS.length;
+
+/** Whether the sweep may resume an attempt that requires review. Otherwise the key needs an operator. */
+export const canResumeAutomatically = ({ failure_cause, automatic_resumes }: KeyRecord): boolean =>
+  isTransientCause(failure_cause) && automatic_resumes < MAX_AUTOMATIC_RESUMES;
+
+/** Says why the sweep may not resume an attempt. */
+export const describeSweepObstacle = ({ failure, failure_cause, automatic_resumes }: KeyRecord): string =>
+  isTransientCause(failure_cause)
+    ? `it was resumed ${automatic_resumes} times without an operator, and failed again`
+    : `the failure is not transient: ${failure ?? 'unknown'}`;
 
 /**
  * Returns when an attempt is due for the sweep, in Unix milliseconds; null for never. An attempt in
@@ -28,7 +31,7 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
     case 'processing':
       return record.lease_expires_at;
     case 'requires_review':
-      if (getSweepObstacle(record) !== null) return null;
+      if (!canResumeAutomatically(record)) return null;
       return record.updated_at + (SWEEP_DELAYS_MS[record.automatic_resumes] ?? 0);
     case 'completed':
     case 'released':
@@ -38,30 +41,18 @@ export function getSweepResumeAt(record: KeyRecord): number | null {
 
 /**
  * Returns the value that an event stores as `sweep_due_at`. At that time the sweep resumes the attempt,
- * or reports once that the key needs an operator. It deletes the field after that report.
+ * or reports that the key needs an operator. It deletes the field after that report.
  */
-export function getSweepDueAt(record: KeyRecord): number | null {
-  return record.status === 'requires_review'
-    ? (getSweepResumeAt(record) ?? record.updated_at)
-    : getSweepResumeAt(record);
-}
+export const getSweepDueAt = (record: KeyRecord): number | null =>
+  getSweepResumeAt(record) ?? (record.status === 'requires_review' ? record.updated_at : null);
 
-/** Limits the wait of clients, because an operator may resolve the attempt earlier. */
-const MAX_RETRY_AFTER_MS = 300_000;
+/** How long a client waits for the sweep: until the next one may have resumed an attempt that is due. */
+export const SWEEP_WAIT_MS = SWEEP_INTERVAL_MS + SWEEP_START_MS;
 
-/** Returns the time until the sweep has begun to resume a failed attempt; null if an operator is needed. */
-export function getRetryAfterMs(record: KeyRecord, now: number): number | null {
-  const resumeAt = getSweepResumeAt(record);
-  return resumeAt === null ? null : getMsUntilSweep(resumeAt, now);
-}
+/** How long a client waits for a failed attempt; null if the key needs an operator. */
+export const getReviewWaitMs = (record: KeyRecord): number | null =>
+  canResumeAutomatically(record) ? SWEEP_WAIT_MS : null;
 
-/**
- * Returns the time until the sweep has begun to resume an attempt whose failure may not be stored.
- * Its lease was renewed no later than `now`.
- */
-export const getUnknownRetryAfterMs = (now: number): number => getMsUntilSweep(now + LEASE_DURATION_MS, now);
-
-function getMsUntilSweep(dueAt: number, now: number): number {
-  const sweepAt = (Math.floor(Math.max(dueAt, now) / SWEEP_INTERVAL_MS) + 1) * SWEEP_INTERVAL_MS;
-  return Math.min(sweepAt + SWEEP_START_MS - now, MAX_RETRY_AFTER_MS);
-}
+/** How long a client waits for an attempt in progress: 1 s more for each 2,000 products, because each request uploads the body again. */
+export const getAttemptWaitMs = ({ products_count }: KeyRecord): number =>
+  Math.min(10_000 + 1_000 * Math.floor(products_count / 2_000), SWEEP_WAIT_MS);

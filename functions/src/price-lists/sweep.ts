@@ -1,22 +1,15 @@
 import { abortable } from '../lib/clock';
 import { getErrorMessage } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
-import { isConflict, retry } from '../lib/firestore/retry';
-import {
-  isKeyOf,
-  KEYS_PER_PAGE,
-  readDueKeys,
-  setSweepDueAt,
-  type FoundKey,
-  type KeySnapshot,
-} from '../lib/repositories/price-lists';
+import { retry } from '../lib/firestore/retry';
+import { isKeyOf, readDueKeys, type FoundKey } from '../lib/repositories/price-lists';
 import type { RequestContext } from '../lib/request-context';
 import type { KeyRecord } from '../lib/schemas/key-record';
 import { SWEEP_ASK_INTERVAL_MS } from '../lib/time-limits';
 import { expireLease, SWEEP, transition, type KeyEvent } from './key-state-machine';
-import { getSweepDueAt, getSweepObstacle } from './sweep-schedule';
 import { KeyStore } from './key-store';
 import { takeOver, toResolutionError } from './resume';
+import { canResumeAutomatically, describeSweepObstacle, getSweepDueAt } from './sweep-schedule';
 
 export interface SweepOptions {
   /** Maximum number of concurrent resumes; each holds a payload in memory. */
@@ -29,11 +22,13 @@ export interface SweepOptions {
 
 /** The result of a sweep for one key. */
 export interface SweepResult {
+  /** When Firestore returned the state of the key, or the time of the completion that it stored; Unix milliseconds. */
+  time: number;
   boq_list_id: string;
   document_id: string;
   /** Trace of the request that claimed the key; null without one. */
   trace_id: string | null;
-  /** `left`: the key now needs an operator. `deferred`: another process resolves it, or the resume failed. */
+  /** `left`: the key needs an operator. `deferred`: another process resolves it, or the resume failed. */
   result: 'resumed' | 'would_resume' | 'left' | 'deferred';
   reason: string | null;
 }
@@ -43,21 +38,18 @@ export type SweepSummary = Record<SweepResult['result'], number>;
 
 /** Receives the results of a sweep, and the records that it could not read. */
 export interface SweepReporter {
-  /** `sinceClaimMs`: the age of the attempt. */
-  onResult: (result: SweepResult, sinceClaimMs: number) => void;
+  /** `record`: the latest record of the key that the sweep knows. */
+  onResult: (result: SweepResult, record: KeyRecord) => void;
   /** The record at this path does not parse. The sweep does not change it. */
   onUnreadable: (path: string) => void;
 }
 
-/** A key may be due for this long before a query finds it, because clocks differ and commits take time. */
+/** A key may be due for this long before a query finds it, because its commit may land so long after the read that dates it. */
 const FOUND_DUE_WITHIN_MS = 60_000;
 
-/** Time that a sweep has to report a key that needs an operator, before another sweep may. */
-const REPORT_TURN_MS = 60_000;
-
 /**
- * Resumes each attempt that is due (`getSweepDueAt`) once, until none is left. Every change is an
- * event of the state machine, so a sweep may overlap with other sweeps, operators and owners.
+ * Resumes each attempt that is due (`getSweepDueAt`), until none is left. Every change is an event of the
+ * state machine, so a sweep may overlap with other sweeps, operators and owners.
  *
  * When the signal aborts, the running attempts are failed. The next sweep resumes them.
  *
@@ -71,18 +63,15 @@ export async function sweep(
 ): Promise<SweepSummary> {
   const sweeper = new KeySweeper(db, context, options, reporter);
   const { signal } = context;
-  /** Paths of the records that this sweep has begun to process. */
-  const tried = new Set<string>();
   const running = new Set<Promise<void>>();
   let waiting: FoundKey[] = [];
   try {
     while (!signal.aborted) {
       if (waiting.length === 0) {
-        waiting = await sweeper.readNew(tried);
+        waiting = await sweeper.readNew();
       }
       const free = options.stopping?.aborted === true ? 0 : options.concurrency - running.size;
       for (const key of waiting.splice(0, free)) {
-        tried.add(key.reference.path);
         const work: Promise<void> = sweeper.sweepKey(key).finally(() => running.delete(work));
         running.add(work);
       }
@@ -109,10 +98,14 @@ async function waitForWork(running: Iterable<Promise<void>>, { clock, signal }: 
 /** Finds and processes the keys of one sweep. */
 class KeySweeper {
   readonly summary: SweepSummary = { resumed: 0, would_resume: 0, left: 0, deferred: 0 };
-  /** The last key that was read; undefined before the first key and after the last page. */
-  #last: FoundKey | undefined;
-  /** All keys that became due before this time have been read; undefined until then. */
-  #since: number | undefined;
+  /** Where the next query begins: after this key, or at this due time; undefined for all keys. */
+  #from: FoundKey | number | undefined;
+  /** The time of the last query that returned a document, by Firestore's clock. */
+  #readAt: number | undefined;
+  /** The keys that this sweep has found, each with its due time. A key that becomes due again is processed again. */
+  readonly #found = new Set<string>();
+  /** Paths of the keys that wait for this sweep, or that it processes. */
+  readonly #pending = new Set<string>();
 
   constructor(
     private readonly db: Database,
@@ -125,113 +118,96 @@ class KeySweeper {
    * Reads the next due keys, longest due first. So a sweep reads each record about once, even one
    * that stays due because it does not parse.
    *
-   * @returns keys that have not been tried; empty if there are no others
+   * @returns keys that are not pending, and were not found before at the same due time; empty if there are no others
    */
-  async readNew(tried: ReadonlySet<string>): Promise<FoundKey[]> {
+  async readNew(): Promise<FoundKey[]> {
     for (;;) {
-      const askedAt = this.context.clock.now();
-      const from = this.#last ?? this.#since;
-      const page = await retry(() => readDueKeys(this.db, askedAt, from), this.context, 'standalone');
-      const isEnd = page.length < KEYS_PER_PAGE;
-      this.#last = isEnd ? undefined : page.at(-1);
-      // Only keys that become due from now on are left to find.
-      if (isEnd) this.#since = askedAt - FOUND_DUE_WITHIN_MS;
-      const found = page.filter(({ reference }) => !tried.has(reference.path));
-      if (found.length > 0 || isEnd) return found;
+      const { keys, isLast, readAt } = await retry(() => readDueKeys(this.db, this.#from), this.context, 'standalone');
+      this.#readAt = readAt ?? this.#readAt;
+      // After the last page, only keys that become due from now on are left to find.
+      const since = this.#readAt === undefined ? undefined : this.#readAt - FOUND_DUE_WITHIN_MS;
+      this.#from = isLast ? since : keys.at(-1);
+      const found = keys.filter((key) => !this.#found.has(toDueId(key)) && !this.#pending.has(key.reference.path));
+      for (const key of found) {
+        this.#found.add(toDueId(key));
+        this.#pending.add(key.reference.path);
+      }
+      if (found.length > 0 || isLast) return found;
     }
   }
 
   async sweepKey(key: FoundKey): Promise<void> {
-    if (key.record === undefined) {
-      this.reporter.onUnreadable(key.reference.path);
-      return;
-    }
+    const { path } = key.reference;
     try {
-      await this.#sweepRecord(key, key.record);
-    } catch (error) {
-      this.#report(key.record, 'deferred', getErrorMessage(error));
+      if (key.kind === 'unreadable') this.reporter.onUnreadable(path);
+      else await this.#sweepRecord(key).catch((error: unknown) => this.#defer(key, getErrorMessage(error)));
+    } finally {
+      this.#pending.delete(path);
     }
   }
 
   /** Decides by the record, and skips one that is not due. The audit reports a `sweep_due_at` that differs from its record. */
-  async #sweepRecord(key: FoundKey, stored: KeyRecord): Promise<void> {
-    const now = this.context.clock.now();
-    const record = expireLease(stored, now);
-    const hasExpired = record !== stored;
+  async #sweepRecord({ reference, record: stored, readAt }: ReadableKey): Promise<void> {
     const dueAt = getSweepDueAt(stored);
-    if (!hasExpired && (dueAt === null || dueAt > now)) return;
-    const keys = new KeyStore(key.reference, this.db, this.context);
+    if (dueAt === null || dueAt > readAt) return;
+    const record = expireLease(stored, readAt);
+    const keys = new KeyStore(reference, this.db, this.context);
     const { document_id } = record;
-    if (!isKeyOf(key.reference, record.boq_list_id)) {
+    if (!isKeyOf(reference, record.boq_list_id)) {
       const reason = 'its boq_list_id is that of another record';
-      await this.#leave(key, keys, { kind: 'condemn', document_id, reason });
-    } else if (getSweepObstacle(record) !== null) await this.#leave(key, keys, { kind: 'look', caller: null });
-    else if (this.options.dryRun) this.#report(record, 'would_resume', record.failure);
-    else await this.#resume(record, keys);
+      await this.#leave(stored, { kind: 'condemn', document_id, reason }, readAt, keys);
+    } else if (!canResumeAutomatically(record)) await this.#leave(stored, { kind: 'look', caller: null }, readAt, keys);
+    else if (this.options.dryRun) this.#report(record, 'would_resume', record.failure, readAt);
+    else await this.#resume({ record, readAt }, keys);
   }
 
-  async #resume(record: KeyRecord, keys: KeyStore): Promise<void> {
+  async #resume(key: JudgedKey, keys: KeyStore): Promise<void> {
+    const { record } = key;
     const { outcome } = await takeOver(record, { by: SWEEP, reason: record.failure, isAutomatic: true }, keys);
-    if (outcome.kind === 'completed' && outcome.isOwn) this.#report(record, 'resumed', null);
+    if (outcome.kind === 'completed' && outcome.isOwn)
+      this.#report(outcome.record, 'resumed', null, outcome.record.updated_at);
     else if (outcome.kind === 'failed' && outcome.retryAfterMs === null) await this.#reportToOperator(keys);
-    else if (outcome.kind === 'failed' || outcome.kind === 'unknown') this.#report(record, 'deferred', outcome.reason);
-    else this.#report(record, 'deferred', toResolutionError(outcome).message);
+    else if (outcome.kind === 'failed' || outcome.kind === 'unknown') this.#defer(key, outcome.reason);
+    else this.#defer(key, toResolutionError(outcome).message);
   }
 
-  /** Reports a key to an operator, unless it was reported before. @param event the event that makes the key need one */
-  async #leave(key: FoundKey, keys: KeyStore, event: KeyEvent): Promise<void> {
-    const { context, options } = this;
-    const { record } = transition(key.record, event, context.clock.now());
-    const isReported = record === key.record && key.sweepDueAt === null;
-    if (record === undefined || isReported) return;
-    if (options.dryRun) {
-      this.#report(record, 'left', getSweepObstacle(record));
+  /** Leaves a key to an operator. @param event the event that makes the key need one, if it does not yet */
+  async #leave(stored: KeyRecord, event: KeyEvent, readAt: number, keys: KeyStore): Promise<void> {
+    const record = transition(stored, event, readAt).record ?? stored;
+    if (this.options.dryRun) {
+      this.#report(record, 'left', describeSweepObstacle(record), readAt);
       return;
     }
-    if (record !== key.record) await retry(() => keys.apply(event), context, 'standalone');
+    if (record !== stored) await retry(() => keys.apply(event), this.context, 'standalone');
     await this.#reportToOperator(keys);
   }
 
   /**
-   * Reports once that a key needs an operator; the record stays due until then. A commit first
-   * reserves a time for this sweep, so only one of several sweeps reports. If the sweep dies,
-   * another one reports after that time.
+   * Reports that a key needs an operator, and then takes it out of the index. So a key is reported at
+   * least once: again if two sweeps overlap, or if the commit after the report fails.
    */
   async #reportToOperator(keys: KeyStore): Promise<void> {
-    const { clock } = this.context;
-    const key = await this.#read(keys);
-    const obstacle = key.record?.status === 'requires_review' ? getSweepObstacle(key.record) : null;
-    const isDue = key.sweepDueAt !== null && key.sweepDueAt <= clock.now();
-    if (key.record === undefined || obstacle === null || !isDue) return;
-    const turnEndsAt = clock.now() + REPORT_TURN_MS;
-    if (!(await this.#setDueAt(key, turnEndsAt))) return;
-    this.#report(key.record, 'left', obstacle);
-    const reported = await this.#read(keys);
-    if (reported.sweepDueAt === turnEndsAt) await this.#setDueAt(reported, null);
+    const key = await retry(() => keys.read(), this.context, 'standalone');
+    const { record, sweepDueAt, readAt } = key;
+    if (record?.status !== 'requires_review' || canResumeAutomatically(record) || sweepDueAt === null) return;
+    this.#report(record, 'left', describeSweepObstacle(record), readAt);
+    await keys.clearDueTime(key).catch(() => undefined);
   }
 
-  #read(keys: KeyStore): Promise<KeySnapshot> {
-    return retry(() => keys.read(), this.context, 'standalone');
+  #defer({ record, readAt }: JudgedKey, reason: string): void {
+    this.#report(record, 'deferred', reason, readAt);
   }
 
-  /** @returns false if the record has changed since it was read, possibly by an earlier try */
-  #setDueAt(key: KeySnapshot, dueAt: number | null): Promise<boolean> {
-    const commit = async () => {
-      try {
-        await this.db.commit((writes) => setSweepDueAt(writes, key, dueAt));
-        return true;
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-        return false;
-      }
-    };
-    return retry(commit, this.context, 'standalone');
-  }
-
-  #report(record: KeyRecord, result: SweepResult['result'], reason: string | null): void {
-    const { boq_list_id, document_id, trace_id, claimed_at } = record;
+  #report(record: KeyRecord, result: SweepResult['result'], reason: string | null, time: number): void {
+    const { boq_list_id, document_id, trace_id } = record;
     this.summary[result] += 1;
-    const sinceClaimMs = this.context.clock.now() - claimed_at;
-    this.reporter.onResult({ boq_list_id, document_id, trace_id, result, reason }, sinceClaimMs);
+    this.reporter.onResult({ time, boq_list_id, document_id, trace_id, result, reason }, record);
   }
 }
+
+type ReadableKey = Extract<FoundKey, { kind: 'readable' }>;
+
+/** The record of a key, and the time at which it is judged. */
+type JudgedKey = Pick<ReadableKey, 'record' | 'readAt'>;
+
+const toDueId = ({ reference, sweepDueAt }: FoundKey): string => `${reference.path} ${sweepDueAt}`;

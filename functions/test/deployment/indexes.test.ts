@@ -70,7 +70,7 @@ describe('exemptions', () => {
     expect((await call('addPriceLists', { json })).status).toBe(500);
     const context = createRequestContext(AbortSignal.timeout(20_000));
     const database = getDatabase(context);
-    const record = await readKeyRecord(database, 'boq-1');
+    const { record } = await readKeyRecord(database, 'boq-1');
     if (record === undefined) throw new Error('no record of boq-1');
     await release(record, { by: 'test', reason: 'test' }, database, context);
     expect((await call('addPriceLists', { json })).status).toBe(200);

@@ -53,6 +53,7 @@ test('a sweep resumes every attempt that is due, logs each with its request reco
   await deliver();
   expect(getEvents()).toEqual([...keys.map(() => ['INFO', 'price_list_resumed']), ['INFO', 'sweep_ended']]);
   for (const line of service.log.slice(0, -1)) expect(line['since_claim_ms']).toBeGreaterThan(0);
+  expect(service.log[0]).toMatchObject({ market_found: true, currency_differs: expect.any(Boolean) as boolean });
   expect(service.log.at(-1)).toMatchObject({ resumed: 6, deferred: 0, left: 0, interrupted: false });
   const records = await Promise.all(keys.map(async (key) => (await getKey(key).get()).get('document_id') as string));
   expect(

@@ -60,7 +60,7 @@ describe('the line of a request', () => {
           ...Object.fromEntries(getPhases(name).map((phase) => [phase, expect.any(Number) as number])),
           count: (result.json as { count?: number }).count ?? 2,
           key_id: toKeyId(TEST_API_KEY),
-          ...(name === 'addPriceLists' && { replayed: false }),
+          ...(name === 'addPriceLists' && { replayed: false, market_found: true, currency_differs: true }),
         },
       ]);
     },
@@ -163,8 +163,17 @@ describe('the life of a price list', () => {
         event: 'price_list_completed',
         ...ids,
         since_claim_ms: expect.any(Number) as number,
+        market_found: true,
+        currency_differs: true,
       },
     ]);
+  });
+
+  test('without a market is completed without a claim, and its line and that of the request say so', async () => {
+    await service.call('addPriceLists', { json: createPriceListBody(3, { market_id: 'nowhere' }) });
+    const facts = { market_found: false, currency_differs: false };
+    expect(life()).toMatchObject([{ event: 'price_list_completed', price_list_id: null, since_claim_ms: 0, ...facts }]);
+    expect(lines('request')).toMatchObject([facts]);
   });
 
   test('failed, with an ERROR that says that an operator is needed', async () => {

@@ -1,6 +1,5 @@
 import { Firestore } from 'firebase-admin/firestore';
 import { startFirestore } from '../../../packages/firestore-local/src';
-import { systemClock } from '../../src/lib/clock';
 import { createDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
@@ -54,12 +53,12 @@ afterAll(async () => {
 });
 
 test('what a killed process leaves is nothing, ready lists or a claim that the sweep completes (express-idempotency #32)', async () => {
-  const firestore = await startFirestore();
-  ends.push(() => firestore.close());
-  // The sweep's clock is ahead of this machine's by this time, so every lease has expired.
+  // Firestore's clock is ahead of this machine's by this time. Once that is more than a lease, every lease has expired.
   let aheadMs = 0;
-  const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
-  const endMonitor = monitorKeys(firestore, clock.now);
+  const clock = () => Date.now() + aheadMs;
+  const firestore = await startFirestore({ clock });
+  ends.push(() => firestore.close());
+  const endMonitor = monitorKeys(firestore, clock);
   useFirestoreEmulator(firestore.address, PROJECT);
   const client = new Firestore({ projectId: PROJECT });
   ends.push(() => client.terminate());
@@ -82,7 +81,7 @@ test('what a killed process leaves is nothing, ready lists or a claim that the s
   expect(responses).toEqual(cells.map(({ left }) => RESPONSES[left]));
 
   aheadMs = LEASE_DURATION_MS + 60_000;
-  const context = { ...createRequestContext(new AbortController().signal), clock };
+  const context = createRequestContext(new AbortController().signal);
   const swept: unknown[] = [];
   await sweep(
     createDatabase(client, context),

@@ -4,7 +4,7 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { createDatabase } from '../../src/lib/firestore/database';
 import { retry } from '../../src/lib/firestore/retry';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import { getTimeLimitMs } from '../../src/lib/time-limits';
+import { getTimeLimitMs, SWEEP_START_MS } from '../../src/lib/time-limits';
 import { getSweepResumeAt } from '../../src/price-lists/sweep-schedule';
 import { writeOptions } from '../../src/lib/runtime-options';
 import { createPriceLists } from '../../src/price-lists/create';
@@ -14,7 +14,7 @@ import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
 import { readKeyRecord } from '../../audit/stored-records';
-import { KeyMonitor, MAX_CLOCK_SKEW_MS } from '../resilience/monitor';
+import { KeyMonitor } from '../resilience/monitor';
 import { NO_LOG } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
@@ -202,12 +202,12 @@ class Schedule {
     return name;
   }
 
-  /** Fails if an owner writes entries although its lease has expired by its own clock. */
+  /** Fails if an owner writes entries although its lease has expired. */
   #checkLease(process: Process): void {
     for (const key of this.#keys) {
       const record = this.#history.now(key);
       if (record?.status !== 'processing' || record.owner !== process.token) continue;
-      if (process.context.clock.now() < record.lease_expires_at) continue;
+      if (this.world.now < record.lease_expires_at) continue;
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
     }
   }
@@ -229,7 +229,7 @@ class Schedule {
     try {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
-        const record = await retry(() => readKeyRecord(db, key), context, 'standalone');
+        const { record } = await retry(() => readKeyRecord(db, key), context, 'standalone');
         // The command throws the same error when no record exists.
         if (record === undefined) throw new ResolutionError('key_resolved');
         if (how === 'resume') await resume(record, decision, db, context);
@@ -285,7 +285,10 @@ class Schedule {
     return process;
   }
 
-  /** Fails if a report is wrong, or repeats one although nothing kept the earlier sweep from storing it. */
+  /**
+   * Fails if a report is wrong, or repeats one although nothing kept the earlier sweep from ending it. A sweep
+   * that overlaps with the earlier one may repeat its report.
+   */
   #checkReport(key: string, process: Process): void {
     const start = this.#history.getReviewStart(key);
     if (start === undefined) {
@@ -294,7 +297,8 @@ class Schedule {
     }
     const review = `${key} since ${start}`;
     for (const last of this.#reports.get(review) ?? []) {
-      if (countTroubles(last.process) === last.troubles)
+      const overlaps = process.startedAt < last.process.endedAt;
+      if (!overlaps && countTroubles(last.process) === last.troubles)
         this.#fail(new Error(`${process.name} reports ${key} again, after ${last.process.name}`));
     }
     const reports = this.#reports.get(review) ?? [];
@@ -335,7 +339,7 @@ class Schedule {
       if (lostMs > 0) hangs += 1;
       for (const key of this.#keys) {
         const dueAt = Math.max(startedAt, resumeAt.get(key) ?? startedAt);
-        const isLate = this.world.now > dueAt + MAX_CLOCK_SKEW_MS + (1 + hangs) * MINUTE;
+        const isLate = this.world.now > dueAt + SWEEP_START_MS + (1 + hangs) * MINUTE;
         const isWaiting = this.#getResumeAt(key) !== null;
         assert(!isLate || !isWaiting, `${key} is ready a minute after it is due, and one more for each call that hung`);
       }

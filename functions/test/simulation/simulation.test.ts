@@ -5,7 +5,7 @@ import { replaceSizes } from '../resilience/calls';
 import { useFirestoreEmulator } from '../support/firestore';
 import { BREAKS } from './breaks';
 import { InvariantViolation, runSchedule } from './schedule';
-import type { BrokenParts } from './world';
+import { virtualTime, type BrokenParts } from './world';
 
 /**
  * Runs schedules one after another, each against an empty embedded Firestore. By default they are
@@ -49,8 +49,7 @@ beforeAll(async () => {
   // The Firestore SDK captures a stack trace for each call. Short traces save time.
   Error.stackTraceLimit = 1;
   replaceSizes(COMMIT_SIZES);
-  // Document versions come from this clock, and error messages in the traces name them.
-  embedded = await startFirestore({ clock: () => Date.UTC(2026, 0, 1) });
+  embedded = await startFirestore({ clock: () => virtualTime.now });
   useFirestoreEmulator(embedded.address, PROJECT);
   db = configureClient(new Firestore({ projectId: PROJECT }));
 });

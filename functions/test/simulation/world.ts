@@ -5,7 +5,6 @@ import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 import { createDatabase, type Database } from '../../src/lib/firestore/database';
 import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
-import { MAX_CLOCK_SKEW_MS } from '../resilience/monitor';
 import type { SeededRandom } from './random';
 
 /**
@@ -65,6 +64,9 @@ export interface Process {
   /** Whether one of the faults was permanent. */
   permanent: boolean;
   state: 'running' | 'responded' | 'dead';
+  /** The virtual times at which its work began and ended. */
+  startedAt: number;
+  endedAt: number;
   /** Rejects with {@link ProcessCrashed} when the process dies. */
   readonly died: Promise<never>;
   readonly die: () => void;
@@ -126,9 +128,13 @@ const HANGS_MS = [SECOND, 15 * SECOND, 51 * SECOND, 2 * MINUTE, 25 * MINUTE];
 /** Delays after which a lost call still takes effect. */
 const DELAYS_MS = [10, SECOND, 15 * SECOND, MINUTE, 30 * MINUTE];
 
+/** The time of Firestore and of the schedule that runs, in Unix milliseconds. */
+export const virtualTime = { now: 0 };
+
+/** By how much the clock of a process may run too fast or too slow. */
+const MAX_CLOCK_DRIFT = 0.01;
+
 export class Simulator {
-  /** Virtual Unix milliseconds. */
-  now = Date.UTC(2026, 0, 1);
   /** The process whose call is running. */
   acting: Process | undefined;
   readonly trace: string[] = [];
@@ -147,21 +153,30 @@ export class Simulator {
     /** Called before a process writes entries. */
     readonly beforeEntries: (process: Process) => void,
     private readonly broken: BrokenParts = {},
-  ) {}
+  ) {
+    virtualTime.now = Date.UTC(2026, 0, 1);
+  }
+
+  get now(): number {
+    return virtualTime.now;
+  }
 
   /** Creates a process whose calls and timers this simulator controls. */
   process(name: string): Process {
-    const skewMs = this.random.integer(-MAX_CLOCK_SKEW_MS, MAX_CLOCK_SKEW_MS);
+    const startMs = this.random.integer(0, 1e12);
+    const createdAt = this.now;
+    /** Milliseconds of this process in one millisecond of Firestore. */
+    const rate = 1 + MAX_CLOCK_DRIFT * (2 * this.random.next() - 1);
     const clock: Clock = {
-      now: () => this.now + skewMs,
-      sleep: (ms, signal) => this.#sleep(process, ms, signal),
+      elapsedMs: () => startMs + (this.now - createdAt) * rate,
+      sleep: (ms, signal) => this.#sleep(process, ms / rate, signal),
       createTimeout: (ms, createReason, ...parents) => {
         const controller = new AbortController();
         const end = () => {
           process.isReserveUsed = true;
           controller.abort(createReason());
         };
-        const cancel = this.#startTimer(process, ms, end);
+        const cancel = this.#startTimer(process, ms / rate, end);
         return { signal: AbortSignal.any([controller.signal, ...parents]), cancel };
       },
     };
@@ -182,6 +197,8 @@ export class Simulator {
       name,
       token: name,
       state: 'running',
+      startedAt: this.now,
+      endedAt: Infinity,
       died,
       die: () => {
         process.state = 'dead';
@@ -222,6 +239,7 @@ export class Simulator {
       return await Promise.race([work(this.broken.context?.(context) ?? context), process.died]);
     } finally {
       process.stop = undefined;
+      process.endedAt = this.now;
       if (process.state === 'running') process.state = 'responded';
       this.#running.delete(process);
       for (const cancel of cancels) cancel();
@@ -253,7 +271,7 @@ export class Simulator {
       if (due.length + late.length === 0) {
         const next = Math.min(...[...this.#waiting, ...this.#late].map(({ at }) => at));
         if (next === Infinity) return;
-        this.now = next;
+        virtualTime.now = next;
         continue;
       }
       const chosen = this.random.integer(0, due.length + late.length - 1);

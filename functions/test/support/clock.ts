@@ -1,7 +1,10 @@
 import { systemClock, type Clock } from '../../src/lib/clock';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 
-/** A clock that moves only when a test advances it or code sleeps. A sleep ends at once. */
+/**
+ * The time of a test, for Firestore and for the process: it passes only when the test advances it or
+ * code sleeps. A sleep ends at once.
+ */
 export class ManualClock implements Clock {
   /** The length of each sleep, in milliseconds. */
   readonly slept: number[] = [];
@@ -13,8 +16,14 @@ export class ManualClock implements Clock {
     this.#now = now;
   }
 
+  /** The time of Firestore, in Unix milliseconds. */
   now(): number {
     return this.#now;
+  }
+
+  /** Begins anywhere, like the clock of a process. */
+  elapsedMs(): number {
+    return this.#now - 1_700_000_000_123;
   }
 
   advance(ms: number): void {
@@ -29,12 +38,11 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Makes time pass faster by this factor for the service in this process, including leases, pauses and timeouts. */
+/** Makes the pauses and timeouts of the service in this process shorter by this factor. */
 export function speedUpTime(factor: number): void {
-  const { now, sleep, createTimeout } = systemClock;
-  const startedAt = now();
+  const { elapsedMs, sleep, createTimeout } = systemClock;
   Object.assign(systemClock, {
-    now: () => startedAt + (now() - startedAt) * factor,
+    elapsedMs: () => elapsedMs() * factor,
     sleep: (ms, signal) => sleep(ms / factor, signal),
     createTimeout: (ms, ...reasons) => createTimeout(ms / factor, ...reasons),
   } satisfies Clock);

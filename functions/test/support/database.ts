@@ -1,11 +1,11 @@
 import { Firestore } from 'firebase-admin/firestore';
-import type { EndedCall } from '../../../packages/firestore-local/src';
+import { startFirestore, type EndedCall } from '../../../packages/firestore-local/src';
 import type { FirestoreFront } from '../../../packages/firestore-local/src/internal';
 import { configureClient, createDatabase, type Database } from '../../src/lib/firestore/database';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { ManualClock } from './clock';
 import { readDeclaredIndexes } from './declared-indexes';
-import { TEST_PROJECT, createCallRecorder, startTestFirestore, useFirestoreEmulator } from './firestore';
+import { TEST_PROJECT, createCallRecorder, useFirestoreEmulator } from './firestore';
 
 /** The time of the clock when a test begins, in Unix milliseconds. */
 export const TEST_START = Date.UTC(2026, 5, 1);
@@ -16,7 +16,7 @@ export interface TestDatabase {
   client: Firestore;
   /** The server of this database, which can inject faults. */
   firestore: FirestoreFront;
-  /** Starts at {@link TEST_START}. Only a test or a sleep advances it. */
+  /** The time of Firestore and of the process. Starts at {@link TEST_START}, and only a test or a sleep advances it. */
   clock: ManualClock;
   /** Records the calls that end from now until the next {@link TestDatabase.reset}. */
   recordCalls: () => EndedCall[];
@@ -28,11 +28,12 @@ export interface TestDatabase {
 
 /** Starts a Firestore before the tests of a file, and closes it after the last. */
 export function useTestDatabase(): TestDatabase {
-  const database = {} as TestDatabase;
+  const database = { clock: new ManualClock(TEST_START) } as TestDatabase;
   let recorder: ReturnType<typeof createCallRecorder>;
   let tokens = 0;
   beforeAll(async () => {
-    const firestore = await startTestFirestore(readDeclaredIndexes());
+    // Only the embedded Firestore can be given a clock.
+    const firestore = await startFirestore({ indexes: readDeclaredIndexes(), clock: () => database.clock.now() });
     useFirestoreEmulator(firestore.address, TEST_PROJECT);
     const client = configureClient(new Firestore({ projectId: TEST_PROJECT }));
     recorder = createCallRecorder(firestore);
@@ -56,8 +57,8 @@ export function useTestDatabase(): TestDatabase {
     reset: () => {
       recorder.stop();
       database.firestore.faults.clear();
-      database.firestore.clear();
       database.clock = new ManualClock(TEST_START);
+      database.firestore.clear();
       tokens = 0;
     },
   });

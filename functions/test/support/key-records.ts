@@ -7,6 +7,7 @@ export const TEST_CREATION: ClaimedLists = {
   market_name: 'Egypt',
   market_iso: 'EGY',
   currency: 'EGP',
+  currency_differs: true,
 };
 
 /** Creates the record of a key whose attempt is in progress and has no lists. `fields` replace its values. */

@@ -68,7 +68,7 @@ export class Backoff {
     private readonly context: RequestContext,
     regime: RetryRegime,
   ) {
-    this.#retryUntil = context.clock.now() + RETRY_MS[regime];
+    this.#retryUntil = context.clock.elapsedMs() + RETRY_MS[regime];
   }
 
   /** Waits before the next try. @throws `error` if no time is left or the signal aborts; the reason of a stop */
@@ -76,7 +76,7 @@ export class Backoff {
     const { clock, counters, random, signal } = this.context;
     const pauseMs = getPauseMs(this.#failures, isOverload(error), random);
     this.#failures += 1;
-    if (clock.now() + pauseMs > this.#retryUntil) throw error;
+    if (clock.elapsedMs() + pauseMs > this.#retryUntil) throw error;
     try {
       await abortable(signal, () => clock.sleep(pauseMs, signal));
     } catch {

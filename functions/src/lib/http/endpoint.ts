@@ -74,6 +74,7 @@ async function handleRequest<Body>(
     phases_ms: context.counters.phasesMs,
     count: result && (result.count ?? context.counters.records),
     replayed: result?.replayed,
+    ...result?.facts,
     ...exchange.logFields,
     error,
   });

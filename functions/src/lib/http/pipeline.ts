@@ -29,6 +29,8 @@ export interface HandlerResult extends Omit<OutgoingResponse, 'status'> {
   replayed?: boolean;
   /** Number of products accepted. By default the number of records in the response. */
   count?: number;
+  /** Facts about an accepted price list that are logged. */
+  facts?: Pick<RequestLogEntry, 'market_found' | 'currency_differs'>;
 }
 
 export interface Endpoint<Body> {

@@ -62,7 +62,7 @@ export class Shutdown {
    * their responses and their connections are closed, or time is up.
    */
   async stop(clock: Clock): Promise<void> {
-    const startedAt = clock.now();
+    const startedAt = clock.elapsedMs();
     const reason = new StoppedError('the instance is stopping', STOP_RESERVE_MS);
     this.refuseWrites.abort(reason);
     for (const server of this.#servers) server.close();
@@ -82,7 +82,7 @@ export class Shutdown {
       wait(STOP_MS.stopWaiting, this.stopWaiting),
       wait(STOP_MS.exit),
     ]);
-    logInstanceStopped(this.#unanswered, clock.now() - startedAt);
+    logInstanceStopped(this.#unanswered, Math.round(clock.elapsedMs() - startedAt));
   }
 }
 

@@ -4,8 +4,21 @@ import { logEvent, redact, toOperatorField, type LogSeverity } from './event';
 export interface LoggedAttempt {
   document_id: string;
   products_count: number;
-  creation: { price_list_id: string } | null;
+  creation: { price_list_id: string; currency_differs: boolean } | null;
 }
+
+/** An attempt that has completed. */
+export interface CompletedAttempt extends LoggedAttempt {
+  claimed_at: number;
+  updated_at: number;
+}
+
+/** The time between claim and completion, and whether the business can use the lists. */
+const toCompletionFields = ({ claimed_at, updated_at, creation }: CompletedAttempt) => ({
+  since_claim_ms: updated_at - claimed_at,
+  market_found: creation !== null,
+  currency_differs: creation?.currency_differs ?? false,
+});
 
 export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
 
@@ -18,8 +31,7 @@ export function createPriceListLogger(request_id: string) {
   };
   return {
     claimed: (attempt: LoggedAttempt) => log('INFO', 'price_list_claimed', attempt),
-    completed: (attempt: LoggedAttempt, since_claim_ms: number) =>
-      log('INFO', 'price_list_completed', attempt, { since_claim_ms }),
+    completed: (attempt: CompletedAttempt) => log('INFO', 'price_list_completed', attempt, toCompletionFields(attempt)),
     /** The log line of the request reports the error. @param needsOperator whether only an operator can resume the attempt */
     failed: (attempt: LoggedAttempt, reason: string, needsOperator: boolean) =>
       log('ERROR', 'price_list_failed', attempt, { reason: redact(reason), ...toOperatorField(needsOperator) }),
@@ -36,19 +48,22 @@ const SWEEP_EVENTS = {
   left: ['ERROR', 'price_list_left'],
 } as const satisfies Record<string, readonly [LogSeverity, string]>;
 
-/** An attempt, identified by its request record and never by its key, with the trace of the request that claimed it. */
-interface SweptAttempt {
-  document_id: string;
-  trace_id: string | null;
+/** A result of the sweep, which came at the time `time`. */
+interface SweptResult {
+  time: number;
+  result: keyof typeof SWEEP_EVENTS;
   reason: string | null;
 }
 
-export function logSweptAttempt(
-  result: keyof typeof SWEEP_EVENTS,
-  { document_id, trace_id, reason }: SweptAttempt,
-  since_claim_ms: number,
-): void {
+/** An attempt, identified by its request record and never by its key, with the trace of the request that claimed it. */
+interface SweptAttempt extends CompletedAttempt {
+  trace_id: string | null;
+}
+
+export function logSweptAttempt({ time, result, reason }: SweptResult, attempt: SweptAttempt): void {
   const [severity, event] = SWEEP_EVENTS[result];
+  const { document_id, trace_id, claimed_at } = attempt;
+  const facts = result === 'resumed' ? toCompletionFields(attempt) : { since_claim_ms: time - claimed_at };
   const why = reason !== null && { reason: redact(reason) };
-  logEvent(severity, event, { document_id, trace_id, since_claim_ms, ...why });
+  logEvent(severity, event, { document_id, trace_id, ...facts, ...why });
 }

@@ -19,6 +19,10 @@ export interface RequestLogEntry {
   /** Number of records in the response, or of products accepted. */
   count: number | undefined;
   replayed: boolean | undefined;
+  /** Whether the market of an accepted price list exists. */
+  market_found?: boolean;
+  /** Whether an accepted price list names another currency than its market. */
+  currency_differs?: boolean;
   /** Name of the accepted API key. */
   key_id?: string;
   /** The origin of a rejected preflight. */

@@ -4,11 +4,13 @@ import type {
   DocumentReference,
   DocumentSnapshot,
   Query,
+  QueryDocumentSnapshot,
   Timestamp,
 } from 'firebase-admin/firestore';
 import { isDocumentId } from '../document-id';
 import type { PriceListInfo } from '../schemas/add-price-lists';
 import {
+  getMarketFacts,
   parseKeyRecord,
   requireKeyRecord,
   type Attempt,
@@ -37,13 +39,23 @@ export const keyDocumentId = (boqListId: string): string =>
 /** Where the record of a key is stored. */
 export type KeyReference = DocumentReference;
 
-/** A key record as it was read. */
-export type KeySnapshot = ReturnType<typeof toKeySnapshot>;
-
-/** A key record that a query found; its record is undefined if it does not parse. */
-export interface FoundKey extends KeySnapshot {
-  version: Timestamp;
+interface KeyRead {
+  reference: KeyReference;
+  /** The stored `sweep_due_at`; null if there is none. */
+  sweepDueAt: number | null;
+  /** The time of the read by Firestore's clock, in Unix milliseconds. It is not before the last change of the record. */
+  readAt: number;
 }
+
+/** A key as it was read. */
+export interface KeySnapshot extends KeyRead {
+  record: KeyRecord | undefined;
+  /** When the record was last written; undefined if there is none. */
+  version: Timestamp | undefined;
+}
+
+/** A key record that a query found. One that is `unreadable` does not parse. */
+export type FoundKey = KeyRead & ({ kind: 'readable'; record: KeyRecord } | { kind: 'unreadable' });
 
 /** Whether a record is stored under the id that belongs to the key. */
 export const isKeyOf = ({ id }: KeyReference, boqListId: string): boolean => id === keyDocumentId(boqListId);
@@ -64,18 +76,37 @@ export async function readKeyAndMarket(db: Database, key: KeyReference, marketId
 /** Maximum number of keys that one call reads. */
 export const KEYS_PER_PAGE = 100;
 
+export interface DueKeys {
+  keys: FoundKey[];
+  /** Whether no other key was due when this page was read. */
+  isLast: boolean;
+  /** The time of the read; undefined if Firestore returned no document. */
+  readAt: number | undefined;
+}
+
 /**
- * Reads a page of the keys that are due, the longest due first.
+ * Reads a page of the keys that are due, the longest due first. Firestore's clock decides what is due,
+ * so the page ends before the first key that was not due when it was read.
  *
- * @param from the last key of the page before; or a due time in Unix milliseconds to begin at;
+ * @param from the last key of the previous page; or a due time in Unix milliseconds to begin at;
  * undefined for the first page
  */
-export function readDueKeys(db: Database, now: number, from: FoundKey | number | undefined): Promise<FoundKey[]> {
-  const due = keyRecords(db).where('sweep_due_at', '<=', now).orderBy('sweep_due_at').orderBy('__name__');
-  const page = due.limit(KEYS_PER_PAGE);
-  if (from === undefined) return findKeys(db, page);
-  if (typeof from === 'number') return findKeys(db, page.startAt(from));
-  return findKeys(db, page.startAfter(from.sweepDueAt, from.reference.id));
+export async function readDueKeys(db: Database, from: FoundKey | number | undefined): Promise<DueKeys> {
+  const page = keyRecords(db).orderBy('sweep_due_at').orderBy('__name__').limit(KEYS_PER_PAGE);
+  const keys: FoundKey[] = [];
+  let readAt: number | undefined;
+  for await (const document of db.stream(startAt(page, from))) {
+    const key = toFoundKey(document);
+    readAt = key.readAt;
+    if (key.sweepDueAt !== null && key.sweepDueAt > readAt) return { keys, isLast: true, readAt };
+    keys.push(key);
+  }
+  return { keys, isLast: keys.length < KEYS_PER_PAGE, readAt };
+}
+
+function startAt(page: Query, from: FoundKey | number | undefined): Query {
+  if (from === undefined) return page;
+  return typeof from === 'number' ? page.startAt(from) : page.startAfter(from.sweepDueAt, from.reference.id);
 }
 
 /** Reads a page of the keys with one of these statuses, by id. @param after the last key of the page before */
@@ -96,15 +127,13 @@ export const countKeysInReview = (db: Database): Promise<number> =>
 
 async function findKeys(db: Database, keys: Query): Promise<FoundKey[]> {
   const found: FoundKey[] = [];
-  for await (const document of db.stream(keys)) {
-    found.push({
-      reference: document.ref,
-      version: document.updateTime,
-      record: parseKeyRecord(document.data()),
-      sweepDueAt: toSweepDueAt(document),
-    });
-  }
+  for await (const document of db.stream(keys)) found.push(toFoundKey(document));
   return found;
+}
+
+function toFoundKey(document: QueryDocumentSnapshot): FoundKey {
+  const record = parseKeyRecord(document.data());
+  return { ...toKeyRead(document), ...(record === undefined ? { kind: 'unreadable' } : { kind: 'readable', record }) };
 }
 
 /**
@@ -120,10 +149,9 @@ export function setKey(writes: CommitWrites, key: KeySnapshot, record: KeyRecord
   else writes.update(key.reference, { sweep_due_at: DELETED, ...record, ...isDue }, { lastUpdateTime: key.version });
 }
 
-/** Changes only when the sweep reads a record next. The commit fails as that of {@link setKey} does. */
-export function setSweepDueAt(writes: CommitWrites, { reference, version }: KeySnapshot, dueAt: number | null): void {
-  if (version === undefined) return;
-  writes.update(reference, { sweep_due_at: dueAt ?? DELETED }, { lastUpdateTime: version });
+/** Takes a record out of the sweep's index. The commit fails as that of {@link setKey} does. */
+export function clearSweepDueAt(writes: CommitWrites, { reference, version }: KeySnapshot): void {
+  if (version !== undefined) writes.update(reference, { sweep_due_at: DELETED }, { lastUpdateTime: version });
 }
 
 /** Fails both lists of an attempt that has ended. Skips a list with an invalid id, which cannot exist. */
@@ -162,6 +190,7 @@ export function setRequestRecord(
     products_count: attempt.products_count,
     fingerprint: attempt.fingerprint,
     market_id: attempt.market_id,
+    ...getMarketFacts(attempt),
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,
     created_at: attempt.claimed_at,
@@ -239,19 +268,20 @@ export async function* streamStoredEntries(
   for await (const entries of db.streamQuery(query, (response) => decodePriceEntry(response, field))) yield* entries;
 }
 
-const toKeySnapshot = (document: DocumentSnapshot) => ({
-  reference: document.ref,
-  record: document.exists ? requireKeyRecord(document.data() ?? {}) : undefined,
-  /** When the record was last written; undefined if there is none. */
-  version: document.updateTime,
-  /** The stored `sweep_due_at`; null if there is none. */
-  sweepDueAt: toSweepDueAt(document),
-});
-
-function toSweepDueAt(document: DocumentSnapshot): number | null {
+function toKeyRead(document: DocumentSnapshot): KeyRead {
   const dueAt: unknown = document.get('sweep_due_at');
-  return typeof dueAt === 'number' ? dueAt : null;
+  return {
+    reference: document.ref,
+    sweepDueAt: typeof dueAt === 'number' ? dueAt : null,
+    readAt: document.readTime.toMillis(),
+  };
 }
+
+const toKeySnapshot = (document: DocumentSnapshot): KeySnapshot => ({
+  ...toKeyRead(document),
+  record: document.exists ? requireKeyRecord(document.data() ?? {}) : undefined,
+  version: document.updateTime,
+});
 
 export const keyRecords = ({ firestore }: Database): CollectionReference =>
   firestore.collection(collections.priceListIdempotency);

@@ -10,8 +10,10 @@ import * as z from 'zod';
 const withUnknownFields = <T extends z.ZodObject>(schema: T): T => schema.loose() as unknown as T;
 
 const text = z.string();
-/** Integer Unix milliseconds. */
-const time = z.int();
+/** The range of `Date`. */
+const MAX_TIME_MS = 8.64e15;
+/** Integer Unix milliseconds, by Firestore's clock. */
+const time = z.int().min(-MAX_TIME_MS).max(MAX_TIME_MS);
 
 /** The two lists of an attempt, and their market as the claim read it. Later changes to the market have no effect. */
 const claimedListsSchema = withUnknownFields(
@@ -22,6 +24,8 @@ const claimedListsSchema = withUnknownFields(
     market_iso: text.nullable(),
     /** The market's currency; the request's if the market has none. */
     currency: text,
+    /** Whether the request named another currency. Its prices are stored unconverted. */
+    currency_differs: z.boolean(),
   }),
 );
 
@@ -68,8 +72,6 @@ const progressSchema = z.object({
   /** Counts the entries of both lists. */
   entries_written: z.int(),
   entries_total: z.int(),
-  started_at: time,
-  measured_at: time,
 });
 
 /** All except `error` are transient: the cause may be gone when the attempt is resumed. */
@@ -103,6 +105,14 @@ export type OperatorAction = z.output<typeof operatorActionSchema>;
 export type Progress = z.output<typeof progressSchema>;
 export type FailureCause = z.output<typeof failureCauseSchema>;
 export type KeyRecord = z.output<typeof keyRecordSchema>;
+
+/** The two facts about an accepted request that its 200 does not show (docs/api.md#behaviour-of-add-price-lists). */
+export const getMarketFacts = ({ creation }: Pick<Attempt, 'creation'>) => ({
+  market_found: creation !== null,
+  currency_differs: creation?.currency_differs ?? false,
+});
+
+export type MarketFacts = ReturnType<typeof getMarketFacts>;
 
 /** `sweep_due_at` is not part of the record, which determines it. */
 const parse = ({ sweep_due_at, ...record }: Readonly<Record<string, unknown>>) =>

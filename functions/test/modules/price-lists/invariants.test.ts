@@ -13,7 +13,7 @@ import {
   type StoredList,
   type Violation,
 } from '../../../audit/invariants';
-import { MAX_AHEAD_MS } from '../../../src/price-lists/key-state-machine';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createListDocuments, createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import type { StoredPayload } from '../../../src/price-lists/payload';
 import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
@@ -52,6 +52,8 @@ function createCompleted(): { record: KeyRecord; stored: StoredAttempt } {
       created_at: 5,
       payload_chunks: 12,
       key_id: 'api-key-1',
+      market_found: true,
+      currency_differs: true,
       info,
       request_id: 'not compared',
     },
@@ -109,6 +111,7 @@ describe('a key record', () => {
       id,
       [violation('response', KEY_PATH, 'is released with a response')],
     ],
+    ['with the response of a completion without lists', { status: 'released', creation: null }, id, []],
   ])('%s', (_, fields, documentId, expected) => {
     expect(checkKeyRecord({ ...record, ...fields }, documentId)).toEqual(expected);
   });
@@ -154,9 +157,14 @@ describe('a lease', () => {
       [violation('lease', KEY_PATH, EXPIRED)],
     ],
     ['of an attempt that has ended', { lease_expires_at: 0, status: 'requires_review' }, []],
-    ['of the longest duration', { lease_expires_at: NOW + MAX_AHEAD_MS }, []],
+    ['of the longest duration', { lease_expires_at: NOW + LEASE_DURATION_MS }, []],
+    [
+      'that ends more than one lease after its read',
+      { lease_expires_at: NOW + LEASE_DURATION_MS + 1 },
+      [violation('lease', KEY_PATH, 'has a lease until 1970-01-01T00:17:20.001Z, longer than any instance grants')],
+    ],
     ['in the far future', { lease_expires_at: 4_000_000_000_000 }, [violation('lease', KEY_PATH, FAR_LEASE)]],
-    ['of an attempt that failed a little in the future', { status: 'requires_review', updated_at: NOW + 1 }, []],
+    ['of an attempt that failed when it was read', { status: 'requires_review', updated_at: NOW }, []],
     [
       'of an attempt that failed in the far future',
       { status: 'requires_review', updated_at: 4_000_000_000_000 },
@@ -184,7 +192,8 @@ describe('an attempt', () => {
     const { record, stored } = createCompleted();
     const attempt = { ...record, creation: null };
     const response = createSuccessResponse(attempt, info, NOW);
-    const request = { ...stored.request, expected_forward_cost_id: null, price_list_id: null };
+    const facts = { market_found: false, currency_differs: false };
+    const request = { ...stored.request, ...facts, expected_forward_cost_id: null, price_list_id: null };
     expect(check({ record: { ...attempt, response }, stored: { ...stored, request, lists: null } })).toEqual([]);
     // Lists that do not belong to the attempt are ignored.
     expect(check({ record: { ...attempt, response }, stored: { ...stored, request } })).toEqual([]);

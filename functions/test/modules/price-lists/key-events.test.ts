@@ -1,7 +1,6 @@
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import {
   isLeaseHeld,
-  MAX_AHEAD_MS,
   transition,
   type CallerIdentity,
   type KeyEvent,
@@ -9,9 +8,12 @@ import {
 } from '../../../src/price-lists/key-state-machine';
 import {
   MAX_AUTOMATIC_RESUMES,
+  canResumeAutomatically,
+  describeSweepObstacle,
+  getAttemptWaitMs,
   getSweepDueAt,
   getSweepResumeAt,
-  getSweepObstacle,
+  SWEEP_WAIT_MS,
 } from '../../../src/price-lists/sweep-schedule';
 import { createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import { requireKeyRecord, type KeyRecord } from '../../../src/lib/schemas/key-record';
@@ -21,9 +23,6 @@ import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
 /** The complete effect of single events. key-state-machine.test.ts has the properties of any order of events. */
 
 const NOW = 10_000;
-
-/** From `NOW` until five seconds after the next full minute. */
-const AFTER_NEXT_SWEEP_MS = 55_000;
 
 const processing = createKeyRecord();
 const failed = createKeyRecord({
@@ -101,13 +100,23 @@ describe('an event', () => {
     const { record, outcome } = apply(processing, { kind: 'complete', attempt: processing, info });
     const response = createSuccessResponse(processing, info, NOW);
     expect(record).toEqual({ ...processing, status: 'completed', response, updated_at: NOW });
-    expect(outcome).toEqual({ kind: 'completed', response, isOwn: true });
+    expect(outcome).toEqual({ kind: 'completed', record, response, isOwn: true });
   });
 
-  test('never decreases updated_at, whatever the clock of its instance', () => {
-    const ahead = { ...processing, updated_at: NOW + 5_000 };
-    const event = { kind: 'fail', attempt: processing, reason: 'r', cause: 'error' } as const;
-    expect(apply(ahead, event).record).toMatchObject({ status: 'requires_review', updated_at: NOW + 5_000 });
+  test('release frees a completion without lists, whose next claim moves the response to the history', () => {
+    const { record, outcome } = apply(completed, { kind: 'release', ...decision });
+    expect(record).toMatchObject({ status: 'released', response: '{}', actions: [{ action: 'release', at: NOW }] });
+    expect(outcome).toEqual({ kind: 'released' });
+    const again = apply(record, claimOfLists).record;
+    expect(again).toMatchObject({ document_id: 'new', status: 'processing', response: null });
+    expect(again?.history).toMatchObject([{ document_id, response: '{}', settled_at: NOW }]);
+    expect(look(record, { owner: 'late', fingerprint, document_id: 'late' })).toEqual({ kind: 'available' });
+  });
+
+  test('release does not change a completion with lists', () => {
+    const record = { ...completed, creation: TEST_CREATION };
+    expect(apply(record, { kind: 'release', ...decision })).toMatchObject({ record, outcome: { kind: 'completed' } });
+    expect(apply(record, { kind: 'release', ...decision }).record).toBe(record);
   });
 
   test.each<KeyEvent>([
@@ -130,20 +139,20 @@ describe('an event', () => {
   });
 });
 
-test('a lease that ends in the far future counts as expired', () => {
-  const lasting = (ms: number) => ({ ...processing, lease_expires_at: NOW + ms });
-  expect([0, 1, MAX_AHEAD_MS, MAX_AHEAD_MS + 1].map((ms) => isLeaseHeld(lasting(ms), NOW))).toEqual([
-    false,
-    true,
-    true,
-    false,
-  ]);
-  expect(look(lasting(MAX_AHEAD_MS + 1))).toMatchObject({ kind: 'blocked', by: 'review' });
+test('a lease is held until its end', () => {
+  const lasting = (ms: number) => isLeaseHeld({ ...processing, lease_expires_at: NOW + ms }, NOW);
+  expect([-1, 0, 1].map(lasting)).toEqual([false, false, true]);
 });
 
-test('an event replaces an updated_at in the far future with its own time', () => {
-  const getUpdatedAt = (ms: number) => apply({ ...failed, updated_at: NOW + ms }, resume).record?.updated_at;
-  expect([0, 1, MAX_AHEAD_MS, MAX_AHEAD_MS + 1].map(getUpdatedAt)).toEqual([NOW, NOW + 1, NOW + MAX_AHEAD_MS, NOW]);
+test.each([
+  [1, 10_000],
+  [1_999, 10_000],
+  [2_000, 11_000],
+  [109_999, 64_000],
+  [110_000, 65_000],
+  [364_000, 65_000],
+])('a client waits for an attempt of %i products for %i ms', (products_count, ms) => {
+  expect(getAttemptWaitMs(createKeyRecord({ products_count }))).toBe(ms);
 });
 
 describe('a key', () => {
@@ -162,17 +171,17 @@ describe('a key', () => {
     [
       'that is completed',
       completed,
-      { kind: 'completed', response: '{}', isOwn: true },
-      { kind: 'completed', response: '{}', isOwn: false },
-      { kind: 'completed', response: '{}', isOwn: false },
+      { kind: 'completed', record: completed, response: '{}', isOwn: true },
+      { kind: 'completed', record: completed, response: '{}', isOwn: false },
+      { kind: 'completed', record: completed, response: '{}', isOwn: false },
     ],
     ['that another version completed', { ...completed, response: null }, review(null), review(null), review(null)],
     [
       'that failed',
       failed,
-      { kind: 'failed', reason: 'the time is up', retryAfterMs: AFTER_NEXT_SWEEP_MS },
-      review(AFTER_NEXT_SWEEP_MS),
-      review(AFTER_NEXT_SWEEP_MS),
+      { kind: 'failed', reason: 'the time is up', retryAfterMs: SWEEP_WAIT_MS },
+      review(SWEEP_WAIT_MS),
+      review(SWEEP_WAIT_MS),
     ],
     [
       'that failed without a reason',
@@ -208,12 +217,14 @@ describe('the sweep', () => {
     [{ failure_cause: 'error' }, 'the failure is not transient: the time is up'],
     [{ failure_cause: null, failure: null }, 'the failure is not transient: unknown'],
   ])('leaves a failure with %j to an operator: %s', (fields, obstacle) => {
-    expect(getSweepObstacle({ ...failed, ...fields })).toBe(obstacle);
+    const record = { ...failed, ...fields };
+    expect(canResumeAutomatically(record)).toBe(obstacle === null);
+    if (obstacle !== null) expect(describeSweepObstacle(record)).toBe(obstacle);
   });
 
   test('that has no tries left gives clients no time to wait', () => {
     const lookAfter = (automatic_resumes: number) => look({ ...failed, automatic_resumes });
-    expect(lookAfter(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: 300_000 });
+    expect(lookAfter(MAX_AUTOMATIC_RESUMES - 1)).toMatchObject({ retryAfterMs: SWEEP_WAIT_MS });
     expect(lookAfter(MAX_AUTOMATIC_RESUMES)).toMatchObject({ retryAfterMs: null });
   });
 

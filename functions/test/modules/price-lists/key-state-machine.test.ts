@@ -57,7 +57,7 @@ const events: fc.Arbitrary<Step['createEvent']> = fc
       case 'claim':
         return { kind, attempt: { ...attempt, creation: isComplete ? null : TEST_CREATION }, info, isStored: true };
       case 'renew': {
-        const progress = { entries_written: 1, entries_total: 2, started_at: now - 10 };
+        const progress = { entries_written: 1, entries_total: 2 };
         return { kind, attempt, progress };
       }
       case 'complete':
@@ -163,6 +163,8 @@ function getDrawnStatus(before: KeyRecord | undefined, event: KeyEvent, now: num
     }
     case 'requires_review release':
       return isReviewed ? 'released' : 'requires_review';
+    case 'completed release':
+      return isReviewed && before.creation === null ? 'released' : 'completed';
     default:
       return status;
   }
@@ -182,9 +184,17 @@ describe('a key', () => {
       if (after !== undefined) expect(requireKeyRecord({ ...after })).toEqual(after);
     }));
 
-  test('that is completed is not changed by any event', () =>
+  test('that is completed with lists is not changed by any event', () =>
     always(({ before, after }) => {
-      if (before?.status === 'completed') expect(after).toBe(before);
+      if (before?.status === 'completed' && before.creation !== null) expect(after).toBe(before);
+    }));
+
+  test('that is completed without lists is changed by a release only, and keeps its response in the history', () =>
+    always(({ before, after, event }) => {
+      if (before?.status === 'completed' && after !== before)
+        expect([event.kind, after?.status]).toEqual(['release', 'released']);
+      if (before?.status === 'released' && after?.status !== 'released')
+        expect(after?.history.at(-1)?.response).toBe(before.response);
     }));
 
   test('stays the identical record after an event without effect', () =>
@@ -203,8 +213,7 @@ describe('a key', () => {
   test('gets a new lease and new progress by a renewal, and no other change', () =>
     always(({ before, after, event, now }) => {
       if (event.kind !== 'renew' || before === undefined || !isBySender(before, event)) return;
-      const progress = { ...event.progress, measured_at: now };
-      expect(after).toEqual({ ...before, lease_expires_at: now + LEASE_MS, progress });
+      expect(after).toEqual({ ...before, lease_expires_at: now + LEASE_MS, progress: event.progress });
     }));
 
   test('counts its automatic resumes, up to the limit, until an operator resumes it or it is claimed again', () =>

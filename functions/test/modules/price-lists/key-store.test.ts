@@ -1,18 +1,41 @@
 import type { Database } from '../../../src/lib/firestore/database';
-import { createRequestContext } from '../../../src/lib/request-context';
 import type { KeyReference, KeySnapshot } from '../../../src/lib/repositories/price-lists';
+import { createRequestContext } from '../../../src/lib/request-context';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import { createKeyRecord } from '../../support/key-records';
 
-test('a lease that expires while its key is read still counts as held', async () => {
-  const record = createKeyRecord();
-  let now = record.lease_expires_at - 1;
+const record = createKeyRecord({ lease_expires_at: 60_000 });
+
+/** Applies an event to a key whose read begins at 5,000 ms of the process, takes 700 ms, and returns its read time. */
+async function applyTo(readAt: number, owner: string) {
+  let elapsed = 5_000;
   const context = createRequestContext(new AbortController().signal);
-  const clock = { ...context.clock, now: () => now };
-  const keys = new KeyStore({} as KeyReference, {} as Database, { ...context, clock });
+  const clock = { ...context.clock, elapsedMs: () => elapsed };
+  const db = { commit: () => Promise.resolve() } as unknown as Database;
+  const keys = new KeyStore({ id: 'key' } as KeyReference, db, { ...context, clock });
   jest.spyOn(keys, 'read').mockImplementation(() => {
-    now = record.lease_expires_at;
-    return Promise.resolve({ record } as KeySnapshot);
+    elapsed += 700;
+    return Promise.resolve({ record, readAt } as KeySnapshot);
   });
-  expect(await keys.apply({ kind: 'look', caller: null })).toMatchObject({ kind: 'blocked', by: 'attempt' });
+  const caller = { owner, fingerprint: record.fingerprint };
+  return keys.apply(owner === 'renewing' ? { kind: 'renew', attempt: record, progress } : { kind: 'look', caller });
+}
+
+const progress = { entries_written: 0, entries_total: 0 };
+
+test.each([
+  [59_999, 'attempt'],
+  [60_000, 'review'],
+])('a lease until 60,000 that was read at %i is judged by the time of the read', async (readAt, by) => {
+  expect(await applyTo(readAt, 'another')).toMatchObject({ kind: 'blocked', by });
+});
+
+test.each([
+  ['owner', 45_000, 5_000 + 15_000],
+  // An owner whose expired lease nobody has met owns its key.
+  ['owner', 61_000, 5_000 - 1_000],
+  ['renewing', 45_000, 5_000 + LEASE_DURATION_MS],
+])('%s: a lease that was read at %i is held from the start of the read, until %i', async (owner, readAt, heldUntil) => {
+  expect(await applyTo(readAt, owner)).toMatchObject({ kind: 'owned', heldUntil });
 });

@@ -46,15 +46,15 @@ describe('the fingerprint', () => {
 });
 
 describe('the canonical JSON', () => {
-  test('comes in pieces that end with the product that reaches 64 Ki characters', () => {
+  test('comes in pieces that end with the product that reaches 16 Ki characters', () => {
     const body = createPriceListBody(4_000);
     const submission = parseSubmission(body);
     const pieces = [...streamCanonicalJson(submission)];
     expect(pieces.join('')).toBe(model(body));
     expect(pieces.length).toBeGreaterThan(3);
     for (const piece of pieces.slice(0, -1)) {
-      expect(piece.length).toBeGreaterThanOrEqual(64 * 1024);
-      expect(piece.length).toBeLessThan(64 * 1024 + 200);
+      expect(piece.length).toBeGreaterThanOrEqual(16 * 1024);
+      expect(piece.length).toBeLessThan(16 * 1024 + 200);
     }
   });
 });

@@ -4,13 +4,11 @@ import { StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
-import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
+import type { ClaimedLists, KeyRecord, Progress } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create';
 import { findPendingEntries, getAllEntries } from '../../../src/price-lists/entries';
 import { KeyStore } from '../../../src/price-lists/key-store';
-import { LeaseLostError } from '../../../src/price-lists/lease';
-import type { WrittenEntries } from '../../../src/price-lists/progress';
-import { RunningAttempt } from '../../../src/price-lists/running-attempt';
+import { LeaseLostError, RunningAttempt } from '../../../src/price-lists/running-attempt';
 import { release, ResolutionError, resume } from '../../../src/price-lists/resume';
 import type { ProductColumns } from '../../../src/price-lists/submission-parser';
 import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
@@ -22,7 +20,7 @@ import { NO_LOG, readListEntries, writeMarket, updateKey } from '../../support/p
 import { writeRecords } from '../../support/stored';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
-import { atCommit, failCommits, isEntries, isKeyEvent } from './commits';
+import { atCommit, failCommits, getNames, isEntries, isKeyEvent } from './commits';
 
 /** Resume, release and sweep over a database, without HTTP and without the command. */
 
@@ -87,8 +85,8 @@ const toPlain = (_: string, value: unknown): unknown =>
 
 async function runResume(record: KeyRecord, changed: Partial<RequestContext> = {}) {
   const { db, context } = database.open(changed);
-  const progress: WrittenEntries[] = [];
-  const onProgress = (written: WrittenEntries) => progress.push({ ...written });
+  const progress: Progress[] = [];
+  const onProgress = (written: Progress) => progress.push({ ...written });
   const decision = { by: 'operator', reason: 'checked' };
   const outcome: unknown = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
   return { outcome, progress };
@@ -126,7 +124,7 @@ describe('a resume', () => {
     expect(progress[0]).toMatchObject({ entries_written: 0, entries_total: pending });
     expect(progress.at(-1)).toMatchObject({ entries_written: pending });
     await check('a');
-    expect(await create('a')).toEqual({ response: resumed.response, replayed: true });
+    expect(await create('a')).toMatchObject({ response: resumed.response, replayed: true });
   });
 
   test('of a crashed attempt creates its lists again if somebody has deleted them', async () => {
@@ -221,7 +219,12 @@ describe('the search for entries that are not stored', () => {
   const createAttempt = (creation: ClaimedLists | null) => {
     const { db, context } = database.open();
     const keys = new KeyStore(getKey('boq-1'), db, context);
-    return new RunningAttempt(createKeyRecord({ creation }), keys, 'resume');
+    const held = {
+      kind: 'owned',
+      record: createKeyRecord({ creation }),
+      heldUntil: context.clock.elapsedMs(),
+    } as const;
+    return new RunningAttempt({ ...held, heldUntil: held.heldUntil + LEASE_DURATION_MS }, keys, 'resume');
   };
 
   /** Returns the ids of the entries of the price list that are still to be written. */
@@ -262,7 +265,7 @@ describe('the search for entries that are not stored', () => {
     await store(ids.map((id) => [id, 1.5]));
     const attempt = createAttempt(TEST_CREATION);
     await getKey('boq-1').set(attempt.record);
-    database.clock.advance(attempt.record.lease_expires_at - TEST_START);
+    database.clock.advance(LEASE_DURATION_MS);
     database.firestore.faults.inject({ rpc: 'Commit', times: 3, action: { kind: 'error', code: 'UNAVAILABLE' } });
     const products = createProducts(ids);
     expect((await findPendingEntries(products, attempt)).price_list).toHaveLength(0);
@@ -303,6 +306,22 @@ describe('a release', () => {
     await check('a');
   });
 
+  test('frees a key that completed without lists, and a late retry of its request is a new request', async () => {
+    const createNowhere = (market_id: string) => {
+      const { db, context } = database.open();
+      const submission = parseSubmission(createPriceListBody(1, { boq_list_id: 'a', market_id }));
+      return createPriceLists(submission, { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG }, db, context);
+    };
+    const { response } = await createNowhere('nowhere');
+    expect(await runRelease(await readKey('a'))).toBeUndefined();
+    expect(await createNowhere('nowhere')).toMatchObject({ replayed: false });
+    expect((await readKey('a')).history).toMatchObject([{ response, creation: null }]);
+    expect(await runRelease(await readKey('a'))).toBeUndefined();
+    expect(await createNowhere('market-1')).toMatchObject({ replayed: false, facts: { market_found: true } });
+    const bodies = ['nowhere', 'market-1'].map((market_id) => createPriceListBody(1, { boq_list_id: 'a', market_id }));
+    await checkInvariants(database.client, bodies.map(parseSubmission));
+  });
+
   test('of a crashed attempt fails its lists', async () => {
     const record = await fail('a', CRASHED);
     await getPriceList(record).update({ status: 'processing' });
@@ -312,7 +331,7 @@ describe('a release', () => {
   });
 
   test.each<[string, Partial<KeyRecord>, string]>([
-    ['that is completed', { status: 'completed', response: '{}' }, 'lists_ready'],
+    ['that completed with lists', { status: 'completed', response: '{}' }, 'lists_ready'],
     ['that is in progress', { ...CRASHED, lease_expires_at: TEST_START + 1 }, 'key_in_progress'],
   ])('of an attempt %s is rejected', async (_, update, code) => {
     const record = await fail('a');
@@ -334,8 +353,8 @@ function startSweep(options: Partial<SweepOptions> = {}, changed: Partial<Reques
   const results: [key: string, result: string, reason: string | null, sinceClaimMs: number][] = [];
   const unreadable: string[] = [];
   const reporter = {
-    onResult: ({ boq_list_id, result, reason }: SweepResult, sinceClaimMs: number) =>
-      void results.push([boq_list_id, result, reason, sinceClaimMs]),
+    onResult: ({ time, boq_list_id, result, reason }: SweepResult, { claimed_at }: KeyRecord) =>
+      void results.push([boq_list_id, result, reason, time - claimed_at]),
     onUnreadable: (path: string) => void unreadable.push(path),
   };
   const summary = sweep(db, context, { ...OPTIONS, ...options }, reporter).catch((error: unknown) => error);
@@ -513,6 +532,37 @@ describe('a sweep', () => {
     timeout.restore();
   });
 
+  test('that is busy with one list resumes another again each time that it is due', async () => {
+    await fail('a', STOPPED);
+    await fail('b', { ...STOPPED, updated_at: TEST_START + 1 });
+    const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
+    const isOf = (key: string) => (call: Call<'Commit'>) =>
+      isEntries(call) && getNames(call).some((n) => n.includes(key));
+    const lists = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).creation?.price_list_id ?? ''));
+    const { fired } = atCommit(database, isOf(lists[0] ?? ''), () => promise);
+    failCommits(database, isOf(lists[1] ?? ''), { code: 'UNAVAILABLE', times: Infinity });
+    const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>
+      systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 50 : ms, ...rest);
+    const clock: Clock = {
+      elapsedMs: () => database.clock.elapsedMs(),
+      sleep: (...args) => database.clock.sleep(...args),
+      createTimeout,
+    };
+    const { summary, results } = startSweep({}, { clock });
+    await fired;
+    database.clock.advance(1);
+    await waitFor(() => results.length === 1);
+    database.clock.advance(60_000);
+    await waitFor(() => results.length === 2);
+    letGo(undefined);
+    await summary;
+    expect(results.map(([key, result]) => [key, result]).slice(0, 2)).toEqual([
+      ['b', 'deferred'],
+      ['b', 'deferred'],
+    ]);
+    expect(await readKey('b')).toMatchObject({ automatic_resumes: 2 });
+  });
+
   test('that is stopped starts nothing more, and returns what it did', async () => {
     await fail('a', STOPPED);
     await fail('b', STOPPED);
@@ -546,7 +596,7 @@ describe('a sweep', () => {
     const { clock } = database;
     const { summary, results } = startSweep(
       {},
-      { clock: { now: () => clock.now(), sleep: (...args) => clock.sleep(...args), createTimeout } },
+      { clock: { elapsedMs: () => clock.elapsedMs(), sleep: (...args) => clock.sleep(...args), createTimeout } },
     );
     await fired;
     clock.advance(1);
@@ -557,7 +607,7 @@ describe('a sweep', () => {
   });
 });
 
-describe('a key that comes to need an operator is reported', () => {
+describe('a key that needs an operator is reported', () => {
   beforeEach(() => fail('a', { ...CRASHED, automatic_resumes: 3 }));
 
   const LEFT = [['a', 'left', 'it was resumed 3 times without an operator, and failed again', expect.any(Number)]];
@@ -566,58 +616,69 @@ describe('a key that comes to need an operator is reported', () => {
   const isDueTime = ({ request: { writes } }: Call<'Commit'>) =>
     writes.some((write) => write.kind === 'update' && write.mask?.join() === 'sweep_due_at');
 
-  async function sweepAfter(ms: number) {
-    database.clock.advance(ms);
-    return (await runSweep()).results;
-  }
+  test('once, and then is not due', async () => {
+    expect((await runSweep()).results).toEqual(LEFT);
+    expect(await readKey('a')).not.toHaveProperty('sweep_due_at');
+    expect((await runSweep()).results).toEqual([]);
+  });
 
-  test('by one of two sweeps that found it', async () => {
+  test('by both of two sweeps that overlap between report and commit', async () => {
     let other: unknown;
     const run = async () => {
       other = (await runSweep()).results;
     };
-    // The first sweep reads the key for its report after the other one has reported it.
-    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
-    expect(await sweepAfter(0)).toEqual([]);
+    atCommit(database, isDueTime, run);
+    expect((await runSweep()).results).toEqual(LEFT);
     expect(other).toEqual(LEFT);
-    expect(await sweepAfter(60_000)).toEqual([]);
+    expect((await runSweep()).results).toEqual([]);
   });
 
-  test.each([
-    ['takes its turn', 1, 0, 1],
-    ['ends its turn', 2, 1, 0],
-  ])('once, though the sweep loses the reply to the commit by which it %s', async (_, nth, before, after) => {
-    failCommits(database, isDueTime, { code: 'UNAVAILABLE', nth, times: 1, when: 'after' });
-    expect(await sweepAfter(0)).toHaveLength(before);
-    expect(await sweepAfter(59_000)).toEqual([]);
-    expect(await sweepAfter(1_000)).toHaveLength(after);
-    expect(await sweepAfter(60_000)).toEqual([]);
+  test('once, though the reply to the commit after the report is lost', async () => {
+    failCommits(database, isDueTime, { code: 'UNAVAILABLE', times: 1, when: 'after' });
+    expect((await runSweep()).results).toEqual(LEFT);
+    expect((await runSweep()).results).toEqual([]);
   });
 
-  test('again, if the sweep cannot store that it did', async () => {
-    failCommits(database, isDueTime, { nth: 2, times: 1 });
-    expect((await sweepAfter(0)).map(([, result]) => result)).toEqual(['left', 'deferred']);
-    expect(await sweepAfter(60_000)).toEqual(LEFT);
-    expect(await sweepAfter(60_000)).toEqual([]);
+  test('once, and not as deferred, though the time of the sweep ends between report and commit', async () => {
+    const time = new AbortController();
+    const { db, context } = database.open({ signal: time.signal });
+    const results: string[] = [];
+    const reporter = {
+      onResult: ({ result }: SweepResult) => {
+        results.push(result);
+        time.abort(new Error('the time for the sweep is up'));
+      },
+      onUnreadable: () => undefined,
+    };
+    await sweep(db, context, OPTIONS, reporter);
+    expect(results).toEqual(['left']);
+    expect((await runSweep()).results).toEqual([]);
   });
 
-  test('and stays due if another event was applied to it meanwhile', async () => {
+  test('again, if the commit after the report fails', async () => {
+    failCommits(database, isDueTime, { times: 1 });
+    expect((await runSweep()).results).toEqual(LEFT);
+    expect((await runSweep()).results).toEqual(LEFT);
+    expect((await runSweep()).results).toEqual([]);
+  });
+
+  test('and stays due if another event was applied to it after the report', async () => {
     const leaseEnd = TEST_START + LEASE_DURATION_MS;
     const resumed = { status: 'processing', owner: 'another', lease_expires_at: leaseEnd, sweep_due_at: leaseEnd };
     const run = async () => {
       await getKey('a').update(resumed);
     };
-    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 3, action: { kind: 'call', run } });
-    expect(await sweepAfter(0)).toEqual(LEFT);
+    atCommit(database, isDueTime, run);
+    expect((await runSweep()).results).toEqual(LEFT);
     expect(await readKey('a')).toMatchObject(resumed);
   });
 
   test('each time that it comes to need one', async () => {
-    expect(await sweepAfter(0)).toEqual(LEFT);
+    expect((await runSweep()).results).toEqual(LEFT);
     const fault = failCommits(database, isEntries);
     expect((await runResume(await readKey('a'))).outcome).toMatchObject({ code: 7 });
     fault.remove();
-    expect((await sweepAfter(0)).map(([, result]) => result)).toEqual(['left']);
+    expect((await runSweep()).results.map(([, result]) => result)).toEqual(['left']);
   });
 });
 
@@ -647,5 +708,45 @@ describe('a recovery with a further fault that broke a similar service', () => {
     expect(other).toEqual({ ...NOTHING_DONE, resumed: 1 });
     expect((await readKey('a')).actions).toHaveLength(2);
     await expectReplayed();
+  });
+});
+
+describe('the clock of Firestore alone decides, so', () => {
+  /** Creates `a` in a process whose own clock shows any time, and which dies at its first commit of entries. */
+  async function crash() {
+    const { promise: died } = Promise.withResolvers<undefined>();
+    const { fired } = atCommit(database, isEntries, () => died, { times: 2 });
+    const startMs = 1e12;
+    const clock: Clock = { ...systemClock, elapsedMs: () => startMs };
+    const { db, context } = database.open({ clock });
+    void createPriceLists(
+      parseSubmission(createBody('a')),
+      { requestId: 'r', apiKeyId: 'k', log: NO_LOG },
+      db,
+      context,
+    ).catch(() => undefined);
+    await fired;
+    database.firestore.faults.clear();
+  }
+
+  test('the sweep resumes a crashed attempt at the end of its lease, whatever the clock of its process', async () => {
+    await crash();
+    database.clock.advance(LEASE_DURATION_MS - 1);
+    expect((await runSweep()).results).toEqual([]);
+    database.clock.advance(1);
+    expect((await runSweep()).summary).toEqual({ ...NOTHING_DONE, resumed: 1 });
+    await check('a');
+  });
+
+  test('a process whose clock stands a day behind fails no live attempt', async () => {
+    await crash();
+    const live = await readKey('a');
+    const behind: Clock = { ...systemClock, elapsedMs: () => -86_400_000 };
+    const { db, context } = database.open({ clock: behind });
+    const request = { requestId: 'r', apiKeyId: 'k', log: NO_LOG };
+    await expect(createPriceLists(parseSubmission(createBody('a')), request, db, context)).rejects.toMatchObject({
+      code: 'request_in_progress',
+    });
+    expect(await readKey('a')).toEqual(live);
   });
 });

@@ -19,7 +19,7 @@ afterEach(() => jest.useRealTimers());
 /** Returns a clock on Jest's timers. @param lateMs how late each timer is */
 const createClock = (lateMs: number): Clock => ({
   ...systemClock,
-  now: () => Date.now(),
+  elapsedMs: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       setTimeout(resolve, ms + lateMs);
