@@ -5,6 +5,7 @@
 set -euo pipefail
 [ $# = 2 ] || { sed -n 2,4p "$0"; exit 64; }
 project=$1 channel=$2
+gcloud monitoring policies create --help > /dev/null 2>&1 || { echo 'This gcloud is too old: run gcloud components update.' >&2; exit 1; }
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
@@ -21,9 +22,10 @@ done
 # Sends a file to Google's API and prints the status of the response. `--disable` ignores ~/.curlrc.
 send() {
   local method=$1 path=$2 file=$3
-  curl --disable --silent --show-error --output "$folder/response" --write-out '%{http_code}' --request "$method" --data "@$file" \
-    --header "Authorization: Bearer $(gcloud auth print-access-token)" --header 'Content-Type: application/json' \
-    "https://monitoring.googleapis.com/v3/projects/$project/$path"
+  # By standard input, because every user of the machine sees the arguments of a program.
+  printf 'header = "Authorization: Bearer %s"\n' "$(gcloud auth print-access-token)" |
+    curl --disable --config - --silent --show-error --output "$folder/response" --write-out '%{http_code}' --request "$method" \
+      --data "@$file" --header 'Content-Type: application/json' "https://monitoring.googleapis.com/v3/projects/$project/$path"
 }
 
 # Creates a resource with the id that the query names, or replaces it.

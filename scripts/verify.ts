@@ -4,7 +4,7 @@ import { readArguments, refuseArguments } from './arguments.mjs';
 import { readKeyFile } from './key-file';
 import { operationNames, operations, type OperationName } from '../functions/test/support/operations';
 
-const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>]
+const USAGE = `Usage: npm run verify -- --url <address> --key-file <file> [--market <market id>] [--json]
 
 Calls every operation of a service and compares each response with docs/openapi.json. It calls with the key, without it, and with
 a wrong method, and sends the preflight. It writes nothing, unless --market names a market: then it creates a price list of two
@@ -13,6 +13,7 @@ products, repeats the request, and sends it again with another payload.
 --url       the address before the name of an operation, such as https://us-central1-your-project.cloudfunctions.net, or
             what npm start prints: http://127.0.0.1:5001/demo-price-lists/us-central1
 --key-file  a file with an API key in its first line that is neither blank nor a comment; a digest cannot be sent
+--json      print only what differs, as log lines 'audit_violation': see "Audit" in docs/operations.md
 
 Exit code: 0 every response is as described, 1 a response differs, 64 wrong usage.`;
 
@@ -52,32 +53,45 @@ async function call(target: Target, operation: OperationName, expected: number, 
   return { headers: response.headers, text };
 }
 
-/** Bodies with which a read selects nothing. Add price lists gets a body that it rejects. */
-const READ_BODIES: Partial<Record<OperationName, object>> = {
-  getOrdersByTeam: { team_id: 'verify', status: 'ALL', start_date: '2026-01-01', end_date: '2026-01-02' },
-  supplyOrdersInvoices: { team_id: 'verify', status: null, start_date: '2026-01-01', end_date: '2026-01-02' },
+/** Statuses that make a read use each of its indexes. Add price lists gets a body that it rejects. */
+const STATUSES: Partial<Record<OperationName, (string | number | null)[]>> = {
+  getOrdersByTeam: ['ALL', 'WAITING'],
+  supplyOrdersInvoices: [null, 0],
 };
 
+/** The body of a read that selects nothing. */
+const createReadBody = (status: string | number | null) => ({
+  team_id: 'verify',
+  status,
+  start_date: '2026-01-01',
+  end_date: '2026-01-02',
+});
+
 const counts = { passed: 0, failed: 0 };
+let isJson = false;
 
 async function check(title: string, run: () => Promise<unknown>): Promise<void> {
   try {
     await run();
     counts.passed += 1;
-    console.log(`ok      ${title}`);
+    if (!isJson) console.log(`ok      ${title}`);
   } catch (error) {
     counts.failed += 1;
     const { message, cause } = error as Error;
-    console.log(`FAILED  ${title}\n        ${cause instanceof Error ? cause.message : message}`);
+    const reason = cause instanceof Error ? cause.message : message;
+    const line = { severity: 'ERROR', event: 'audit_violation', rule: 'response', path: title, message: reason };
+    console.log(isJson ? JSON.stringify(line) : `FAILED  ${title}\n        ${reason}`);
   }
 }
 
 async function checkOperation(target: Target, name: OperationName): Promise<void> {
   const isPost = operations[name].method === 'POST';
-  const body = READ_BODIES[name];
-  if (isPost && body === undefined)
+  const statuses = STATUSES[name] ?? [];
+  for (const status of statuses)
+    await check(`${name}: status ${status} 200`, () => call(target, name, 200, { body: createReadBody(status) }));
+  if (!isPost) await check(`${name}: 200`, () => call(target, name, 200));
+  else if (statuses.length === 0)
     await check(`${name}: an invalid payload is 400`, () => call(target, name, 400, { body: {} }));
-  else await check(`${name}: 200`, () => call(target, name, 200, body && { body }));
   const keyless: Sent = { headers: {}, ...(isPost && { body: {} }) };
   await check(`${name}: without a key 401`, () => call(target, name, 401, keyless));
   await check(`${name}: another method 405`, () => call(target, name, 405, { method: 'DELETE' }));
@@ -106,16 +120,18 @@ async function checkCreation(target: Target, market_id: string): Promise<void> {
 }
 
 async function main(): Promise<number> {
-  const options = { url: { type: 'string' }, 'key-file': { type: 'string' }, market: { type: 'string' } } as const;
+  const [text, flag] = [{ type: 'string' }, { type: 'boolean' }] as const;
+  const options = { url: text, 'key-file': text, market: text, json: flag } as const;
   const { values } = readArguments(USAGE, { options });
   const { url, 'key-file': file, market } = values;
+  isJson = values.json === true;
   if (url === undefined || file === undefined) throw new Error('--url and --key-file are needed.');
   if (!/^https?:\/\/[^/]/.test(url)) throw new Error('--url must begin with http:// or https://.');
   const target = { url: url.replace(/\/+$/, ''), key: readKeyFile(file) };
   for (const name of operationNames) await checkOperation(target, name);
   if (market !== undefined) await checkCreation(target, market);
   const { passed, failed } = counts;
-  console.log(`\n${passed} of ${passed + failed} as docs/openapi.json describes them`);
+  if (!isJson) console.log(`\n${passed} of ${passed + failed} as docs/openapi.json describes them`);
   return failed === 0 ? 0 : 1;
 }
 

@@ -5,7 +5,7 @@ import { getDatabaseId, getEmail, listEmails, type Deployment } from './deployme
 import { findFederationProblem } from './federation';
 import { listFirestoreSettings, listRules } from './firestore';
 import { UnreachableError, type AskGoogle } from './google-api';
-import { listParameters } from './parameters';
+import { checkPause, listParameters } from './parameters';
 import type { Requirement } from './requirement';
 import { listBroadRoles, listDeployerPermissions, listRoles } from './roles';
 
@@ -18,7 +18,7 @@ export type Finding =
 /** Services that firebase-tools, this check and scripts/create-monitoring.sh call. The manifest names further ones. */
 const SERVICES =
   'artifactregistry cloudbilling cloudbuild cloudfunctions cloudresourcemanager compute eventarc firebase firebaserules ' +
-  'firestore iam logging monitoring pubsub run secretmanager serviceusage storage';
+  'firestore iam logging monitoring orgpolicy pubsub run secretmanager serviceusage storage';
 
 /** Checks every requirement. Nothing is changed. */
 export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Finding[]> {
@@ -46,6 +46,7 @@ export function runChecks(deployment: Deployment, ask: AskGoogle): Promise<Findi
     ...listServingRevisions(functionsContext),
     ...listBroadRoles(deployment, ask),
     checkPlainKeys(projectId, ask),
+    checkPause(parameters),
   ];
   return Promise.all([
     ...requirements.map((each) => check(each, 'missing')),
@@ -133,6 +134,11 @@ function listResources(deployment: Deployment, ask: AskGoogle): Requirement[] {
   ]);
 }
 
+/** A policy of a managed constraint: each rule that is enforced allows only the members that it names. */
+interface ManagedPolicy {
+  spec?: { rules?: { enforce?: boolean; parameters?: { allowedMemberSubjects?: string[] } }[] };
+}
+
 /** Lists the settings that are more than one field of a resource. */
 function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoogle): Requirement[] {
   const path = `projects/${projectId}`;
@@ -196,7 +202,15 @@ function listSettings({ projectId, manifest, runtime }: Deployment, ask: AskGoog
         );
         const isOpen = found?.listPolicy === undefined || found.listPolicy.allValues === 'ALLOW';
         const fix = 'make the operations public without allUsers: docs/deployment.md, section "Public access"';
-        return isOpen ? undefined : [`${constraint} forbids allUsers`, fix];
+        if (!isOpen) return [`${constraint} forbids allUsers`, fix];
+        const managed = 'iam.managed.allowedPolicyMembers';
+        const policy = await ask<ManagedPolicy>(
+          'orgpolicy',
+          `v2/projects/${projectId}/policies/${managed}:getEffectivePolicy`,
+        );
+        const rules = policy?.spec?.rules?.filter(({ enforce }) => enforce === true) ?? [];
+        const isAllowed = rules.every(({ parameters }) => parameters?.allowedMemberSubjects?.includes('allUsers'));
+        return isAllowed ? undefined : [`constraints/${managed} forbids allUsers`, fix];
       },
     ],
     ['identity of GitHub', () => findFederationProblem(projectId, ask)],

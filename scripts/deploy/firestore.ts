@@ -27,7 +27,10 @@ export function listFirestoreSettings(deployment: Deployment, ask: AskGoogle): R
           );
           if (stored?.state === 'READY') return undefined;
           if (stored?.state === 'CREATING') return ['being built', 'wait, and run this command again'];
-          return [stored?.state ?? 'not found', deploy];
+          // Deploying does not rebuild an index that exists.
+          const id = stored?.name.split('/').at(-1) ?? '';
+          const remove = `gcloud firestore indexes composite delete ${id} --database='${getDatabaseId(deployment)}' --project ${projectId}`;
+          return stored === undefined ? ['not found', deploy] : [stored.state, `${remove} && ${deploy}`];
         },
       ];
     }),

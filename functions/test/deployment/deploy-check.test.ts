@@ -110,6 +110,12 @@ const NAMED_KEY = `acme:${'0'.repeat(64)}`;
 
 const secretOf = (text: string) => ({ payload: { data: Buffer.from(text).toString('base64') } });
 
+const NOT_FOR_DEPLOYER = ['datastore.entities.get', 'resourcemanager.projects.setIamPolicy'];
+const ANCESTRY = {
+  ancestor: [{ resourceId: { type: 'project', id: PROJECT_ID } }, { resourceId: { type: 'organization', id: '12' } }],
+};
+const organisation = 'cloudresourcemanager v3/organizations/12:getIamPolicy';
+
 /** A project that has everything. */
 const READY: Answers = {
   [`artifactregistry ${PATH}/${LOCATION}/repositories/gcf-artifacts`]: { cleanupPolicies: { old: {} } },
@@ -122,7 +128,8 @@ const READY: Answers = {
   [`cloudresourcemanager ${PATH}`]: { lifecycleState: 'ACTIVE', projectNumber: '1' },
   [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allValues: 'ALLOW' } },
   [`cloudresourcemanager ${PATH}:getIamPolicy`]: projectPolicyOf(ROLES),
-  [`cloudresourcemanager ${PATH}:testIamPermissions`]: without(),
+  [`cloudresourcemanager ${PATH}:getAncestry`]: ANCESTRY,
+  [`cloudresourcemanager ${PATH}:testIamPermissions`]: without(...NOT_FOR_DEPLOYER),
   [`cloudscheduler ${PATH}/${LOCATION}`]: { locationId: REGION },
   [`firebase v1beta1/projects/${PROJECT_ID}/adminSdkConfig`]: { projectId: PROJECT_ID },
   [`firestore ${PATH}/databases/(default)`]: { type: 'FIRESTORE_NATIVE' },
@@ -244,8 +251,11 @@ const parameters = (changes: Record<string, string>) => ({ parameters: { ...PARA
 /** Rows whose problem stops no deployment. */
 const WARNINGS = [
   'API keys as digests',
+  'least role of App Engine',
   'least role of organisation-data-reader',
   'least role of the account that builds',
+  'least roles of the deployer',
+  'pause of price lists',
   'minimum of instances',
   'secret versions of the serving revisions',
   'traffic',
@@ -329,6 +339,16 @@ const ROWS: Row[] = [
     { [`cloudresourcemanager ${PATH}:getEffectiveOrgPolicy`]: { listPolicy: { allowedValues: ['C01'] } } },
   ],
   [
+    'organisation policy',
+    'constraints/iam.managed.allowedPolicyMembers forbids allUsers',
+    'make the operations public without allUsers: docs/deployment.md, section "Public access"',
+    {
+      [`orgpolicy v2/projects/${PROJECT_ID}/policies/iam.managed.allowedPolicyMembers:getEffectivePolicy`]: {
+        spec: { rules: [{ enforce: true, parameters: { allowedMemberSubjects: ['serviceAccount:a'] } }] },
+      },
+    },
+  ],
+  [
     'minimum of instances',
     'rises to 1',
     'without a terminal deploy the functions once with --force; in the workflow tick "Raise MIN_INSTANCES"',
@@ -382,17 +402,37 @@ const ROWS: Row[] = [
     `in a project of its own, replace them: firebase deploy --only firestore:rules ${OF_PROJECT}\n      in a shared project, keep them if `,
     { [`firebaserules v1/${RELEASE}`]: { source: { files: [{ content: RULES.replace('false', 'true') }] } } },
   ],
-  ...(
-    [
-      ['least role of organisation-data-reader', READER, 'roles/datastore.owner', 'roles/datastore.viewer'],
-      ['least role of the account that builds', BUILDER, 'roles/editor', 'roles/cloudbuild.builds.builder'],
-    ] as const
-  ).map(([subject, email, broad, enough]): Row => [
-    subject,
-    `${email} has ${broad}; ${enough} is enough`,
-    `if nothing else needs it: ${grant(email, enough)} && gcloud projects remove-iam-policy-binding ${PROJECT_ID} --condition=None --member=serviceAccount:${email} --role=${broad}`,
-    { [policy]: projectPolicyOf([...ROLES, [broad, email]]) },
-  ]),
+  [
+    'least role of organisation-data-reader',
+    `${READER} has roles/storage.admin in ${PROJECT_ID}; roles/datastore.viewer is enough`,
+    `if nothing else needs it: ${grant(READER, 'roles/datastore.viewer')} && gcloud projects remove-iam-policy-binding ${PROJECT_ID} --condition=None --member=serviceAccount:${READER} --role=roles/storage.admin`,
+    { [policy]: projectPolicyOf([...ROLES, ['roles/storage.admin', READER]]) },
+  ],
+  [
+    'least role of the account that builds',
+    `${BUILDER} has roles/editor in 12; roles/cloudbuild.builds.builder is enough`,
+    `gcloud organizations remove-iam-policy-binding 12 --condition=None --member=serviceAccount:${BUILDER} --role=roles/editor`,
+    { [organisation]: projectPolicyOf([['roles/editor', BUILDER]]) },
+  ],
+  [
+    'least role of App Engine',
+    `${APP_ENGINE} has roles/editor in ${PROJECT_ID}`,
+    `if nothing else needs it: gcloud projects remove-iam-policy-binding ${PROJECT_ID} `,
+    { [policy]: projectPolicyOf([...ROLES, ['roles/editor', APP_ENGINE]]) },
+  ],
+  [
+    'least roles of the deployer',
+    'also has datastore.entities.get',
+    'after the first deployment use an account with only the roles',
+    { [permissions]: without('resourcemanager.projects.setIamPolicy') },
+  ],
+  [
+    'pause of price lists',
+    'WRITES_PAUSED is true',
+    'after the restore, set it to false and deploy both functions',
+    {},
+    parameters({ WRITES_PAUSED: 'true' }),
+  ],
   [
     'identity of GitHub',
     `provider github accepts too much: ${CONDITION} || true`,
@@ -466,6 +506,18 @@ const ROWS: Row[] = [
     { [`${database}/collectionGroups/-/indexes`]: { indexes: storedIndexes('READY').indexes.slice(1) } },
   ],
   [
+    'index orders (COLLECTION), team_id ASCENDING, created_at ASCENDING',
+    'NEEDS_REPAIR',
+    `gcloud firestore indexes composite delete 0 --database='(default)' ${OF_PROJECT} && firebase deploy --only firestore:indexes`,
+    {
+      [`${database}/collectionGroups/-/indexes`]: {
+        indexes: storedIndexes('READY').indexes.map((index, i) =>
+          i === 0 ? { ...index, state: 'NEEDS_REPAIR' } : index,
+        ),
+      },
+    },
+  ],
+  [
     'index exemptions',
     'price_list_payload/fields/data',
     `firebase deploy --only firestore:indexes ${OF_PROJECT}`,
@@ -485,7 +537,7 @@ const ROWS: Row[] = [
     'deployer: roles/firebaserules.viewer',
     'lacks firebaserules.rulesets.test',
     grantDeployer('roles/firebaserules.viewer'),
-    { [permissions]: without('firebaserules.rulesets.test') },
+    { [permissions]: without('firebaserules.rulesets.test', ...NOT_FOR_DEPLOYER) },
   ],
   ...[WRITER, APP_ENGINE].map((email): Row => [
     `deployer: acts as ${email}`,
@@ -628,7 +680,7 @@ describe('the command', () => {
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(stdout).toMatch(/^There \(\d+\)\n/);
     expect(code).toBe(0);
-    const reads = /^GET |^POST [^?]+:(getIamPolicy|getEffectiveOrgPolicy|testIamPermissions)$/;
+    const reads = /^GET |^POST [^?]+:(getAncestry|getIamPolicy|getEffectiveOrgPolicy|testIamPermissions)$/;
     for (const request of requests) expect(request).toMatch(reads);
     expect(authorizations).toEqual(new Set(['Bearer a-token']));
   });
@@ -641,7 +693,7 @@ describe('the command', () => {
     expect(stdout).toContain(`\n  project: not found\n      firebase projects:create ${PROJECT_ID}\n`);
     expect(stdout).not.toContain('Could not be checked');
     expect(stdout).toMatch(
-      /\n\nThere \(14\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
+      /\n\nThere \(17\)\n {2}database of the indexes\n {2}API keys in the secret\n {2}organisation policy\n {2}identity of GitHub\n {2}rules of database \(default\)\n {2}names of the functions\n/,
     );
   });
 

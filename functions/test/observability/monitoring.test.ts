@@ -87,7 +87,8 @@ function count(metric: string, selectors: string, entries: LogEntry[]): number {
   const { filter, labelExtractors = {} } = readMetric(metric);
   const getLabel = (entry: LogEntry, name: string): string => {
     const [, path = `resource.labels.${name}`] = /^EXTRACT\((.*)\)$/.exec(labelExtractors[name] ?? '') ?? [];
-    return String(getValue(entry, path) ?? '');
+    const value = getValue(entry, path) as string | number | undefined;
+    return String(value ?? '');
   };
   const conditions = [...selectors.matchAll(/(\w+)(=~|!=|=)"([^"]*)"/g)].filter(
     ([, name]) => name !== 'monitored_resource',
@@ -217,14 +218,26 @@ test.each<[outage: string, policies: string[], run: () => Promise<LogEntry[]>]>(
     FAILING_READS,
     () => (fail('RunQuery', 'FAILED_PRECONDITION'), callOnce('getOrdersByTeam', orders)),
   ],
-  ['no instance of a read starts', FAILING_READS, async () => toRequestEntries('getTeams', 503, 'not available')],
-  ['all instances of a read are busy', FAILING_READS, async () => toRequestEntries('getTeams', 429, 'no instance')],
+  [
+    'no instance of a read starts',
+    FAILING_READS,
+    () => Promise.resolve(toRequestEntries('getTeams', 503, 'not available')),
+  ],
+  [
+    'all instances of a read are busy',
+    FAILING_READS,
+    () => Promise.resolve(toRequestEntries('getTeams', 429, 'no instance')),
+  ],
   [
     'another operation still succeeds',
     FAILING_READS,
     async () => [...(await callOnce('getMarkets')), ...toRequestEntries('getTeams', 500)],
   ],
-  ['no instance of add price lists starts', FAILING_CREATIONS, async () => toRequestEntries('addPriceLists', 503, 'x')],
+  [
+    'no instance of add price lists starts',
+    FAILING_CREATIONS,
+    () => Promise.resolve(toRequestEntries('addPriceLists', 503, 'x')),
+  ],
   [
     'the writer has lost its role',
     FAILING_CREATIONS,
