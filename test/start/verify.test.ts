@@ -41,6 +41,8 @@ test('every operation is as described, and nothing is written', async () => {
   const { status, stdout } = verify('--url', `${url}//`, '--key-file', keyFile);
   expect(stdout).not.toContain('FAILED');
   expect(stdout).toMatch(/ok {6}getWarehouses: preflight of another origin 403\n/);
+  for (const each of ['getOrdersByTeam: status WAITING', 'supplyOrdersInvoices: status 0'])
+    expect(stdout).toContain(`ok      ${each} 200\n`);
   expect(status).toBe(0);
   const db = createFirestoreClient(local.firestoreAddress);
   expect((await db.collection('price_list_idempotency').get()).size).toBe(0);
