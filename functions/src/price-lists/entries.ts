@@ -22,7 +22,7 @@ export type PendingEntries = Record<ListKind, Uint32Array>;
 
 /** Returns all entries, in an order that spreads each batch over the collection. */
 export function getAllEntries({ ids }: ProductColumns): PendingEntries {
-  const order = getWriteOrder(ids);
+  const order = getWriteOrder(ids.length, MAX_ENTRIES_PER_COMMIT);
   return { expected_forward_cost: order, price_list: order };
 }
 

@@ -59,7 +59,8 @@ function toSubmission(body: unknown, products: ProductsValidator): PriceListSubm
 
 /** Validates products one by one as they arrive. */
 class ProductsValidator implements MemberHandler {
-  #ids: string[] = [];
+  /** The place of each id in the columns. */
+  #places = new Map<string, number>();
   readonly #expectedForwardCostPrices = new GrowingColumn();
   readonly #priceListPrices = new GrowingColumn();
   readonly #errors: FieldError[] = [];
@@ -70,9 +71,11 @@ class ProductsValidator implements MemberHandler {
     if (idError !== undefined) this.#errors.push({ path: `products.${toShownId(id)}`, message: idError });
     const prices = isPlainPrices(value) ? value : this.#validatePrices(id, value);
     if (prices === undefined) return;
-    this.#ids.push(id);
-    this.#expectedForwardCostPrices.push(prices.expected_forward_cost_price);
-    this.#priceListPrices.push(prices.price_list_price);
+    // The last product with an id counts.
+    const place = this.#places.get(id) ?? this.#places.size;
+    this.#places.set(id, place);
+    this.#expectedForwardCostPrices.set(place, prices.expected_forward_cost_price);
+    this.#priceListPrices.set(place, prices.price_list_price);
   }
 
   #validatePrices(id: string, value: unknown): ProductPrices | undefined {
@@ -87,25 +90,20 @@ class ProductsValidator implements MemberHandler {
     if (!isObject(products))
       return reject(`Expected an object of product identifiers to prices, received ${describeReceived(products)}`);
     if (this.#errors.length > 0) return this.#errors;
-    return this.#ids.length === 0 ? reject('Expected at least one product') : [];
+    return this.#places.size === 0 ? reject('Expected at least one product') : [];
   }
 
-  /**
-   * Returns the products in code-unit order of their ids. The last product with an id counts. Drops
-   * its own copy, because this object lives as long as the request.
-   */
+  /** Returns the products in code-unit order of their ids. Drops its own copy, because this object lives as long as the request. */
   takeProducts(): ProductColumns {
-    const ids = this.#ids;
-    this.#ids = [];
-    const id = (place: number) => ids[place] ?? '';
-    const places = new Uint32Array(ids.length)
-      .map((_, place) => place)
-      .sort((a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : a - b))
-      .filter((place, i, sorted) => id(place) !== id(sorted[i + 1] ?? ids.length));
+    const places = this.#places;
+    this.#places = new Map();
+    // Without a comparison function, strings are sorted in code-unit order, and three times as fast.
+    const ids = [...places.keys()].sort();
+    const order = new Uint32Array(ids.length).map((_, i) => places.get(ids[i] ?? '') ?? 0);
     return {
-      ids: Array.from(places, id),
-      expectedForwardCostPrices: this.#expectedForwardCostPrices.take(places),
-      priceListPrices: this.#priceListPrices.take(places),
+      ids,
+      expectedForwardCostPrices: this.#expectedForwardCostPrices.take(order),
+      priceListPrices: this.#priceListPrices.take(order),
     };
   }
 }
@@ -113,20 +111,18 @@ class ProductsValidator implements MemberHandler {
 /** A growing array of numbers, which doubles its memory when it is full. */
 class GrowingColumn {
   #values = new Float64Array(1);
-  #length = 0;
 
-  push(value: number): void {
+  /** @param place at most the number of values so far */
+  set(place: number, value: number): void {
     const { buffer, byteLength, length } = this.#values;
-    if (this.#length === length) this.#values = new Float64Array(buffer.transfer(2 * byteLength));
-    this.#values[this.#length] = value;
-    this.#length += 1;
+    if (place === length) this.#values = new Float64Array(buffer.transfer(2 * byteLength));
+    this.#values[place] = value;
   }
 
-  /** Returns the values at the given indexes, in their order, and drops its own copy. */
+  /** Returns the values at the given places, in their order, and drops its own copy. */
   take(places: Uint32Array): Float64Array {
     const values = this.#values;
     this.#values = new Float64Array(1);
-    this.#length = 0;
     return new Float64Array(places.length).map((_, i) => values[places[i] ?? 0] ?? NaN);
   }
 }

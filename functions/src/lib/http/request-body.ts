@@ -51,8 +51,7 @@ export async function readBody<Body>(
     return parser.end();
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const received = error.isAtEnd ? 'text that ends too early,' : 'other text';
-    throw invalidBody(`Expected JSON, received ${received} at byte ${(skippedBytes ?? 0) + error.byteOffset}`);
+    throw invalidBody(`Expected JSON, received ${error.received} at byte ${(skippedBytes ?? 0) + error.byteOffset}`);
   } finally {
     cancel();
   }

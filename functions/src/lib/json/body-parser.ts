@@ -1,5 +1,5 @@
 import { parseJson } from './parse';
-import { findSyntaxError } from './scanner';
+import { findSyntaxProblem, MAX_DEPTH } from './scanner';
 
 /** Parses a request body whose text arrives in chunks. A chunk may end anywhere, also within a token. */
 export interface BodyParser<Body> {
@@ -14,15 +14,15 @@ export interface BodyParser<Body> {
   end(): Body;
 }
 
-/** A text that is not JSON. */
+/** A text that is not JSON, or is nested too deep. */
 export class JsonSyntaxError extends Error {
   /**
    * @param byteOffset 0-based offset of the first byte that cannot continue a JSON text
-   * @param isAtEnd whether the text ends at that offset
+   * @param received what is there instead
    */
   constructor(
     readonly byteOffset: number,
-    readonly isAtEnd: boolean,
+    readonly received: string,
   ) {
     super(`not JSON at byte ${byteOffset}`);
   }
@@ -44,10 +44,24 @@ export function createJsonParser<Body>(validate: (value: unknown) => Body): Body
 }
 
 function parseBody(text: string): unknown {
+  let value: unknown;
   try {
-    return parseJson(text);
+    value = parseJson(text);
   } catch {
-    const index = findSyntaxError(text) ?? text.length;
-    throw new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), index === text.length);
+    throw toSyntaxError(text);
   }
+  if (isDeeper(value, MAX_DEPTH)) throw toSyntaxError(text);
+  return value;
 }
+
+/** Returns the error of a text that is not JSON, or is nested too deep. */
+function toSyntaxError(text: string): JsonSyntaxError {
+  const { index = text.length, received = '' } = findSyntaxProblem(text) ?? {};
+  return new JsonSyntaxError(Buffer.byteLength(text.slice(0, index)), received);
+}
+
+/** Whether a value has more than this number of levels of objects and arrays. */
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || (Array.isArray(value) ? value : Object.values(value)).some((each) => isDeeper(each, levels - 1)));

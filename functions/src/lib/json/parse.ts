@@ -35,7 +35,7 @@ function parseByTokens(text: string): unknown {
       values.push(JSON.parse(token));
     }
   }
-  if (scanner.errorIndex !== undefined) throw new SyntaxError('not JSON');
+  if (scanner.problem !== undefined) throw new SyntaxError('not JSON');
   return values[0];
 }
 

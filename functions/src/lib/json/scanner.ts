@@ -2,6 +2,17 @@ type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | ':' | 'comma or 
 /** Where the innermost object or array may end. */
 const MAY_CLOSE: Expected[] = ['value or ]', 'name or }', 'comma or end'];
 
+/** JSON that is nested deeper is rejected, because it takes time and no request needs it. */
+export const MAX_DEPTH = 64;
+
+/** Where a text stops being JSON. */
+export interface SyntaxProblem {
+  /** Index of the first character that cannot continue a JSON text; the text's length if it ends too early. */
+  index: number;
+  /** What is there instead. */
+  received: string;
+}
+
 const SPACE = 0x20;
 const SPACES = /[ \t\n\r]*/y;
 /** A string without its closing quotation mark. */
@@ -23,8 +34,7 @@ const PART_OF_SCALAR = new RegExp(`${OPEN_STRING}(?:${PART_OF_ESCAPE})?|${PART_O
 export class JsonScanner {
   /** Index of the last token. */
   tokenStart = 0;
-  /** Index of the first character that cannot continue a JSON text; the text's length if it ends too early. */
-  errorIndex: number | undefined;
+  problem: SyntaxProblem | undefined;
   /** What may follow the last token. */
   expected: Expected = 'value';
   /** The characters that close the open objects and arrays, outermost first. */
@@ -49,7 +59,7 @@ export class JsonScanner {
     const first = text.charAt(start);
     if (first === '') {
       const isComplete = this.expected === 'comma or end' && this.depth === 0;
-      return isLast && !isComplete ? this.#fail(start) : undefined;
+      return isLast && !isComplete ? this.#fail(text, start) : undefined;
     }
     const closer = this.#closers.at(-1);
     if (first === closer && MAY_CLOSE.includes(this.expected)) {
@@ -58,16 +68,17 @@ export class JsonScanner {
     }
     switch (this.expected) {
       case ':':
-        return first === ':' ? this.#accept(start + 1, 'value') : this.#fail(start);
+        return first === ':' ? this.#accept(start + 1, 'value') : this.#fail(text, start);
       case 'comma or end':
-        if (first !== ',' || closer === undefined) return this.#fail(start);
+        if (first !== ',' || closer === undefined) return this.#fail(text, start);
         return this.#accept(start + 1, closer === '}' ? 'name' : 'value');
       case 'name or }':
       case 'name':
-        return first === '"' ? this.#acceptScalar(text, isLast, ':') : this.#fail(start);
+        return first === '"' ? this.#acceptScalar(text, isLast, ':') : this.#fail(text, start);
       case 'value or ]':
       case 'value':
         if (first !== '{' && first !== '[') return this.#acceptScalar(text, isLast, 'comma or end');
+        if (this.depth === MAX_DEPTH) return this.#fail(text, start, `more than ${MAX_DEPTH} levels`);
         this.#closers.push(first === '{' ? '}' : ']');
         return this.#accept(start + 1, first === '{' ? 'name or }' : 'value or ]');
     }
@@ -79,7 +90,7 @@ export class JsonScanner {
     const isScalar = scalarEnd > start;
     const end = isScalar ? scalarEnd : match(PART_OF_SCALAR, text, start);
     if (end === text.length && !isLast) return undefined;
-    return isScalar ? this.#accept(end, next) : this.#fail(end);
+    return isScalar ? this.#accept(end, next) : this.#fail(text, end);
   }
 
   #accept(end: number, next: Expected): number {
@@ -87,18 +98,20 @@ export class JsonScanner {
     return end;
   }
 
-  #fail(index: number): number | undefined {
-    this.errorIndex = index;
-    return undefined;
+  #fail(text: string, index: number, received?: string): undefined {
+    this.problem = {
+      index,
+      received: received ?? (index === text.length ? 'text that ends too early,' : 'other text'),
+    };
   }
 }
 
-/** @returns the index at which a text stops being JSON; undefined if it is JSON */
-export function findSyntaxError(text: string): number | undefined {
+/** @returns undefined if the text is JSON */
+export function findSyntaxProblem(text: string): SyntaxProblem | undefined {
   const scanner = new JsonScanner();
   let index: number | undefined = 0;
   while (index !== undefined) index = scanner.next(text, index, true);
-  return scanner.errorIndex;
+  return scanner.problem;
 }
 
 /** @returns the index after the match of a sticky pattern at `start`; `start` itself without a match */

@@ -3,9 +3,9 @@ import { JsonSyntaxError } from './body-parser';
 import { parseJson } from './parse';
 import { JsonScanner } from './scanner';
 
-/** A member with its comma: a name without escapes, and an object without escapes or further braces. */
+/** A member with its comma: a name without escapes, and an object without escapes, arrays or further objects. */
 const PLAIN_MEMBER =
-  /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}"\\]*"[^{}"\\]*")*[^{}"\\]*\})[ \t\n\r]*,/y;
+  /[ \t\n\r]*("[^"\\\0-\x1f]*")[ \t\n\r]*:[ \t\n\r]*(\{(?:[^{}[\]"\\]*"[^{}"\\]*")*[^{}[\]"\\]*\})[ \t\n\r]*,/y;
 
 /** Bounds the memory of the members that `JSON.parse` reads at once: up to 45 bytes per character. */
 const MAX_BATCH_LENGTH = 64 * 1024;
@@ -81,16 +81,17 @@ export class StreamingJsonParser {
       if (this.#handler === undefined) this.#readEnvelopeToken();
       else this.#readMemberToken(this.#handler);
     }
-    const { errorIndex } = this.#scanner;
-    const isAtEnd = errorIndex === this.#text.length;
+    const { problem } = this.#scanner;
     if (this.#handler === undefined) this.#takeEnvelopePart();
     this.#byteOffset += Buffer.byteLength(this.#text.slice(0, this.#partStart));
     // The text after an error is discarded.
-    this.#text = this.#text.slice(this.#partStart, errorIndex);
+    this.#text = this.#text.slice(this.#partStart, problem?.index);
     this.#index -= this.#partStart;
     this.#partStart = 0;
     this.#assertSize(this.#text);
-    if (errorIndex !== undefined) throw new JsonSyntaxError(this.#byteOffset + Buffer.byteLength(this.#text), isAtEnd);
+    if (problem !== undefined) {
+      throw new JsonSyntaxError(this.#byteOffset + Buffer.byteLength(this.#text), problem.received);
+    }
   }
 
   #readEnvelopeToken(): void {
@@ -112,22 +113,22 @@ export class StreamingJsonParser {
   #readPlainMembers(): boolean {
     const { depth, expected } = this.#scanner;
     if (this.#handler === undefined || depth !== 2 || expected !== 'name') return true;
-    const tokens: string[] = [];
+    const pairs: string[] = [];
     let end = this.#index;
     while (end - this.#index < MAX_BATCH_LENGTH) {
       PLAIN_MEMBER.lastIndex = end;
       const [member = '', name = '', value = ''] = PLAIN_MEMBER.exec(this.#text) ?? [];
       if (member === '' || 3 * member.length > this.options.memberLimit.bytes) break;
-      tokens.push(name, value);
+      pairs.push(`[${name},${value}]`);
       end += member.length;
     }
-    let list: unknown[];
+    let members: [name: string, value: unknown][];
     try {
-      list = JSON.parse(`[${tokens.join()}]`) as unknown[];
+      members = JSON.parse(`[${pairs.join()}]`) as typeof members;
     } catch {
       return false;
     }
-    for (let i = 0; i < list.length; i += 2) this.#handler.onMember(list[i] as string, list[i + 1]);
+    for (const [name, value] of members) this.#handler.onMember(name, value);
     this.#index = end;
     this.#partStart = end;
     return true;

@@ -102,10 +102,3 @@ test('any JSON is parsed to its value, whatever was parsed before it', () =>
 test.each(['{"a\\', '{"a\\n":1', '{"a\\x":1}', '["\\n",]', '"\\n" 1', '{"\\n":1}}', '\\'])('%j is not JSON', (text) => {
   expect(() => parseJson(text)).toThrow(SyntaxError);
 });
-
-test('a value of any depth is parsed', () => {
-  const depth = 100_000;
-  let value = parseJson(`${'{"\\u0061":'.repeat(depth)}0${'}'.repeat(depth)}`);
-  for (let i = 0; i < depth; i += 1) value = (value as { a: unknown }).a;
-  expect(value).toBe(0);
-});

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { findSyntaxError } from '../../../../src/lib/json/scanner';
+import { findSyntaxProblem } from '../../../../src/lib/json/scanner';
 
 /** A control character, which JSON allows neither in a string nor between tokens. */
 const NOT_JSON = '\u0001';
@@ -8,7 +8,7 @@ test('finds the index of an invalid character in any JSON', () => {
   fc.assert(
     fc.property(fc.json(), fc.nat(), (json, place) => {
       const index = place % (json.length + 1);
-      expect(findSyntaxError(json.slice(0, index) + NOT_JSON + json.slice(index))).toBe(index);
+      expect(findSyntaxProblem(json.slice(0, index) + NOT_JSON + json.slice(index))?.index).toBe(index);
     }),
     { numRuns: 2000 },
   );
@@ -21,8 +21,8 @@ test('finds the end of an incomplete JSON text', () => {
       fc.nat(),
       (json, place) => {
         const index = place % json.length;
-        expect(findSyntaxError(json.slice(0, index))).toBe(index);
-        expect(findSyntaxError(json)).toBeUndefined();
+        expect(findSyntaxProblem(json.slice(0, index))?.index).toBe(index);
+        expect(findSyntaxProblem(json)).toBeUndefined();
       },
     ),
     { numRuns: 2000 },
@@ -33,7 +33,7 @@ test('finds an error exactly if JSON.parse rejects the text', () => {
   const characters = fc.constantFrom(...Array.from('{}[]:,"\\ \n019-+.eEtrufalsn\u0001é\ufeff'));
   fc.assert(
     fc.property(fc.string({ unit: characters, maxLength: 8 }), (text) => {
-      expect(findSyntaxError(text) === undefined).toBe(isJson(text));
+      expect(findSyntaxProblem(text) === undefined).toBe(isJson(text));
     }),
     { numRuns: 20_000 },
   );
@@ -79,10 +79,12 @@ test.each([
   ['{\ufeff"a":1}', 1],
   ['[[\ufeff1]]', 2],
 ])('%j stops being JSON at %d', (text, index) => {
-  expect(findSyntaxError(text)).toBe(index);
+  expect(findSyntaxProblem(text)?.index).toBe(index);
 });
 
-test('a million open arrays need no stack', () => {
-  const text = '['.repeat(1_000_000);
-  expect(findSyntaxError(text)).toBe(text.length);
+test('64 levels are JSON, and the level after them is the problem', () => {
+  const nest = (levels: number) => '[{"a":'.repeat(levels / 2) + '1' + '}]'.repeat(levels / 2);
+  expect(findSyntaxProblem(nest(64))).toBeUndefined();
+  expect(findSyntaxProblem(nest(66))).toEqual({ index: 64 * 3, received: 'more than 64 levels' });
+  expect(findSyntaxProblem('['.repeat(1_000_000))).toEqual({ index: 64, received: 'more than 64 levels' });
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { PayloadTooLargeError } from '../../../../src/lib/errors';
 import { JsonSyntaxError } from '../../../../src/lib/json/body-parser';
 import { StreamingJsonParser } from '../../../../src/lib/json/streaming-parser';
-import { findSyntaxError } from '../../../../src/lib/json/scanner';
+import { findSyntaxProblem } from '../../../../src/lib/json/scanner';
 import { anyCharacter, arbitraryWrittenText } from '../../../support/arbitrary-text';
 
 type Member = [name: string, value: unknown];
@@ -158,10 +158,10 @@ test('JSON, and a text that is nearly JSON, is parsed or rejected as by JSON.par
 test('a syntax error is located at the same byte wherever the text is cut, also within the large object', () =>
   fc.assert(
     fc.property(nearlyJson, cuts, (text, places) => {
-      const index = findSyntaxError(text);
-      fc.pre(index !== undefined);
-      const byteOffset = Buffer.byteLength(text.slice(0, index));
-      expect(getError(text, places)).toMatchObject({ byteOffset, isAtEnd: index === text.length });
+      const problem = findSyntaxProblem(text);
+      fc.pre(problem !== undefined);
+      const { index, received } = problem;
+      expect(getError(text, places)).toMatchObject({ byteOffset: Buffer.byteLength(text.slice(0, index)), received });
     }),
     { numRuns: 5_000 },
   ));
@@ -205,7 +205,7 @@ describe('a limit', () => {
   });
 
   test('does not apply to the text after a syntax error', () => {
-    const rejectedAt = (byteOffset: number) => accepted.map(() => new JsonSyntaxError(byteOffset, false));
+    const rejectedAt = (byteOffset: number) => accepted.map(() => new JsonSyntaxError(byteOffset, 'other text'));
     const tooLong = 'x'.repeat(ENVELOPE_BYTES);
     expect(outcomes(`{"other":x,"${tooLong}"`)).toEqual(rejectedAt(9));
     expect(outcomes(`{"other":"${tooLong}",x`)).toEqual(rejected('outside_products'));
