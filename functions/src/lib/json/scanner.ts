@@ -98,11 +98,12 @@ export class JsonScanner {
     return end;
   }
 
-  #fail(text: string, index: number, received?: string): undefined {
+  #fail(text: string, index: number, received?: string): number | undefined {
     this.problem = {
       index,
       received: received ?? (index === text.length ? 'text that ends too early,' : 'other text'),
     };
+    return undefined;
   }
 }
 
