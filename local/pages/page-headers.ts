@@ -53,8 +53,8 @@ export function refuseForeignHost(
   return true;
 }
 
-/** Returns the host name of a request. A complete address takes precedence over the header: RFC 9112, section 3.2.2. */
-function parseHost({ url = '', headers }: IncomingMessage): string {
-  const address = url.startsWith('/') || !URL.canParse(url) ? `http://${headers.host ?? ''}` : url;
+/** Returns the host name of a request. */
+function parseHost({ headers }: IncomingMessage): string {
+  const address = `http://${headers.host ?? ''}`;
   return URL.canParse(address) ? new URL(address).hostname : '';
 }

@@ -17,7 +17,15 @@ const shared = Object.entries(spec.components.headers).filter(
 );
 for (const { headers = {} } of responses) for (const [name] of shared) Reflect.deleteProperty(headers, name);
 const rows = shared.map(([name, { description }]) => `| \`${name}\` | ${description} |`);
-spec.info.description += `\n\n| Header of the responses | Meaning |\n| --- | --- |\n${rows.join('\n')}\n`;
+spec.info.description += `
+
+<details><summary>Headers of the responses</summary>
+
+| Header | Meaning |
+| --- | --- |
+${rows.join('\n')}
+
+</details>`;
 
 function resolve(response) {
   return response.$ref === undefined ? response : spec.components.responses[response.$ref.split('/').at(-1)];

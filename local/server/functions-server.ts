@@ -83,14 +83,14 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
 }
 
 /**
- * Reads a request target in each form that RFC 9112, section 3.2, allows, and normalises its path by RFC 3986, section 6.2.2.
- * The target `*` counts as a path.
+ * Normalises the path of a request target by RFC 3986, section 6.2.2. The service's own code has made a path of every target
+ * (functions/src/lib/http/incoming-requests.ts).
  */
 function parseTarget(target: string): { path: string; query: string } {
-  const [address = '', ...query] = target.split('?');
-  const url = address.startsWith('/') ? `http://localhost${address}` : address;
+  const [path = '', ...query] = target.split('?');
+  const url = `http://localhost${path}`;
   return {
-    path: URL.canParse(url) ? new URL(url).pathname.replaceAll(/%[0-9a-f]{2}/gi, decodeUnreserved) : address,
+    path: URL.canParse(url) ? new URL(url).pathname.replaceAll(/%[0-9a-f]{2}/gi, decodeUnreserved) : path,
     query: ['', ...query].join('?'),
   };
 }

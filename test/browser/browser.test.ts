@@ -60,6 +60,13 @@ describe('the reference page', () => {
     expect((await readTexts(body))[0]).toContain(expected);
     expect(problems).toEqual([]);
   });
+
+  test('shows the headers of most responses once, and below a response only those of its own', async () => {
+    expect(await readTexts('.info details td:first-child')).toContain('X-Request-Id');
+    const headers = await readTexts('.opblock .headers tbody td:first-child');
+    expect(headers).toEqual(expect.arrayContaining(['Allow', 'Retry-After']));
+    expect(headers).not.toContain('X-Request-Id');
+  });
 });
 
 test('the box of a data page finds an id', async () => {
@@ -111,6 +118,12 @@ describe('on a phone', () => {
     if ((await page.$('pre.mermaid')) !== null) await openPage(path);
     await expectAccessible(page, 'dark');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  });
+
+  test('a guide leads to the list of guides', async () => {
+    await openPage('/docs/operations.md');
+    await page.click('.to-guides');
+    expect(await page.evaluate("document.querySelector('.guides').getBoundingClientRect().top")).toBeLessThan(800);
   });
 
   test.each(['orders', 'price_list_idempotency'])('a status of %s is in view', async (name) => {

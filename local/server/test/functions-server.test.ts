@@ -101,17 +101,15 @@ describe('a request target', () => {
     },
   );
 
-  test.each([
-    `http://127.0.0.1${ADDRESS}?a`,
-    `http://localhost:1${ADDRESS}?a`,
-    '/demo/us-central1/%65cho?a',
-    '/demo/./x/../us-central1/echo?a',
-  ])('%s is the address of the function', async (target) => {
-    const { origin } = await host();
-    expect(await send(new URL(origin).port, target)).toBe('200 {"url":"/?a"}');
-  });
+  test.each(['/demo/us-central1/%65cho?a', '/demo/./x/../us-central1/echo?a'])(
+    '%s is the address of the function',
+    async (target) => {
+      const { origin } = await host();
+      expect(await send(new URL(origin).port, target)).toBe('200 {"url":"/?a"}');
+    },
+  );
 
-  test.each(['*', '//', '/demo//us-central1/echo', '/%', '/docs/%2e%2e%2fpackage.json', 'http://127.0.0.1'])(
+  test.each(['*', '//', '/demo//us-central1/echo', '/%', '/docs/%2e%2e%2fpackage.json'])(
     '%s is no address of a function',
     async (target) => {
       const { origin } = await host();
@@ -135,7 +133,6 @@ describe('a request target', () => {
     for (const name of ['rebound.example.com', '', '127.0.0.1.example.com', 'a@b', 'localhost.example.com:5001']) {
       expect(await send(port, ADDRESS, name)).toMatch(/^403 [^]*ALLOWED_HOSTS/);
     }
-    expect(await send(port, `http://rebound.example.com${ADDRESS}`)).toMatch(/^403 [^]*rebound\.example\.com/);
   });
 });
 

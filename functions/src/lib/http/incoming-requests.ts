@@ -40,14 +40,18 @@ function removeMalformedHeaders({ headers }: IncomingMessage): void {
 }
 
 /**
- * Replaces an address that the framework cannot route and answers in HTML: one that is not a path,
- * such as `*`, or whose path cannot be decoded. No operation has a path of its own. Every other
- * address stays as it is, because a process may serve more than functions.
+ * Makes the address of a request a path that the framework can route. Of a complete URL it keeps the path, and its host instead of
+ * the header's (RFC 9112, section 3.2.2). What is no path, such as `*`, becomes `/`. The framework would answer these, and a path
+ * that cannot be decoded, in HTML.
  */
 function makeUrlRoutable(request: IncomingMessage): void {
-  const [path = '', ...query] = (request.url ?? '').split('?');
+  const target = request.url ?? '';
+  const url = /^https?:/i.test(target) && URL.canParse(target) ? new URL(target) : undefined;
+  if (url !== undefined) request.headers.host = url.host;
+  const address = url === undefined ? target : url.pathname + url.search;
+  const [path = '', ...query] = address.split('?');
   if (!path.startsWith('/')) request.url = '/';
-  else if (!isDecodable(path)) request.url = [path.replaceAll('%', '%25'), ...query].join('?');
+  else request.url = isDecodable(path) ? address : [path.replaceAll('%', '%25'), ...query].join('?');
 }
 
 function isDecodable(path: string): boolean {

@@ -54,9 +54,19 @@ describe('each request of a process that serves functions', () => {
     ['/data/orders?field=status&value=%22DELIVERED%22', '/data/orders?field=status&value=%22DELIVERED%22'],
     ['/data/caf%C3%A9', '/data/caf%C3%A9'],
     ['*', '/'],
-    ['http://elsewhere/a', '/'],
+    ['http://elsewhere', '/'],
+    ['HTTP://elsewhere:1/a/%ff?b=%22', '/a/%25ff?b=%22'],
+    ['ftp://elsewhere/a', '/'],
+    ['http://%', '/'],
   ])('for %s is routed as %s', async (path, routed) => {
     expect((await receive(path))?.url).toBe(routed);
+  });
+
+  test.each([
+    ['http://elsewhere:1/a', 'elsewhere:1'],
+    ['/a', '127.0.0.1'],
+  ])('for %s has the host %s', async (path, host) => {
+    expect((await receive(path, { host: '127.0.0.1' }))?.headers.host).toBe(host);
   });
 
   const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
