@@ -162,6 +162,7 @@ describe('the life of a price list', () => {
         message: 'price list completed',
         event: 'price_list_completed',
         ...ids,
+        outcome: 'other_currency',
         since_claim_ms: expect.any(Number) as number,
         market_found: true,
         currency_differs: true,

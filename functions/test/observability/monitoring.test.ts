@@ -160,7 +160,7 @@ beforeEach(async () => {
   await writeMarket(service.db);
 });
 
-const submission = createPriceListBody(3, { boq_list_id: 'boq-1' });
+const submission = createPriceListBody(3, { boq_list_id: 'boq-1', currency_iso: 'EGP' });
 const keyRecord = () => service.db.doc(`price_list_idempotency/${keyDocumentId('boq-1')}`);
 
 /** Runs a call, and returns the lines that the service logs meanwhile. */
@@ -261,6 +261,16 @@ test.each<[outage: string, policies: string[], run: () => Promise<LogEntry[]>]>(
     },
   ],
   ['a price list becomes ready too late', FAILING_CREATIONS, () => ofSweep(sweepCrashedKey({ claimed_at: 1 }))],
+  [
+    'a market does not exist',
+    ['list-not-usable'],
+    () => callOnce('addPriceLists', createPriceListBody(3, { market_id: 'unknown' })),
+  ],
+  [
+    'the prices are in another currency',
+    ['list-not-usable'],
+    () => callOnce('addPriceLists', createPriceListBody(3, { currency_iso: 'XTS' })),
+  ],
   ['nothing: a read succeeds', [], () => callOnce('getTeams')],
   ['nothing: a creation is in time', [], () => callOnce('addPriceLists', submission)],
   ['nothing: a sweep resumes in time', [], () => ofSweep(sweepCrashedKey({}))],

@@ -18,6 +18,8 @@ const toCompletionFields = ({ claimed_at, updated_at, creation }: CompletedAttem
   since_claim_ms: updated_at - claimed_at,
   market_found: creation !== null,
   currency_differs: creation?.currency_differs ?? false,
+  // The label of a metric is one field.
+  outcome: creation === null ? 'no_market' : creation.currency_differs ? 'other_currency' : 'created',
 });
 
 export type PriceListLogger = ReturnType<typeof createPriceListLogger>;
