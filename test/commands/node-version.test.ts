@@ -46,6 +46,11 @@ test.each([
   expect([status, stderr]).toEqual([1, expect.stringContaining('or later, but Node 22.12.0 runs it.')]);
 });
 
+test('npm installs the packages of development also where NODE_ENV is production', () => {
+  const { stdout } = runProgramSync('npm', ['config', 'get', 'include'], { env: { NODE_ENV: 'production' } });
+  expect(stdout).toBe('dev\n');
+});
+
 describe('npm run postinstall', () => {
   const link = join('node_modules', '.bin', 'node');
 

@@ -44,7 +44,9 @@ export function isServed(
   sort: NonNullable<CollectionView['sort']>,
 ): boolean {
   if (filter === undefined)
-    return !fieldOverrides.some((each) => each.collectionGroup === collectionGroup && each.fieldPath === sort.field);
+    return !fieldOverrides.some(
+      (each) => each.collectionGroup === collectionGroup && `${sort.field}.`.startsWith(`${each.fieldPath}.`),
+    );
   const order = sort.direction === 'asc' ? 'ASCENDING' : 'DESCENDING';
   return indexes.some(
     ({ collectionGroup: group, fields: [first, second, ...others] }) =>

@@ -137,49 +137,30 @@ export function renderDocument(
   return renderPage(document.ref.path, document.id, body);
 }
 
-/** The columns of {@link renderRequests} after the first: the stored field by which each is sorted, its head and its value. */
-const REQUEST_COLUMNS = [
-  { head: 'status', getValue: ({ status }: RequestRow): unknown => status ?? 'no list' },
-  { head: 'name', getValue: ({ request }: RequestRow): unknown => request.get('info.name') },
-  { head: 'month', getValue: ({ request }: RequestRow): unknown => request.get('info.date') },
-  { head: 'market', field: 'market_id', getValue: ({ request }: RequestRow): unknown => request.get('market_id') },
-  { head: 'sender', field: 'key_id', getValue: ({ request }: RequestRow): unknown => request.get('key_id') },
-  {
-    head: 'products',
-    field: 'products_count',
-    getValue: ({ request }: RequestRow): unknown => request.get('products_count'),
-  },
-  { head: 'created', field: 'created_at', getValue: ({ request }: RequestRow): unknown => request.get('created_at') },
-];
+/** The columns of {@link renderRequests} after the status: head to stored field. */
+const REQUEST_COLUMNS = {
+  name: 'info.name',
+  month: 'info.date',
+  market: 'market_id',
+  sender: 'key_id',
+  products: 'products_count',
+  created: 'created_at',
+};
 
-/** The fields of a request that {@link renderRequests} shows, also as a link. */
-const REQUEST_FIELDS = [
-  'info',
-  'market_id',
-  'key_id',
-  'products_count',
-  'created_at',
-  'price_list_id',
-  'expected_forward_cost_id',
-];
+/** The fields of a request that {@link renderRequests} shows, some of them as links. */
+const REQUEST_FIELDS = ['info', 'price_list_id', 'expected_forward_cost_id', ...Object.values(REQUEST_COLUMNS)];
 
 /** Renders accepted requests, each with links to its key, its record and its lists. */
 function renderRequests(rows: readonly RequestRow[], findLink: FindLink, view?: CollectionView): Html {
   const path = collections.priceListRequests;
-  const heads = REQUEST_COLUMNS.map(({ head, field }) => renderHead(path, head, '', view, field));
+  const columns = Object.entries(REQUEST_COLUMNS);
+  const heads = columns.map(([head, field]) => renderHead(path, head, '', view, field));
   const body = rows.map(({ request, status }) => {
     const boqListId: unknown = request.get('info.boq_list_id');
     const id = typeof boqListId === 'string' ? boqListId : '';
     const keyUrl = toDataUrl(`${collections.priceListIdempotency}/${keyDocumentId(id)}`);
-    const cells = REQUEST_COLUMNS.map(({ head, field, getValue }) => {
-      const value = getValue({ request, status });
-      const text = typeof value === 'string' ? value : '';
-      const content =
-        head === 'status'
-          ? html`<span class="status" data-status="${text}">${text}</span>`
-          : formatCell(field ?? head, value, findLink);
-      return html`<td>${content}</td>`;
-    });
+    const statusText = typeof status === 'string' ? status : 'no list';
+    const cells = columns.map(([, field]) => html`<td>${formatCell(field, request.get(field), findLink)}</td>`);
     const link = (text: string, collection: string, linked: unknown) =>
       typeof linked === 'string' ? html`<a href="${toDataUrl(`${collection}/${linked}`)}">${text}</a> ` : undefined;
     const links = [
@@ -189,6 +170,7 @@ function renderRequests(rows: readonly RequestRow[], findLink: FindLink, view?: 
     ];
     return html`<tr>
       <td class="id"><a href="${keyUrl}">${shorten(id, MAX_ID_TEXT)}</a></td>
+      <td><span class="status" data-status="${statusText}">${statusText}</span></td>
       ${cells}
       <td>${links}</td>
     </tr>`;
@@ -198,6 +180,7 @@ function renderRequests(rows: readonly RequestRow[], findLink: FindLink, view?: 
       <thead>
         <tr>
           <th>boq_list_id</th>
+          <th>status</th>
           ${heads}
           <th>documents</th>
         </tr>
@@ -284,14 +267,14 @@ const areNumbers = (name: string, values: readonly unknown[]): boolean =>
 /**
  * Renders the head of a column. If an index serves the order, the head links to the view sorted by it, or reverses the order.
  *
- * @param field the stored field of the column; undefined if it has none of its own
+ * @param field the stored field of the column
  */
 function renderHead(
   path: string,
   head: string,
   className: string,
   view: CollectionView | undefined,
-  field: string | undefined = head,
+  field = head,
 ): Html {
   const current = view?.sort?.field === field ? view.sort.direction : undefined;
   const state = current === undefined ? 'none' : current === 'desc' ? 'descending' : 'ascending';
