@@ -10,7 +10,7 @@ import { onStopRequest } from './stop-requests';
 /**
  * `npm start` serves the built functions over an embedded Firestore until Ctrl-C. `npm run dev` (dev.ts) starts this program
  * after each change: with `--sources`, which serves the functions from their source files, and with `--firestore`, the address of
- * the Firestore that it has embedded.
+ * the Firestore that it has embedded. Tests name their copy of the built package by `--package`.
  */
 
 const USAGE = `Usage: npm start
@@ -19,7 +19,6 @@ Serves the functions over an embedded Firestore with sample data, until Ctrl-C. 
 FUNCTIONS_PORT, FIRESTORE_PORT, FIRESTORE_EMULATOR_HOST, DATA_DIR, SAMPLE_DATA, API_KEY, CORS_ALLOWED_ORIGINS and ALLOWED_HOSTS
 (CONTRIBUTING.md#local-environment-variables).`;
 
-const BUILD = 'functions/dist';
 const SOURCES = 'functions/src/index.ts';
 
 /** Time for open requests to finish after Ctrl-C. */
@@ -29,8 +28,12 @@ const GRACE_MS = 10_000;
 const HINT_AFTER_MS = 500;
 
 async function main(): Promise<void> {
-  const options = { sources: { type: 'boolean', default: false }, firestore: { type: 'string' } } as const;
-  const { sources: isFromSources, firestore: address } = readArguments(USAGE, { options }).values;
+  const options = {
+    sources: { type: 'boolean', default: false },
+    package: { type: 'string', default: 'functions/dist' },
+    firestore: { type: 'string' },
+  } as const;
+  const { sources: isFromSources, package: built, firestore: address } = readArguments(USAGE, { options }).values;
   const config = readConfig(process.env);
   setEnvironment(config);
   installLogFormat({
@@ -38,7 +41,7 @@ async function main(): Promise<void> {
     getTime: () => new Date(),
   });
   const firestore = address === undefined ? await openFirestore(config) : getEmbeddedFirestore(address);
-  const functions = loadServedFunctions(isFromSources ? SOURCES : BUILD);
+  const functions = loadServedFunctions(isFromSources ? SOURCES : built);
   const { serve } = await import('./serve');
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore.address;
   const server = await serve(config, firestore, functions);

@@ -7,6 +7,7 @@ import { Firestore } from '@google-cloud/firestore';
 // This type is imported so that Jest finds the tests of `npm start` for a changed file: the process itself is no import.
 import { type PROJECT as LocalProject } from '../../local/server/local-config';
 import { REGION } from '../../functions/src/lib/region';
+import { DEPLOY_PACKAGE } from '../../functions/test/deployment/deployed';
 import { startProgram, type Variables } from './programs';
 
 /** `npm start` as its user sees it: a process, its output and its responses. */
@@ -67,8 +68,8 @@ const DEFAULTS: Variables = {
   DATA_DIR: ':memory:',
 };
 
-/** The command of `npm start`, without the build. */
-const NPM_START = [process.execPath, '--import', 'tsx', 'local/server/start.ts'];
+/** The command of `npm start`, without the build, for the copy of the package that deploy-package.mjs makes. */
+const NPM_START = [process.execPath, '--import', 'tsx', 'local/server/start.ts', '--package', DEPLOY_PACKAGE];
 
 /** The command of `npm run dev`. */
 export const NPM_RUN_DEV = [process.execPath, '--import', 'tsx', 'local/server/dev.ts'];
