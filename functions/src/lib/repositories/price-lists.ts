@@ -170,7 +170,7 @@ export function setListDocuments(
   creation: ClaimedLists,
   lists: { expected_forward_cost: ListDocument; price_list: PriceListDocument },
 ): void {
-  for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, creation), lists[kind], { merge: true });
+  for (const kind of LIST_KINDS) writes.set(listDocument(db, kind, creation), lists[kind]);
 }
 
 export function setRequestRecord(

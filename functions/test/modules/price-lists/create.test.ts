@@ -2,7 +2,10 @@ import { ApiError, StoppedError } from '../../../src/lib/errors';
 import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
+import type { Call } from '../../../../packages/firestore-local/src';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create';
+import { release } from '../../../src/price-lists/resume';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import * as payloads from '../../../src/price-lists/payload';
 import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
@@ -400,7 +403,8 @@ describe('a creation that cannot continue', () => {
     const lists = await Promise.all(
       ['price_lists', 'expected_forward_costs'].map((collection) => database.client.collection(collection).get()),
     );
-    const failed = { status: 'failed', updated_at: TEST_START + 1_000 };
+    // The failure changes nothing else of the lists.
+    const failed = { status: 'failed', updated_at: TEST_START + 1_000, created_at: TEST_START, name: 'June' };
     expect(lists.map(({ docs }) => docs.map((list) => list.data()))).toMatchObject([[failed], [failed]]);
     expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries']);
     await check(BODY);
@@ -427,6 +431,21 @@ describe('a creation that cannot continue', () => {
       cause,
     });
     expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'unavailable' });
+  });
+
+  test('is reported only when the current batch of the other list has ended', async () => {
+    const isOf = (list: string) => (call: Call<'Commit'>) =>
+      isEntries(call) && getNames(call).some((name) => name.includes(`/${list}/`));
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const held = atCommit(database, isOf('expected_forward_costs'), () => promise);
+    const failed = failCommits(database, isOf('price_lists'));
+    const created = create();
+    await Promise.all([held.fired, failed.fired]);
+    // A failure that did not wait would be stored while the key is read some times.
+    for (let reads = 0; reads < 10; reads += 1) expect(await readKey()).toMatchObject({ status: 'processing' });
+    resolve(undefined);
+    expect((await created).result).toMatchObject({ code: 'creation_failed' });
+    expect(await readKey()).toMatchObject({ status: 'requires_review' });
   });
 
   test('stops the other list after its current batch', async () => {
@@ -515,6 +534,19 @@ describe('a lost reply', () => {
     const { result, logged } = await create();
     expect(result).toMatchObject({ replayed: false });
     expect(logged.map(([event]) => event)).toEqual(['claimed', 'completed']);
+  });
+
+  test('to the claim does not let the request claim again what an operator has released', async () => {
+    const body = createPriceListBody(1, { market_id: 'nowhere' });
+    failCommits(database, isClaim, { code: 'UNAVAILABLE', times: 1, when: 'after' });
+    const run = async () => {
+      const { db, context } = database.open();
+      await release((await readKey()) as unknown as KeyRecord, { by: 'operator', reason: null }, db, context);
+    };
+    database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action: { kind: 'call', run } });
+    expect(getRejection(await create(body))).toEqual(['review_required', undefined]);
+    expect(await readKey()).toMatchObject({ status: 'released', history: [] });
+    expect((await database.client.collection('price_list_requests').get()).size).toBe(1);
   });
 
   test('differs from a failed claim, which throws its error', async () => {
@@ -631,6 +663,17 @@ describe('the lease of a creation', () => {
     expect(await readKey()).toMatchObject({ status: 'processing', owner: 'another' });
     const entries = getCommits(calls).filter(isEntries);
     expect(entries.length).toBeLessThanOrEqual(2);
+  });
+
+  test('that was lost leads to the sweep if the state of the key cannot be read then', async () => {
+    atCommit(database, isEntries, async () => {
+      database.clock.advance(20 * SECOND);
+      await getKey().update({ owner: 'another' });
+      // The next read is that of the renewal. The one after it begins the failure of the attempt.
+      const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
+      database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action });
+    });
+    expect(getRejection(await create(body))).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
   });
 
   test('of a key that another attempt has completed gives the stored response, and logs `superseded`', async () => {

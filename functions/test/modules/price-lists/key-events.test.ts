@@ -75,7 +75,8 @@ describe('an event', () => {
   });
 
   test('resume gives an attempt a new owner with a lease, and records the action', () => {
-    expect(apply({ ...failed, automatic_resumes: 2 }, resume).record).toEqual({
+    const progress = { entries_written: 1, entries_total: 2 };
+    expect(apply({ ...failed, automatic_resumes: 2, progress }, resume).record).toEqual({
       ...failed,
       status: 'processing',
       owner: 'new',
@@ -100,6 +101,10 @@ describe('an event', () => {
     const { record, outcome } = apply(processing, { kind: 'complete', attempt: processing, info });
     const response = createSuccessResponse(processing, info, NOW);
     expect(record).toEqual({ ...processing, status: 'completed', response, updated_at: NOW });
+    const withLists = { ...processing, creation: TEST_CREATION };
+    const completed = apply(withLists, { kind: 'complete', attempt: withLists, info }).record;
+    const times = { created_at: processing.claimed_at, updated_at: NOW };
+    expect(JSON.parse(completed?.response ?? '')).toMatchObject({ price_list: times, expected_forward_cost: times });
     expect(outcome).toEqual({ kind: 'completed', record, response, isOwn: true });
   });
 

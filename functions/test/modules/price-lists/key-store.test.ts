@@ -1,9 +1,10 @@
-import type { Database } from '../../../src/lib/firestore/database';
+import type { CommitWrites, Database } from '../../../src/lib/firestore/database';
 import type { KeyReference, KeySnapshot } from '../../../src/lib/repositories/price-lists';
 import { createRequestContext } from '../../../src/lib/request-context';
 import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { KeyStore } from '../../../src/price-lists/key-store';
 import { createKeyRecord } from '../../support/key-records';
+import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 const record = createKeyRecord({ lease_expires_at: 60_000 });
 
@@ -38,4 +39,22 @@ test.each([
   ['renewing', 45_000, 5_000 + LEASE_DURATION_MS],
 ])('%s: a lease that was read at %i is held from the start of the read, until %i', async (owner, readAt, heldUntil) => {
   expect(await applyTo(readAt, owner)).toMatchObject({ kind: 'owned', heldUntil });
+});
+
+test('a stale attempt that expires the lease of another adds no writes to that commit', async () => {
+  const updated: unknown[] = [];
+  const writes = { update: (...args: unknown[]) => updated.push(args[1]) } as unknown as CommitWrites;
+  const commit = (add: (writes: CommitWrites) => void) => {
+    add(writes);
+    return Promise.resolve();
+  };
+  const db = { commit } as unknown as Database;
+  const keys = new KeyStore({ id: 'key' } as KeyReference, db, createRequestContext(new AbortController().signal));
+  const key = { record, readAt: record.lease_expires_at, version: {}, reference: keys.reference } as KeySnapshot;
+  const { info } = parseSubmission(createPriceListBody(1));
+  const addWrites = jest.fn();
+  const event = { kind: 'complete', attempt: { ...record, owner: 'stale' }, info } as const;
+  expect(await keys.applyTo(key, 0, event, addWrites)).toMatchObject({ kind: 'blocked', by: 'review' });
+  expect(updated).toMatchObject([{ status: 'requires_review' }]);
+  expect(addWrites).not.toHaveBeenCalled();
 });

@@ -1,3 +1,4 @@
+import { FieldValue } from 'firebase-admin/firestore';
 import type { Call } from '../../../../packages/firestore-local/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
@@ -170,6 +171,13 @@ describe('a resume', () => {
       message:
         'the stored payload cannot be used, so the attempt can only be released: 0 chunks are stored in place of 1',
     });
+    expect(await readKey('a')).toEqual(record);
+  });
+
+  test('whose payload has a chunk without data changes nothing, and says that the payload is damaged', async () => {
+    const record = await fail('a');
+    await database.client.doc(`price_list_requests/${record.document_id}/price_list_payload/0000`).set({});
+    expect((await runResume(record)).outcome).toMatchObject({ detail: 'it is damaged: unexpected end of file' });
     expect(await readKey('a')).toEqual(record);
   });
 
@@ -530,6 +538,31 @@ describe('a sweep', () => {
     // The query without its shortened timeout would take 45 s.
     expect(performance.now() - startedAt).toBeLessThan(40_000);
     timeout.restore();
+  });
+
+  test('that is busy finds a key whose due time is a minute old, because its commit may land so late', async () => {
+    await fail('a', STOPPED);
+    const late = await fail('b');
+    database.clock.advance(60_000);
+    const { promise, resolve: letGo } = Promise.withResolvers<undefined>();
+    const { fired } = atCommit(database, isEntries, () => promise);
+    const createTimeout: Clock['createTimeout'] = (ms, ...rest) =>
+      systemClock.createTimeout(ms === SWEEP_ASK_INTERVAL_MS ? 50 : ms, ...rest);
+    const { clock } = database;
+    await getKey('b').update({ sweep_due_at: FieldValue.delete() });
+    const { summary, results } = startSweep(
+      {},
+      { clock: { elapsedMs: () => clock.elapsedMs(), sleep: (...args) => clock.sleep(...args), createTimeout } },
+    );
+    await fired;
+    await updateKey(getKey('b'), { ...STOPPED, updated_at: late.updated_at });
+    await waitFor(() => results.length === 1);
+    letGo(undefined);
+    await summary;
+    expect(results.map(([key, result]) => [key, result]).sort()).toEqual([
+      ['a', 'resumed'],
+      ['b', 'resumed'],
+    ]);
   });
 
   test('that is busy with one list resumes another again each time that it is due', async () => {
