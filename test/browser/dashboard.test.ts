@@ -56,6 +56,8 @@ beforeAll(async () => {
     launchChromium(),
   ]);
   page = await browser.newPage();
+  // A busy machine may need more than 30 s. Jest ends a test that hangs.
+  page.setDefaultTimeout(0);
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
     if (message.type() === 'error') problems.push(message.text());
@@ -99,7 +101,7 @@ const readText = async (selector: string) => (await readTexts(page, selector))[0
 
 async function openOrders(): Promise<void> {
   await page.goto(`${allowed}/`);
-  await page.waitForSelector('button:not([disabled])');
+  await page.waitForSelector('[name=show]:not([disabled])');
 }
 
 describe('the page of orders', () => {
@@ -208,7 +210,7 @@ test.each(['', 'warehouses.html'])(
     await page.setViewport({ width: 360, height: 800 });
     await page.goto(`${allowed}/${path}`);
     if (path === '') {
-      await page.waitForSelector('button:not([disabled])');
+      await page.waitForSelector('[name=show]:not([disabled])');
       await page.click('[name=show]');
       await page.waitForSelector('tbody tr');
     }

@@ -38,7 +38,7 @@ const { cleanup, wrap } = functionsTest({ projectId: TEST_PROJECT });
 afterAll(() => cleanup());
 
 // The types of `wrap` lack the scheduled functions of the 2nd generation, which it can call.
-const deliver = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
+const deliver: () => Promise<void> = wrap(sweepPriceLists as unknown as CloudFunction<CloudEvent<unknown>>);
 
 const getEvents = () => service.log.map(({ severity, event }) => [severity, event]);
 
