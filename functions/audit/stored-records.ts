@@ -1,3 +1,4 @@
+import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { isDocumentId } from '../src/lib/document-id';
 import { collections, fields } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
@@ -181,11 +182,11 @@ export const ID_TYPE_OF = {
   [collections.priceLists]: 'price_list_id',
 } as const satisfies Record<string, IdType>;
 
-/** Finds request records and lists by their id. @returns their paths */
-export async function findAttemptDocuments(db: Database, id: string): Promise<string[]> {
+/** Finds request records and lists by their id. */
+export async function findAttemptDocuments(db: Database, id: string): Promise<QueryDocumentSnapshot[]> {
   if (!isDocumentId(id)) return [];
   const documents = await db.getAll(...ATTEMPT_COLLECTIONS.map((name) => db.firestore.collection(name).doc(id)));
-  return documents.filter(({ exists }) => exists).map(({ ref }) => ref.path);
+  return documents.filter((document) => document.exists) as QueryDocumentSnapshot[];
 }
 
 /** Reads the request record and both list documents of an attempt; undefined for those that do not exist. */

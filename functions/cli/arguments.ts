@@ -1,9 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { ID_TYPES } from '../audit/stored-records';
-import { KEY_STATUSES } from '../src/lib/schemas/key-record';
+import { FAILURE_CAUSES, KEY_STATUSES } from '../src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
 import type { CommandContext } from './commands/context';
 import { list, type ListOptions } from './commands/list';
+import { report, type ReportOptions } from './commands/report';
 import { releaseKey, type ReleaseOptions } from './commands/release';
 import { resumeKeys, type ResumeOptions } from './commands/resume';
 import { show, type ShowOptions } from './commands/show';
@@ -80,6 +81,7 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
     .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
+    .option('--limit <number>', 'how many keys to show', parseLimit, 20)
     .option('--older-than <time>', 'only keys that last changed longer ago, such as 30m', parseDuration)
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('the keys are listed, or there are none', 'the keys could not be read'))
@@ -96,23 +98,47 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
         'write the accepted payload to a new file, or to standard output if the file is -',
       ).conflicts('json'),
     )
+    .addOption(
+      new Option(
+        '--prices <file>',
+        'write both prices of each product, as they are stored, as CSV to a new file, or to standard output if the file is -',
+      ).conflicts(['json', 'payload']),
+    )
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('the key is shown', 'the key does not exist, or could not be read'))
     .action((id: string, options: ShowOptions) => onCommand((context) => show(id, options, context)));
+
+  program
+    .command('report')
+    .description('Print one row for each accepted request, newest first. Costs two document reads for each request.')
+    .option('--from <date>', 'only requests from this date on, as YYYY-MM-DD in UTC', parseDate)
+    .option('--to <date>', 'only requests before this date', parseDate)
+    .option('--market <id>', 'only requests for this market_id')
+    .option('--sender <name>', 'only requests with this API key, by its name')
+    .addOption(new Option('--status <status...>', 'only requests with these statuses').choices(KEY_STATUSES))
+    .addOption(new Option('--csv', 'print CSV for a spreadsheet').conflicts('json'))
+    .addOption(new Option('--json', 'print one JSON object in each line'))
+    .addHelpText('after', exitCodes('the requests are printed, or there are none', 'the requests could not be read'))
+    .action((options: ReportOptions) => onCommand((context) => report(options, context)));
 }
 
 function addResolvingCommands(program: Command, onCommand: (run: Run) => void): void {
   program
     .command('resume')
     .description('Complete the lists of one or more keys from their stored payloads. You may stop and repeat it.')
-    .argument('<id...>', ID_HELP)
+    .argument('[id...]', ID_HELP)
+    .addOption(new Option('--cause <cause>', 'resume all keys that failed for this cause').choices(FAILURE_CAUSES))
+    .option('--dry-run', 'print which keys would be resumed, and write nothing')
     .addOption(idTypeOption())
     .addOption(reasonOption())
     .addOption(byOption())
     .addOption(yesOption())
     .addOption(jsonOption())
     .addHelpText('after', exitCodes('all keys are completed', 'at least one key is not completed'))
-    .action((ids: string[], options: ResumeOptions) => onCommand((context) => resumeKeys(ids, options, context)));
+    .action((ids: string[], options: ResumeOptions, command: Command) => {
+      if (ids.length > 0 === (options.cause !== undefined)) command.error('error: name either ids or --cause');
+      onCommand((context) => resumeKeys(ids, options, context));
+    });
 
   program
     .command('release')
@@ -189,6 +215,18 @@ function parseDuration(text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   if (amount === undefined) throw new InvalidArgumentError('Expected a number and a unit (s, m, h or d), such as 30m.');
   return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
+}
+
+/** Parses a date. @returns midnight UTC in Unix milliseconds */
+function parseDate(text: string): number {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(time)) throw new InvalidArgumentError('Expected a date, such as 2026-12-01.');
+  return time;
+}
+
+function parseLimit(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1 to 9999999.');
+  return Number(text);
 }
 
 function parseSampleSize(text: string): number {

@@ -1,5 +1,6 @@
-import { countEntries, readListStatuses, type ListProgress } from '../audit/stored-records';
+import { countEntries, readAttemptDocuments, readListStatuses, type ListProgress } from '../audit/stored-records';
 import type { Database } from '../src/lib/firestore/database';
+import { toText } from '../src/lib/repositories/field-values';
 import type { ListKind } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
@@ -32,10 +33,14 @@ export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<st
 }
 
 export async function readKeyDetails(record: KeyRecord, payload: StoredPayload, db: Database) {
-  const { document_id, key_id, creation, fingerprint, response, automatic_resumes, history, actions } = record;
+  const { document_id, trace_id, key_id, creation, fingerprint, response, automatic_resumes, history, actions } =
+    record;
+  const { request } = await readAttemptDocuments(db, record);
   return {
     ...(await readKeySummary(record, await readListStatuses(db, creation === null ? [] : [creation]), db)),
     document_id,
+    request_id: toText(request?.['request_id']),
+    trace_id,
     key_id,
     expected_forward_cost_id: creation?.expected_forward_cost_id ?? null,
     price_list_id: creation?.price_list_id ?? null,

@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
 import type { IdType, ListProgress } from '../audit/stored-records';
-import { keyDocumentId } from '../src/lib/repositories/price-lists';
+import { keyDocumentId, UNRESOLVED_STATUSES } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';
-import { needsOperator, type KeyDetails, type KeySummary } from './facts';
+import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
+import type { KeyDetails, KeySummary } from './facts';
 import type { TargetOptions } from './target';
 import {
   count,
@@ -19,22 +20,48 @@ import {
 
 /** Formats the facts about a key as text for an operator. */
 
-/** @param isDefault true for the unresolved keys without an attempt in progress, false for keys of a given status */
-export function formatKeys(keys: readonly KeySummary[], isDefault: boolean, now: number): string {
-  const title = isDefault ? formatUnresolved(keys) : count(keys.length, 'key');
-  if (keys.length === 0) return `${title}.\n`;
-  return `${title}, oldest first.\n\n${keys.map((key) => formatFields(key, now, getCommonFields(key))).join('\n')}`;
+/**
+ * @param shown the keys that are shown in full, which are the oldest
+ * @param isDefault true for the unresolved keys without an attempt in progress, false for keys of a given status
+ */
+export function formatKeys(
+  records: readonly KeyRecord[],
+  shown: readonly KeySummary[],
+  isDefault: boolean,
+  now: number,
+): string {
+  const title = isDefault ? formatUnresolved(records) : count(records.length, 'key');
+  if (records.length === 0) return `${title}.\n`;
+  const causes = isDefault && records.length > 1 ? `${formatCauses(records, now)}\n` : '';
+  const keys = shown.map((key) => formatFields(key, now, getCommonFields(key)));
+  return `${title}, oldest first.\n\n${causes}${keys.join('\n')}`;
 }
 
-function formatUnresolved(keys: readonly KeySummary[]): string {
-  const left = keys.filter(needsOperator).length;
-  const due = keys.length - left;
+function formatUnresolved(records: readonly KeyRecord[]): string {
+  const left = records.filter((record) => getSweepResumeAt(record) === null).length;
+  const due = records.length - left;
   const parts = [
     left > 0 && `${count(left, 'key')} ${left === 1 ? 'needs' : 'need'} an operator`,
     due > 0 && `${count(due, 'key')} ${due === 1 ? 'waits' : 'wait'} for the sweep`,
   ];
   return parts.filter(Boolean).join(', ') || 'No key needs an operator';
 }
+
+/** Returns a line for each cause of a failure: its number of keys, and the range of their ages. */
+function formatCauses(records: readonly KeyRecord[], now: number): string {
+  const causes = Map.groupBy(records, ({ failure_cause }) => failure_cause ?? 'lease_expired');
+  const lines = [...causes].map(([cause, keys]) => {
+    const ages = keys.map(({ updated_at }) => now - updated_at);
+    const [newest, oldest] = [ages.reduce((a, b) => Math.min(a, b)), ages.reduce((a, b) => Math.max(a, b))];
+    return formatLine(cause, `  ${count(keys.length, 'key')}, ${formatAge(newest)} to ${formatAge(oldest)} old`);
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+/** Says how to see the keys that `list` does not show, and how to resume many. */
+export const formatRest = (total: number, limit: number, options: TargetOptions): string =>
+  `The oldest ${formatNumber(limit)} of ${count(total, 'key')} are shown. All: ${formatVerb('list', options)} --limit ${total}\n` +
+  `All keys of one cause: ${formatVerb('resume', options)} --dry-run --cause unavailable\n`;
 
 /** Describes the keys that `list` leaves out: how many attempts are in progress, and when the last lease ends. */
 export function formatInProgress(records: readonly KeyRecord[]): string {
@@ -62,9 +89,11 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
     resumed: automatic_resumes === 0 ? null : `${count(automatic_resumes, 'time')} by the sweep`,
     payload: payload.usable
       ? `${count(payload.bytes, 'byte')}, ${quote(payload.name)}, ${payload.date}, ${payload.currency_iso}`
-      : `unusable (${payload.reason}), so the attempt can only be released`,
+      : `unusable (${payload.reason})${UNRESOLVED_STATUSES.some((status) => status === key.status) ? ', so the attempt can only be released' : ''}`,
     fingerprint: key.fingerprint,
-    request: key.document_id,
+    'document id': key.document_id,
+    'request id': key.request_id,
+    trace: key.trace_id,
     'api key': key.key_id,
     'cost list': key.expected_forward_cost_id,
     'price list': key.price_list_id,
@@ -73,7 +102,7 @@ export function formatKeyDetails(key: KeyDetails, now: number): string {
       ({ action, at, by, reason }) => `${action} ${formatTime(at)} by ${by}: ${reason ?? 'no reason given'}`,
     ),
     history: [
-      ...history.map(({ document_id, claimed_at }) => `request ${document_id}, claimed ${formatTime(claimed_at)}`),
+      ...history.map(({ document_id, claimed_at }) => `document ${document_id}, claimed ${formatTime(claimed_at)}`),
       ...(key.status === 'completed' && key.failure !== null ? [`an earlier failure: ${key.failure}`] : []),
     ],
   });

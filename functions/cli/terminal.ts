@@ -28,6 +28,14 @@ export class Terminal {
     this.streams.stdout.write(text);
   }
 
+  /** Writes a part of a long output, and waits until there is room for the next. @param signal aborts when the command stops, or its output ends */
+  async write(text: string, signal: AbortSignal): Promise<void> {
+    this.#endBar();
+    const { stdout } = this.streams;
+    if (!stdout.write(text)) await once(stdout, 'drain', { signal });
+    signal.throwIfAborted();
+  }
+
   /** Prints an error. Its text may quote stored text, so control characters are escaped in each line. */
   printError(text: string): void {
     this.#endBar();

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { retry } from '../../src/lib/firestore/retry';
+import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import type { RequestContext } from '../../src/lib/request-context';
 import type { Database } from '../../src/lib/firestore/database';
 import { findAttemptDocuments, findKeyRecords, type FoundKeyRecord, type IdType } from '../../audit/stored-records';
@@ -30,7 +31,10 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   const find = () => findKeyRecords(context.db, id, idType === undefined ? undefined : [idType]);
   const found = await retry(find, context.requestContext, 'standalone');
   const [first, ...others] = found;
-  if (first === undefined) throw new CommandError(await describeUnknown(id, context));
+  if (first === undefined) {
+    const find = () => findAttemptDocuments(context.db, id);
+    throw new UnknownKeyError(id, await retry(find, context.requestContext, 'standalone'));
+  }
   if (others.length === 0) return first;
   const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);
   throw new CommandError(
@@ -38,10 +42,20 @@ export async function findKey(id: string, { idType }: IdOptions, context: Comman
   );
 }
 
-async function describeUnknown(id: string, { db, requestContext }: CommandContext): Promise<string> {
-  const paths = await retry(() => findAttemptDocuments(db, id), requestContext, 'standalone');
-  if (paths.length === 0) return `No request was ever accepted for ${quoteId(id)}. Check the id and --project.`;
-  return `No key refers to ${paths.join(' and ')}, which exists. This is a fault: report it.`;
+/** No key has this id. */
+export class UnknownKeyError extends CommandError {
+  /** @param documents the documents with this id that belong to no key */
+  constructor(
+    id: string,
+    readonly documents: readonly QueryDocumentSnapshot[],
+  ) {
+    const paths = documents.map(({ ref }) => ref.path);
+    super(
+      paths.length === 0
+        ? `No request was ever accepted for ${quoteId(id)}. Check the id and --project.`
+        : `No key refers to ${paths.join(' and ')}, which exists. This is a fault: report it.`,
+    );
+  }
 }
 
 /** Half of the maximum size of a document. Later attempts fill the other half. */

@@ -21,17 +21,22 @@ import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { describeUnreadable } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { readKeySummary, needsOperator, type KeySummary } from '../facts';
-import { formatCommand, formatInProgress, formatKeys } from '../format';
+import { formatCommand, formatInProgress, formatKeys, formatRest } from '../format';
 import { toJson, type CommandContext } from './context';
 
 export interface ListOptions {
   status?: KeyRecord['status'][];
   /** The minimum age in ms. */
   olderThan?: number;
+  /** How many keys the text shows. JSON has all. */
+  limit: number;
   json?: true;
 }
 
-export async function list({ status, olderThan = 0, json }: ListOptions, context: CommandContext): Promise<number> {
+export async function list(
+  { status, olderThan = 0, limit, json }: ListOptions,
+  context: CommandContext,
+): Promise<number> {
   const { terminal } = context;
   const statuses = status ?? UNRESOLVED_STATUSES;
   const { keys, unreadable } = await readKeys(statuses, context);
@@ -42,7 +47,7 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
     .filter((record) => now - record.updated_at >= olderThan)
     .filter((record) => status !== undefined || !inProgress.includes(record))
     .sort((a, b) => a.updated_at - b.updated_at);
-  const summaries = await readSummaries(selected, context);
+  const summaries = await readSummaries(json === true ? selected : selected.slice(0, limit), context);
 
   const isDefault = status === undefined;
   const note = formatInProgress(inProgress);
@@ -50,7 +55,8 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
     terminal.print(toJson(summaries));
     terminal.printError(note);
   } else {
-    terminal.print(formatKeys(summaries, isDefault, now));
+    terminal.print(formatKeys(selected, summaries, isDefault, now));
+    if (selected.length > limit) terminal.print(`\n${formatRest(selected.length, limit, context.targetOptions)}`);
     if (isDefault) terminal.print(`${summaries.length > 0 ? '\n' : ''}${note}`);
     const first = summaries.find(needsOperator) ?? summaries[0];
     if (first !== undefined)
@@ -63,7 +69,7 @@ export async function list({ status, olderThan = 0, json }: ListOptions, context
 type ReadableKey = Extract<FoundKey, { kind: 'readable' }>;
 
 /** Reads the keys with one of these statuses. @returns also the paths of the records that do not parse */
-async function readKeys(
+export async function readKeys(
   statuses: readonly KeyRecord['status'][],
   context: CommandContext,
 ): Promise<{ keys: ReadableKey[]; unreadable: string[] }> {

@@ -1,10 +1,11 @@
 import { retry } from '../../src/lib/firestore/retry';
 import type { FoundKeyRecord } from '../../audit/stored-records';
-import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError, resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/payload';
 import { describeError } from '../errors';
-import { count, escapeJsonControls, quoteId } from '../text';
+import { count, escapeControls, escapeJsonControls, quoteId } from '../text';
+import { readKeys } from './list';
 import {
   assertActionAllowed,
   findKey,
@@ -15,6 +16,9 @@ import {
 } from './context';
 
 export interface ResumeOptions extends IdOptions {
+  /** Resumes all keys that failed for this cause, instead of named ones. */
+  cause?: FailureCause;
+  dryRun?: true;
   reason?: string;
   by?: string;
   yes?: true;
@@ -26,7 +30,7 @@ interface ResumeResult {
   /** The key; the id from the arguments if no key matches it. */
   boq_list_id: string;
   /** `completed`: the key was completed before this command. */
-  result: 'resumed' | 'completed' | 'failed';
+  result: 'resumed' | 'would_resume' | 'completed' | 'failed';
   reason: string | null;
   response: string | null;
 }
@@ -49,7 +53,7 @@ export async function resumeKeys(
     }
   };
 
-  const pending: KeyRecord[] = [];
+  const pending = options.cause === undefined ? [] : await findFailed(options.cause, context);
   for (const id of ids) {
     await attempt(id, async () => {
       const found = await findKey(id, options, context);
@@ -62,7 +66,14 @@ export async function resumeKeys(
       }
     });
   }
+  if (options.dryRun === true) {
+    for (const { boq_list_id, failure } of pending)
+      report({ boq_list_id, result: 'would_resume', reason: failure, response: null });
+    context.terminal.printError(`${count(pending.length, 'key')} would be resumed.\n`);
+    return failures === 0 ? 0 : 1;
+  }
   if (pending.length > 0) await confirmResume(pending, options, context);
+  else if (options.cause !== undefined) context.terminal.printError(`No key failed for the cause ${options.cause}.\n`);
   for (const record of pending) {
     const { boq_list_id } = record;
     await attempt(boq_list_id, async () => {
@@ -73,6 +84,13 @@ export async function resumeKeys(
   return failures === 0 ? 0 : 1;
 }
 
+/** Finds the keys that require review for a cause, oldest first. Each payload is read when its key is resumed. */
+async function findFailed(cause: FailureCause, context: CommandContext): Promise<KeyRecord[]> {
+  const { keys } = await readKeys(['requires_review'], context);
+  const records = keys.map(({ record }) => record);
+  return records.filter(({ failure_cause }) => failure_cause === cause).sort((a, b) => a.updated_at - b.updated_at);
+}
+
 async function assertResumable(found: FoundKeyRecord, context: CommandContext): Promise<void> {
   const { record } = found;
   if (record.status === 'released') throw new ResolutionError('key_released');
@@ -81,13 +99,18 @@ async function assertResumable(found: FoundKeyRecord, context: CommandContext): 
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
 }
 
+/** How many keys the question names. */
+const MAX_NAMED = 10;
+
 async function confirmResume(
   records: readonly KeyRecord[],
   { yes }: ResumeOptions,
   { terminal, requestContext }: CommandContext,
 ) {
   if (yes === true) return;
-  const keys = records.map(({ boq_list_id }) => quoteId(boq_list_id)).join(', ');
+  const named = records.slice(0, MAX_NAMED).map(({ boq_list_id }) => quoteId(boq_list_id));
+  const more = records.length > MAX_NAMED ? `${count(records.length, 'key')}, such as ` : '';
+  const keys = `${more}${named.join(', ')}`;
   const products = records.reduce(
     (sum, { creation, products_count }) => sum + (creation === null ? 0 : products_count),
     0,
@@ -116,9 +139,12 @@ function printResult(result: ResumeResult, { json }: ResumeOptions, { terminal }
   const { boq_list_id, response, reason } = result;
   if (json === true) {
     terminal.print(toJsonLine({ ...result, response: response === null ? null : (JSON.parse(response) as object) }));
+  } else if (result.result === 'would_resume') {
+    terminal.print(`${quoteId(boq_list_id)}: would be resumed. It failed: ${escapeControls(reason ?? 'unknown')}\n`);
   } else if (response === null) {
     terminal.printError(`${quoteId(boq_list_id)}: ${reason}\n`);
   } else {
-    terminal.print(`${quoteId(boq_list_id)}: ${result.result}. The client gets: ${escapeJsonControls(response)}\n`);
+    const what = result.result === 'completed' ? 'is completed already, so there was nothing to do' : 'resumed';
+    terminal.print(`${quoteId(boq_list_id)}: ${what}. The client gets: ${escapeJsonControls(response)}\n`);
   }
 }

@@ -1,25 +1,35 @@
 import { retry } from '../../src/lib/firestore/retry';
 import { ResolutionError } from '../../src/price-lists/resume';
 import { readStoredPayload, type StoredPayload } from '../../src/price-lists/payload';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
+import { CommandError } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { readKeyDetails, toPayloadText } from '../facts';
 import { formatCommand, formatKeyDetails } from '../format';
 import { writeNewFile } from '../new-file';
 import { count, escapeJsonControls, quote } from '../text';
-import { findKey, toJson, type CommandContext, type IdOptions } from './context';
+import { writePrices } from './prices';
+import { findKey, toJson, UnknownKeyError, type CommandContext, type IdOptions } from './context';
 
 export interface ShowOptions extends IdOptions {
   payload?: string;
+  prices?: string;
   json?: true;
 }
 
 export async function show(id: string, options: ShowOptions, context: CommandContext): Promise<number> {
-  const { payload: file, json } = options;
+  const { payload: file, prices, json } = options;
   const { terminal, db, requestContext } = context;
-  const { record, readAt } = await findKey(id, options, context);
+  const found = await findKey(id, options, context).catch((error: unknown) => showOrphans(error, context));
+  if (found === undefined) return 0;
+  const { record, readAt } = found;
+  if (prices !== undefined) {
+    await writePrices(record, prices, context);
+    return 0;
+  }
   const payload = await retry(() => readStoredPayload(db, record), requestContext, 'standalone');
   if (file !== undefined) {
-    await writePayload(payload, file, context);
+    await writePayload(record, payload, file, context);
     return 0;
   }
   const details = await retry(() => readKeyDetails(record, payload, db), requestContext, 'standalone');
@@ -34,8 +44,26 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
   return 0;
 }
 
-async function writePayload(payload: StoredPayload, file: string, { terminal }: CommandContext): Promise<void> {
-  if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
+/** Prints the documents that have the id but belong to no key, which the audit names. @throws the error if there are none */
+function showOrphans(error: unknown, { terminal }: CommandContext): undefined {
+  if (!(error instanceof UnknownKeyError) || error.documents.length === 0) throw error;
+  for (const { ref, ...document } of error.documents.map((each) => ({ ref: each.ref, fields: each.data() })))
+    terminal.print(toJson({ path: ref.path, ...document }));
+  terminal.printError(`${error.message}\n`);
+}
+
+async function writePayload(
+  { status }: KeyRecord,
+  payload: StoredPayload,
+  file: string,
+  { terminal }: CommandContext,
+): Promise<void> {
+  if (payload.kind === 'invalid') {
+    // A settled attempt needs its payload no more, which may have expired.
+    if (status === 'completed' || status === 'released')
+      throw new CommandError(`The stored payload cannot be used: ${payload.reason}.`);
+    throw new ResolutionError('payload_unusable', payload.reason);
+  }
   const { stdout } = terminal.streams;
   const text = toPayloadText(payload.submission);
   if (file !== '-') {

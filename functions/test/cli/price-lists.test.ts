@@ -164,7 +164,7 @@ test('resume prints a line for each of several keys, and one that fails does not
   const { code, out, err } = await run('resume', 'un/known', KEY, 'other', '--yes');
   expect([code, err]).toEqual([1, containing('\n"un/known": No request was ever accepted for "un/known". ')]);
   expect(out.trim().split('\n')).toEqual([
-    `"other": completed. The client gets: ${text}`,
+    `"other": is completed already, so there was nothing to do. The client gets: ${text}`,
     `"BOQ \\"7\\"": resumed. The client gets: ${(await submit()).text}`,
   ]);
 });
@@ -181,7 +181,10 @@ test('resume --json prints a line with the key for each of several keys, even fo
 
 test('resume and release name a completed or released key before they ask', async () => {
   const { text } = await submit();
-  expect(await run('resume', KEY)).toMatchObject({ code: 0, out: containing(`: completed. The client gets: ${text}`) });
+  expect(await run('resume', KEY)).toMatchObject({
+    code: 0,
+    out: containing(`, so there was nothing to do. The client gets: ${text}`),
+  });
   const nothing = '\nThe key is completed, so there is nothing to release.\n';
   expect(await run('release', KEY, '--reason', 'x')).toMatchObject({ code: 1, err: containing(nothing) });
   await getKey().update({ status: 'released', response: null });
@@ -354,12 +357,37 @@ test('list names records that do not parse, even those that no query by status f
     expect(err).toContain(`price_list_idempotency/${id} cannot be read and is left out.`);
 });
 
-test('show says that a list exists although no key refers to it', async () => {
+test('show prints a list to which no key refers, as the audit names it', async () => {
   await service.db.doc('price_lists/alone').set({ status: 'ready' });
-  expect(await run('show', 'alone')).toMatchObject({
-    code: 1,
-    err: containing('No key refers to price_lists/alone, which exists.'),
+  const { code, out, err } = await run('show', '--id-type', 'price_list_id', 'alone');
+  expect([code, JSON.parse(out)]).toEqual([0, { path: 'price_lists/alone', fields: { status: 'ready' } }]);
+  const fault = 'No key refers to price_lists/alone, which exists. This is a fault: report it.';
+  expect(err).toContain(fault);
+  expect(await run('resume', 'alone')).toMatchObject({ code: 1, err: containing(fault) });
+});
+
+test('show calls each id what it is, and names the trace', async () => {
+  const trace = 'a'.repeat(32);
+  await service.call('addPriceLists', {
+    json: BODY,
+    headers: { 'x-request-id': 'r-7', traceparent: `00-${trace}-${'b'.repeat(16)}-01` },
   });
+  const { document_id } = (await readRecord()) as Partial<KeyRecord>;
+  const { out } = await run('show', KEY);
+  expect(out).toContain(`document id ${document_id}\n`);
+  expect(out).toContain('request id  r-7\n');
+  expect(out).toMatch(/^ {4}trace {7}a{32}$/m);
+});
+
+test('a settled key whose payload has expired is not to be released', async () => {
+  await submit();
+  const [request] = (await service.db.collection('price_list_requests').get()).docs;
+  for (const chunk of (await request?.ref.collection('price_list_payload').listDocuments()) ?? []) await chunk.delete();
+  const shown = await run('show', KEY);
+  expect(shown.out).toMatch(/^ +payload +unusable \([^)]*\)$/m);
+  const { code, err } = await run('show', KEY, '--payload', '-');
+  expect([code, err]).toEqual([1, containing('The stored payload cannot be used: ')]);
+  expect(err).not.toContain('elease');
 });
 
 test('control characters in stored text never reach the terminal', async () => {
@@ -418,7 +446,7 @@ test('rejects a reason or a name that is blank or too long', async () => {
   expect(await refused('--by', 'x'.repeat(101))).toEqual([2, containing('The text is longer than 100 characters.')]);
 });
 
-test.each(['list', 'show', 'resume', 'release', 'sweep', 'audit'])(
+test.each(['list', 'show', 'report', 'resume', 'release', 'sweep', 'audit'])(
   '%s --help describes this command and its exit codes',
   async (name) => {
     const { code, out, err } = await run(name, '--help');
@@ -433,6 +461,6 @@ test('without arguments it prints all commands', async () => {
   const all = await run();
   expect(all).toEqual(await run('--help'));
   expect([all.code, all.err]).toEqual([0, '']);
-  for (const name of ['list', 'show', 'resume', 'release', 'sweep', 'audit'])
+  for (const name of ['list', 'show', 'report', 'resume', 'release', 'sweep', 'audit'])
     expect(all.out).toMatch(new RegExp(`^  ${name} `, 'm'));
 });

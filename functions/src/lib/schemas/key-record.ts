@@ -75,7 +75,7 @@ const progressSchema = z.object({
 });
 
 /** All except `error` are transient: the cause may be gone when the attempt is resumed. */
-const failureCauseSchema = z.enum(['lease_expired', 'stopped', 'timeout', 'unavailable', 'error']);
+export const FAILURE_CAUSES = ['lease_expired', 'stopped', 'timeout', 'unavailable', 'error'] as const;
 
 export const KEY_STATUSES = ['processing', 'completed', 'requires_review', 'released'] as const;
 
@@ -90,7 +90,7 @@ const keyRecordSchema = attemptSchema.extend({
   /** Internal text that says why the attempt requires or required review. */
   failure: text.nullable(),
   /** The cause as a value for programs. Null before the first failure. */
-  failure_cause: failureCauseSchema.nullable(),
+  failure_cause: z.enum(FAILURE_CAUSES).nullable(),
   progress: withUnknownFields(progressSchema).nullable(),
   /** Resumes of this attempt by the sweep since its claim or the last resume by a person. */
   automatic_resumes: z.int(),
@@ -103,7 +103,7 @@ export type Attempt = z.output<typeof attemptSchema>;
 export type ArchivedAttempt = z.output<typeof archivedAttemptSchema>;
 export type OperatorAction = z.output<typeof operatorActionSchema>;
 export type Progress = z.output<typeof progressSchema>;
-export type FailureCause = z.output<typeof failureCauseSchema>;
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
 export type KeyRecord = z.output<typeof keyRecordSchema>;
 
 /** The two facts about an accepted request that its 200 does not show (docs/api.md#behaviour-of-add-price-lists). */

@@ -1,0 +1,26 @@
+import { stringify } from 'csv-stringify/sync';
+import type { CommandContext } from './commands/context';
+import { escapeJsonControls } from './text';
+
+/** The first bytes of a CSV file, by which spreadsheets recognise UTF-8. */
+const BYTE_ORDER_MARK = '\ufeff';
+
+type Cell = string | number | null;
+
+/**
+ * Formats rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe.
+ *
+ * @param header true for the first row of a file
+ */
+export function formatCsv(rows: readonly (readonly Cell[])[], header = false): string {
+  // All texts are quoted, because the library does not quote a text for a line feed alone.
+  const options = { record_delimiter: 'windows', quoted_string: true, escape_formulas: true } as const;
+  return `${header ? BYTE_ORDER_MARK : ''}${stringify([...rows], options)}`;
+}
+
+/** Writes CSV to the output. A terminal gets neither the byte order mark nor control characters of stored texts. */
+export function writeCsv(text: string, { terminal, requestContext }: CommandContext): Promise<void> {
+  const shown = text.replace(BYTE_ORDER_MARK, '').replaceAll('\r\n', '\n');
+  const isTerminal = terminal.streams.stdout.isTTY === true;
+  return terminal.write(isTerminal ? escapeJsonControls(shown) : text, requestContext.signal);
+}

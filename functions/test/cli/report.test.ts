@@ -1,0 +1,157 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { formatCsv } from '../../cli/csv';
+import { addPriceLists } from '../../src/add-price-lists';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { submitAndFail, writeMarket, type AddPriceListsBody } from '../support/price-lists';
+import { useTestService } from '../support/service';
+import { createPriceListBody } from '../support/submissions';
+import { runCommand as run, runCommandAtTerminal } from './command';
+
+/** What the command tells an owner of prices: each accepted request, and both prices of each product. */
+
+const service = useTestService({ addPriceLists });
+const folder = mkdtempSync(join(tmpdir(), 'prices-'));
+beforeAll(useTestBatches);
+beforeEach(async () => {
+  service.reset();
+  await writeMarket(service.db);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const submit = async (boq_list_id: string, info: object = {}, products = 2) =>
+  (await service.call('addPriceLists', { json: createPriceListBody(products, { boq_list_id, ...info }) }))
+    .json as AddPriceListsBody;
+
+const parseLines = (out: string): unknown[] =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+
+const getKeys = async (...args: string[]) =>
+  parseLines((await run('report', '--json', ...args)).out).map((row) => (row as { boq_list_id: string }).boq_list_id);
+
+test('report has one row for each request, newest first, also for a released attempt', async () => {
+  const created = await submit('first');
+  await submit('no market', { market_id: 'nowhere', currency_iso: 'usd' });
+  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'failed' }));
+  await run('release', 'failed', '--reason', 'x', '--yes');
+  await submit('failed', { name: 'again' });
+  const { code, out, err } = await run('report', '--json');
+  expect([code, err]).toEqual([0, expect.stringContaining('4 requests of 4 requests read. 8 document reads.\n')]);
+  expect(parseLines(out)).toMatchObject([
+    { boq_list_id: 'failed', name: 'again', status: 'completed' },
+    { boq_list_id: 'failed', status: 'released', failure_cause: null },
+    { boq_list_id: 'no market', currency_sent: 'USD', currency_stored: null, price_list_id: null, status: 'completed' },
+    {
+      boq_list_id: 'first',
+      market_id: 'market-1',
+      month: expect.stringMatching(/^\d\d\/\d{4}$/) as string,
+      sender: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
+      products: 2,
+      status: 'completed',
+      price_list_id: created.price_list?.id,
+      expected_forward_cost_id: created.expected_forward_cost?.id,
+      document_id: created.document_id,
+    },
+  ]);
+});
+
+test('report selects by market, sender, status and time', async () => {
+  await submit('a');
+  await submit('b', { market_id: 'nowhere' });
+  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'c' }));
+  const today = new Date().toISOString().slice(0, 10);
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  expect(await getKeys('--market', 'nowhere')).toEqual(['b']);
+  expect(await getKeys('--status', 'requires_review', 'processing')).toEqual(['c']);
+  expect(await getKeys('--from', today, '--to', tomorrow)).toEqual(['c', 'b', 'a']);
+  const nothing = { code: 0, out: '', err: expect.stringContaining('0 requests of ') as string };
+  expect(await run('report', '--json', '--sender', 'nobody')).toMatchObject(nothing);
+  expect(await run('report', '--json', '--to', today)).toMatchObject(nothing);
+  expect(await run('report', '--from', '2026-13-01')).toMatchObject({ code: 2 });
+});
+
+test('report is a table, or CSV that no spreadsheet takes for formulas', async () => {
+  await submit('=cmd', { name: 'line\nbreak, "quoted"', currency_iso: 'usd' });
+  const table = await run('report');
+  expect(table.out).toMatch(/^accepted \(UTC\) +boq_list_id +status .*\n\d{4}-\d\d-\d\d \d\d:\d\d +=cmd +completed /);
+  expect(table.out).toContain('line\\u000abreak');
+  const { out } = await run('report', '--csv');
+  const [header, row, ...others] = out.split('\r\n');
+  expect([header?.slice(0, 13), others]).toEqual(['"accepted_at"', ['']]);
+  expect(row).toMatch(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","'=cmd","line\nbreak, ""quoted""",/);
+});
+
+test('each text of a CSV file is quoted, and one that begins like a formula gets an apostrophe', () => {
+  const texts = ['=1', '+1', '-1', '@a', '\ta', '\ra', 'a\nb', 'a,b', '"', "'a", ''];
+  const cells = formatCsv([texts]).slice(0, -2);
+  expect(cells).toBe(`"'=1","'+1","'-1","'@a","'\ta","'\ra","a\nb","a,b","""","'a",""`);
+  expect(formatCsv([[0.1, 1e-7, 0, null]])).toBe('0.1,1e-7,0,\r\n');
+});
+
+test('show --prices writes both prices of each product in one file, also where an entry is missing', async () => {
+  const { price_list } = await submit('a', {}, 3);
+  await service.db.doc(`price_lists/${price_list?.id}/products/product-1`).delete();
+  const file = join(folder, 'prices.csv');
+  const written = await run('show', 'a', '--prices', file);
+  expect(written).toMatchObject({ code: 0, out: '' });
+  expect(written.err).toContain(`Wrote the prices of 3 products to "${file}". 5 document reads.\n`);
+  const text = readFileSync(file, 'utf8');
+  const lines = text.split('\r\n');
+  expect(lines[0]).toBe('\ufeff"product_id","price_list_price","expected_forward_cost_price"');
+  expect(lines.slice(1)).toEqual([
+    expect.stringMatching(/^"product-0",[\d.]+,[\d.]+$/),
+    expect.stringMatching(/^"product-1",,[\d.]+$/),
+    expect.stringMatching(/^"product-2",[\d.]+,[\d.]+$/),
+    '',
+  ]);
+  expect((await run('show', 'a', '--prices', '-')).out).toBe(text.slice(1));
+  expect(await run('show', 'a', '--prices', file)).toMatchObject({ code: 1 });
+});
+
+test('show --prices of a key without lists says so', async () => {
+  await submit('none', { market_id: 'nowhere' });
+  const { code, err } = await run('show', 'none', '--prices', '-');
+  expect([code, err]).toEqual([1, expect.stringContaining('The key has no lists, because no market matched.\n')]);
+});
+
+describe('many keys that failed for one cause', () => {
+  beforeEach(async () => {
+    for (let i = 0; i < 3; i += 1) {
+      await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: `key ${i}` }));
+    }
+    const keys = await service.db.collection('price_list_idempotency').get();
+    const [first, ...others] = keys.docs;
+    await first?.ref.update({ failure_cause: 'error' });
+    for (const key of others) await key.ref.update({ failure_cause: 'unavailable', automatic_resumes: 3 });
+  });
+
+  test('list begins with the causes, shows the oldest, and says how to see more', async () => {
+    const { out } = await run('list', '--limit', '2');
+    expect(out).toMatch(/^3 keys need an operator, oldest first\.\n\n {4}\w+ +\d keys?, \d+ s to \d+ s old\n/);
+    expect(out).toMatch(/^ {4}unavailable +2 keys, /m);
+    expect(out.match(/^ {4}status /gm)).toHaveLength(2);
+    expect(out).toContain('The oldest 2 of 3 keys are shown. All: npx price-lists list --limit 3\n');
+    expect(JSON.parse((await run('list', '--json', '--limit', '2')).out)).toHaveLength(3);
+  });
+
+  test('resume --cause resumes them after a question, and in a dry run none', async () => {
+    const dry = await run('resume', '--cause', 'unavailable', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, err: expect.stringContaining('2 keys would be resumed.\n') as string });
+    expect(dry.out.match(/^"key \d": would be resumed\. It failed: /gm)).toHaveLength(2);
+    expect(await runCommandAtTerminal('n', 'resume', '--cause', 'unavailable')).toMatchObject({ code: 1, out: '' });
+    const { code, out } = await run('resume', '--cause', 'unavailable', '--yes');
+    expect([code, out.match(/^"key \d": resumed\./gm)?.length]).toEqual([0, 2]);
+    expect((await run('list')).out).toMatch(/^1 key needs an operator/);
+    const none = await run('resume', '--cause', 'unavailable');
+    expect(none).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('No key failed for the cause unavailable.') as string,
+    });
+    expect(await run('resume', 'a', '--cause', 'error')).toMatchObject({ code: 2 });
+    expect(await run('resume')).toMatchObject({ code: 2 });
+  });
+});
