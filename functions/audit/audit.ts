@@ -9,6 +9,7 @@ import { forEachConcurrently } from './concurrency';
 import {
   checkAttempt,
   checkKeyRecord,
+  checkOverdue,
   checkSweepDueAt,
   checkTimes,
   getRecordedAttempts,
@@ -104,7 +105,7 @@ class Auditor {
       const [id, stored] = document;
       const key = parseKey(document);
       if (key === undefined) this.#reportUnreadable(id, stored);
-      else await this.#checkKey(id, key);
+      else await this.#checkKey(id, key).catch((error: unknown) => this.#reportUncheckable(id, key.record, error));
       this.#counts.keys += 1;
       this.reporter.onProgress(this.#counts.keys);
     });
@@ -153,7 +154,12 @@ class Auditor {
   }
 
   #checkRecord(id: string, { record, sweepDueAt, readAt }: StoredKey): Violation[] {
-    return [...checkKeyRecord(record, id), ...checkSweepDueAt(record, sweepDueAt), ...checkTimes(record, readAt)];
+    return [
+      ...checkKeyRecord(record, id),
+      ...checkSweepDueAt(record, sweepDueAt),
+      ...checkTimes(record, readAt),
+      ...checkOverdue(record, sweepDueAt, readAt, id),
+    ];
   }
 
   async #findViolations(record: KeyRecord): Promise<Violation[]> {
@@ -174,6 +180,13 @@ class Auditor {
     const key = typeof boq_list_id === 'string' ? boq_list_id : null;
     const message = `is not a valid key record${version}`;
     this.#report({ rule: 'key_readable', boq_list_id: key, path, message });
+  }
+
+  /** Reports a record whose values no call accepts, such as an id with a slash. @throws an error of Firestore */
+  #reportUncheckable(id: string, { boq_list_id }: KeyRecord, error: unknown): void {
+    if (!(error instanceof Error) || 'code' in error || this.context.signal.aborted) throw error;
+    const path = `${collections.priceListIdempotency}/${id}`;
+    this.#report({ rule: 'key_readable', boq_list_id, path, message: 'has values with which it cannot be checked' });
   }
 
   #report(violation: Violation): void {

@@ -7,7 +7,7 @@ import { getMarketFacts, type Attempt, type ClaimedLists, type KeyRecord } from 
 import { LEASE_DURATION_MS } from '../src/lib/time-limits';
 import type { EntryDifferences } from './entry-differences';
 import { MAX_CLAIM_CHUNKS } from '../src/price-lists/commit-sizes';
-import { canResumeAutomatically, getSweepDueAt } from '../src/price-lists/sweep-schedule';
+import { canResumeAutomatically, getSweepDueAt, MAX_AUTOMATIC_RESUMES } from '../src/price-lists/sweep-schedule';
 import { createListDocuments, createSuccessResponse } from '../src/price-lists/stored-documents';
 import type { StoredPayload } from '../src/price-lists/payload';
 
@@ -21,6 +21,7 @@ import type { StoredPayload } from '../src/price-lists/payload';
 export type Rule =
   | 'key_readable' // a key record can be read
   | 'key_id' // a key record is stored under the hash of its key
+  | 'key_record' // the fields of a key record fit its status, and each attempt is recorded once
   | 'sweep_due_at' // a key record has a due time exactly if the sweep has to check it then
   | 'lease' // an attempt in progress has a lease, or its lease expired a short time ago
   | 'response' // only a completed key has a response, and the response shows what is stored
@@ -83,7 +84,24 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
   // A completion without lists may be released, and keeps its response.
   const mayHaveResponse = status === 'completed' || (status === 'released' && record.creation === null);
   if (!mayHaveResponse && response !== null) violations.push(report('response', `is ${status} with a response`));
+  violations.push(...findContradictions(record).map((message) => report('key_record', message)));
   return violations;
+}
+
+/** Returns what in a key record does not fit its status. */
+function findContradictions(record: KeyRecord): string[] {
+  const { status, owner, failure, failure_cause, automatic_resumes, history, actions, document_id } = record;
+  const attempts = [document_id, ...history.map((attempt) => attempt.document_id)];
+  const found = [
+    (automatic_resumes < 0 || automatic_resumes > MAX_AUTOMATIC_RESUMES) &&
+      `has ${automatic_resumes} automatic resumes`,
+    status === 'processing' && owner === '' && 'is processing without an owner',
+    status === 'requires_review' && failure === null && 'requires review without a failure',
+    status === 'requires_review' && failure_cause === null && 'requires review without a cause',
+    status === 'released' && actions.at(-1)?.action !== 'release' && 'is released without that action',
+    new Set(attempts).size < attempts.length && 'records an attempt twice',
+  ];
+  return found.filter((message) => message !== false);
 }
 
 /**
@@ -94,12 +112,28 @@ export function checkKeyRecord(record: KeyRecord, id: string): Violation[] {
  */
 export function checkSweepDueAt(record: KeyRecord, sweepDueAt: unknown): Violation[] {
   const needsOperator = record.status === 'requires_review' && !canResumeAutomatically(record);
-  if (needsOperator && (sweepDueAt === undefined || typeof sweepDueAt === 'number')) return [];
+  if (needsOperator && sweepDueAt === undefined) return [];
   const dueAt = getSweepDueAt(record);
   if ((sweepDueAt ?? null) === dueAt) return [];
   const stored = typeof sweepDueAt === 'number' ? sweepDueAt : 'none';
   const message = `has sweep_due_at ${stored}, but it must be ${dueAt ?? 'none'}`;
   return [createKeyReporter(record)('sweep_due_at', message)];
+}
+
+/** How long a key may be due before that counts as a violation. */
+const OVERDUE_MS = 60 * 60_000;
+
+/** Checks that a key in review was resumed, or reported to an operator, soon after it was due. */
+export function checkOverdue(
+  { boq_list_id, status }: KeyRecord,
+  sweepDueAt: unknown,
+  readAt: number,
+  id: string,
+): Violation[] {
+  if (status !== 'requires_review' || typeof sweepDueAt !== 'number' || readAt < sweepDueAt + OVERDUE_MS) return [];
+  const minutes = Math.floor((readAt - sweepDueAt) / 60_000);
+  const report = createReporter(boq_list_id, `${collections.priceListIdempotency}/${id}`);
+  return [report('sweep_due_at', `is due for ${minutes} min, and no sweep has resumed or reported it`)];
 }
 
 /** How long a lease may have expired before it counts as a violation, because several sweeps run in this time. */
@@ -114,19 +148,20 @@ const EXPIRED_LEASE_GRACE_MS = 5 * 60_000;
 export function checkTimes(record: KeyRecord, readAt: number): Violation[] {
   const { status, lease_expires_at, updated_at } = record;
   const report = createKeyReporter(record);
-  const toText = (time: number) => new Date(time).toISOString();
   if (status === 'requires_review' && updated_at > readAt) {
-    const message = `was changed at ${toText(updated_at)}, in the future, so no sweep resumes it before: use resume or release`;
+    const message = `was changed at ${toTimeText(updated_at)}, in the future, so no sweep resumes it before: use resume or release`;
     return [report('sweep_due_at', message)];
   }
   if (status !== 'processing') return [];
   if (lease_expires_at > readAt + LEASE_DURATION_MS) {
-    return [report('lease', `has a lease until ${toText(lease_expires_at)}, longer than any instance grants`)];
+    return [report('lease', `has a lease until ${toTimeText(lease_expires_at)}, longer than any instance grants`)];
   }
   if (readAt < lease_expires_at + EXPIRED_LEASE_GRACE_MS) return [];
   const minutes = Math.floor((readAt - lease_expires_at) / 60_000);
   return [report('lease', `is processing, but its lease expired ${minutes} min ago, and no sweep has resumed it`)];
 }
+
+const toTimeText = (ms: number): string => new Date(ms).toISOString();
 
 /** Checks an attempt, its payload and its lists. */
 export function checkAttempt(recorded: RecordedAttempt, stored: StoredAttempt): Violation[] {
@@ -148,6 +183,9 @@ function checkRequest(
   const report = createReporter(record.boq_list_id, `${collections.priceListRequests}/${attempt.document_id}`);
   if (request === undefined) return [report('request', 'does not exist')];
   const expected: Fields = {
+    schema_version: 1,
+    payload_encoding: 'gzip',
+    trace_id: attempt.trace_id,
     products_count: attempt.products_count,
     fingerprint: attempt.fingerprint,
     market_id: attempt.market_id,
@@ -192,19 +230,19 @@ function checkPayload({ record, attempt, status }: RecordedAttempt, { request, p
   return violations;
 }
 
-/** Compares the stored response with the records. Ignores `message`, which an earlier version may have worded differently. */
+/** Compares the stored response with the records, byte for byte. */
 function checkResponse({ record, attempt, status }: RecordedAttempt, info: PriceListInfo): Violation[] {
   const { response, updated_at } = record;
   if (status !== 'completed' || response === null) return [];
+  const expected = createSuccessResponse(attempt, info, updated_at);
+  if (response === expected) return [];
   const report = createKeyReporter(record);
-  const expected = JSON.parse(createSuccessResponse(attempt, info, updated_at)) as Fields;
   const shown = parseObject(response);
   if (shown === undefined) return [report('response', 'has a response that is not JSON')];
-  const names = Object.keys({ ...expected, ...shown }).filter((name) => !isSame(shown[name], expected[name]));
-  const differing = names.filter((name) => name !== 'message');
-  return differing.length === 0
-    ? []
-    : [report('response', `has a response that differs from its records: ${differing.join(', ')}`)];
+  const given = JSON.parse(expected) as Fields;
+  const differing = Object.keys({ ...given, ...shown }).filter((name) => !isSame(shown[name], given[name]));
+  const what = differing.length === 0 ? 'its bytes' : differing.join(', ');
+  return [report('response', `has a response that differs from its records: ${what}`)];
 }
 
 /** The maximum number of product ids that a violation names. */

@@ -30,11 +30,13 @@ export interface RequestRow {
   document_id: string;
 }
 
-/** Number of requests that are read at once. Each key record may have up to 1 MiB. */
-const REQUESTS_PER_PAGE = 100;
+const REQUESTS_PER_PAGE = 1_000;
+
+/** Number of key records that are read at once, because each may have up to 1 MiB. */
+const KEYS_PER_CALL = 100;
 
 /**
- * Yields pages of requests, newest first. Each request costs two document reads.
+ * Yields requests in parts, newest first. Each request costs two document reads.
  *
  * @param from the earliest time; undefined for no limit
  * @param to the time before which all requests are; undefined for no limit
@@ -57,14 +59,16 @@ export async function* readRequests(
   };
   const read = (after: StoredDocument | undefined) => retry(() => readPage(after), context, 'standalone');
   for await (const page of readPages(read, REQUESTS_PER_PAGE)) {
-    const keys = await retry(() => readKeyRecords(db, page), context, 'standalone');
-    yield page.map(([id, request], i) => toRow(id, request, keys[i]));
+    for (let start = 0; start < page.length; start += KEYS_PER_CALL) {
+      const some = page.slice(start, start + KEYS_PER_CALL);
+      const keys = await retry(() => readKeyRecords(db, some), context, 'standalone');
+      yield some.map(([id, request], i) => toRow(id, request, keys[i]));
+    }
   }
 }
 
 /** Reads the key records of requests. @returns undefined for a record that does not exist or parse */
 async function readKeyRecords(db: Database, requests: readonly StoredDocument[]) {
-  if (requests.length === 0) return [];
   const keys = await db.getAll(
     ...requests.map(([, request]) => keyDocument(db, getInfo(request, 'boq_list_id') ?? '')),
   );

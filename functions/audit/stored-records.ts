@@ -89,6 +89,10 @@ export async function findBoqListIds(db: Database, id: string, idType: IdType): 
   return found.filter((boqListId) => typeof boqListId === 'string');
 }
 
+/** Whether both lists of an attempt have ids that Firestore accepts. */
+export const hasUsableIds = (creation: ClaimedLists): boolean =>
+  LIST_KINDS.every((kind) => isDocumentId(creation[`${kind}_id`]));
+
 /** The progress of one list of an attempt. */
 export interface ListProgress {
   /** The status of the list document; null if the document does not exist. */
@@ -101,7 +105,9 @@ export async function readListStatuses(
   db: Database,
   creations: readonly ClaimedLists[],
 ): Promise<Map<string, string | null>> {
-  const documents = creations.flatMap((creation) => LIST_KINDS.map((kind) => listDocument(db, kind, creation)));
+  const documents = creations
+    .filter(hasUsableIds)
+    .flatMap((creation) => LIST_KINDS.map((kind) => listDocument(db, kind, creation)));
   if (documents.length === 0) return new Map();
   const lists = await db.getAll(...documents);
   return new Map(lists.map((list) => [list.id, toText(list.get('status'))]));
@@ -191,8 +197,10 @@ export async function findAttemptDocuments(db: Database, id: string): Promise<Qu
 
 /** Reads the request record and both list documents of an attempt; undefined for those that do not exist. */
 export async function readAttemptDocuments(db: Database, { document_id, creation }: Attempt) {
-  const request = requestDocument(db, document_id);
-  const lists = creation === null ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, creation));
+  // No document has an id that Firestore does not accept.
+  const request = requestDocument(db, isDocumentId(document_id) ? document_id : 'none');
+  const lists =
+    creation === null || !hasUsableIds(creation) ? [] : LIST_KINDS.map((kind) => listDocument(db, kind, creation));
   const [stored, expected_forward_cost, price_list] = (await db.getAll(request, ...lists)).map((each) => each.data());
   return {
     request: stored as Fields | undefined,

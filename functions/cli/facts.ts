@@ -1,4 +1,10 @@
-import { countEntries, readAttemptDocuments, readListStatuses, type ListProgress } from '../audit/stored-records';
+import {
+  countEntries,
+  hasUsableIds,
+  readAttemptDocuments,
+  readListStatuses,
+  type ListProgress,
+} from '../audit/stored-records';
 import type { Database } from '../src/lib/firestore/database';
 import { toText } from '../src/lib/repositories/field-values';
 import type { ListKind } from '../src/lib/repositories/price-lists';
@@ -21,6 +27,7 @@ export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<st
   const { claimed_at, lease_expires_at, failure, failure_cause } = record;
   const readProgress = async (kind: ListKind): Promise<ListProgress | null> => {
     if (creation === null) return null;
+    if (!hasUsableIds(creation)) return { status: null, entries: 0 };
     return { status: statuses.get(creation[`${kind}_id`]) ?? null, entries: await countEntries(db, kind, creation) };
   };
   const [expected_forward_cost, price_list] = await Promise.all([

@@ -151,7 +151,11 @@ function formatProgress({ expected_forward_cost, price_list, products_count }: K
   return [format(expected_forward_cost, 'expected forward costs'), format(price_list, 'prices')];
 }
 
-export const formatTime = (ms: number): string => `${new Date(ms).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+/** A stored time may be outside the range of Date. */
+export const formatTime = (ms: number): string =>
+  Number.isNaN(new Date(ms).getTime())
+    ? `time ${ms}`
+    : `${new Date(ms).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
 function formatAge(ms: number): string {
   const minutes = Math.floor(ms / 60_000);

@@ -390,6 +390,17 @@ test('a settled key whose payload has expired is not to be released', async () =
   expect(err).not.toContain('elease');
 });
 
+test('a record that cannot be printed ends neither list nor show', async () => {
+  await failAfter(1);
+  await submitAndFail(service, createPriceListBody(TEST_BATCH + 1, { boq_list_id: 'other' }));
+  const { creation } = (await readRecord()) as Partial<KeyRecord>;
+  await getKey().update({ creation: { ...creation, price_list_id: 'a/b' } });
+  const listed = await run('list');
+  expect(listed).toMatchObject({ code: 0, out: containing('"other"') });
+  expect(listed.out).toContain('no list document');
+  expect(await run('show', KEY)).toMatchObject({ code: 0, out: containing('no list document') });
+});
+
 test('control characters in stored text never reach the terminal', async () => {
   const controls = '\u001b[2J\u001b]52;c;Zm9v\u0007\u007f\u009b31m';
   const key = `boq ${controls}`;

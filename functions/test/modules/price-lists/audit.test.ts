@@ -57,6 +57,18 @@ async function runAudit(sampleSize = Infinity, changed: Partial<RequestContext> 
   return { report, found: found.sort(), progress };
 }
 
+test('a record with values that no call accepts is named, and the others are checked', async () => {
+  const { creation } = await create('a');
+  await getKey('a').update({ creation: { ...creation, price_list_id: 'a/b' } });
+  await create('b');
+  await getKey('b').update({ fingerprint: 'another' });
+  const { report, found } = await runAudit();
+  expect(report.keys).toBe(2);
+  const named = found.filter(([, key]) => key === 'a').map(([, , , message]) => message);
+  expect(named).toContain('has values with which it cannot be checked');
+  expect(found).toContainEqual(['request', 'b', expect.any(String), 'differs from its attempt: fingerprint']);
+});
+
 describe('the audit reads', () => {
   test.each([
     [0, 0],
