@@ -115,7 +115,12 @@ describe('a key record', () => {
       id,
       [violation('response', KEY_PATH, 'is requires_review with a response')],
     ],
-    ['with the response of a completion without lists', { status: 'released', creation: null }, id, []],
+    [
+      'with the response of a completion without lists',
+      { status: 'released', creation: null, actions: [{ action: 'release', at: 1, by: 'ada', reason: 'x' }] },
+      id,
+      [],
+    ],
   ])('%s', (_, fields, documentId, expected) => {
     expect(checkKeyRecord({ ...record, ...fields }, documentId)).toEqual(expected);
   });
