@@ -54,10 +54,10 @@ async function* streamPrices(
   }
 }
 
-const readNext = async <T>(entries: AsyncGenerator<T>): Promise<T | undefined> => {
-  const { done, value } = await entries.next();
-  return done === true ? undefined : value;
-};
+async function readNext<T>(entries: AsyncGenerator<T, unknown>): Promise<T | undefined> {
+  const next = await entries.next();
+  return next.done === true ? undefined : next.value;
+}
 
 /** Compares ids in the order of Firestore, which is that of their UTF-8 bytes. A list that has ended comes last. */
 function compareIds(a: string | undefined, b: string | undefined): number {
