@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import type { Call } from '../../../packages/firestore-local/src';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
+import { createPriceLists } from '../../src/price-lists/create';
+import { runCommand } from '../cli/command';
+import { failCommits, isEntries, isKeyEvent } from '../modules/price-lists/commits';
+import { useTestDatabase } from '../support/database';
+import { readAllDocuments } from '../support/firestore';
+import { NO_LOG, updateKey, writeMarket } from '../support/price-lists';
+import { createPriceListBody, parseSubmission } from '../support/submissions';
+import { TEST_BATCH, useTestBatches } from './calls';
+
+/** Both restores of docs/runbook.md, with its commands, from a backup that has keys in every state. */
+
+const database = useTestDatabase();
+beforeAll(useTestBatches);
+beforeEach(() => database.reset());
+
+/** Sends the price list of a key. @returns the id of the attempt in the response, and whether the response is stored */
+async function send(key: string, market_id = 'market-1'): Promise<{ id: string; replayed: boolean }> {
+  const { db, context } = database.open();
+  const body = createPriceListBody(TEST_BATCH + 1, { boq_list_id: key, market_id });
+  const request = { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG };
+  const { response, replayed } = await createPriceLists(parseSubmission(body), request, db, context);
+  return { id: (JSON.parse(response) as { document_id: string }).document_id, replayed };
+}
+
+async function fail(key: string, match: (call: Call<'Commit'>) => boolean = isEntries): Promise<void> {
+  const fault = failCommits(database, match);
+  await expect(send(key)).rejects.toThrow();
+  fault.remove();
+}
+
+/** Begins an attempt whose process ends before it can fail the attempt. */
+const crash = (key: string) => fail(key, (call) => isEntries(call) || isKeyEvent(call));
+
+const run = async (...args: string[]) => (await runCommand(...args, '--json')).out;
+const runForLines = async (...args: string[]) =>
+  JSON.parse(`[${(await run(...args)).trim().replaceAll('\n', ',')}]`) as Record<string, string>[];
+const act = (action: 'resume' | 'release', key: string) => run(action, key, '--reason', 'test', '--yes');
+
+/** Returns the keys that `list` shows, with the status of their price lists. */
+async function list(): Promise<Record<string, string>> {
+  const keys = JSON.parse(await run('list')) as { boq_list_id: string; price_list: { status: string } }[];
+  return Object.fromEntries(keys.map(({ boq_list_id, price_list }) => [boq_list_id, price_list.status]));
+}
+
+/** Returns the rules that the audit finds violated, with the key if it names one. */
+async function audit(): Promise<string[]> {
+  const violations = (await runForLines('audit', '--full')).slice(0, -1);
+  return violations.map(({ rule, boq_list_id }) => `${rule} ${boq_list_id}`).sort();
+}
+
+/** Returns the results of a sweep, by key. */
+const sweep = async (): Promise<Record<string, string>> =>
+  Object.fromEntries((await runForLines('sweep')).map(({ boq_list_id = '', result = '' }) => [boq_list_id, result]));
+
+type Backup = Awaited<ReturnType<typeof readAllDocuments>>;
+
+/** Replaces documents and deletes none, as an import does. */
+async function importDocuments(documents: Backup): Promise<void> {
+  for (const document of documents) await database.client.doc(document.ref.path).set(document.data());
+}
+
+const order = () => database.client.doc('orders/order-1');
+const readOrder = async () => (await order().get()).get('status') as unknown;
+
+/** Takes a backup with keys in every state. The live database goes on for an hour, and is damaged. @returns also the later attempts, by key */
+async function goOnAfterBackup(): Promise<{ backup: Backup; later: Map<string, string> }> {
+  const { client, clock } = database;
+  await writeMarket(client);
+  await order().set({ status: 'before' });
+  await send('completed');
+  await send('without lists', 'none');
+  await fail('failed');
+  for (const key of ['released', 'claimed again']) {
+    await fail(key);
+    await act('release', key);
+  }
+  await send('claimed again');
+  expect(await sweep()).toEqual({ failed: 'left' });
+  await fail('unavailable');
+  const unavailable = client.doc(`price_list_idempotency/${keyDocumentId('unavailable')}`);
+  await updateKey(unavailable, { failure_cause: 'unavailable' });
+  for (const key of ['crashed', 'reused']) await crash(key);
+  clock.advance(LEASE_DURATION_MS);
+  await crash('in progress');
+  const backup = await readAllDocuments(client);
+
+  clock.advance(3_600_000);
+  await order().set({ status: 'after' });
+  await act('resume', 'failed');
+  await act('release', 'reused');
+  expect(await sweep()).toEqual({ unavailable: 'resumed', crashed: 'resumed', 'in progress': 'resumed' });
+  const later = new Map<string, string>();
+  for (const key of ['released', 'reused', 'accepted']) later.set(key, (await send(key)).id);
+  expect([await list(), await audit()]).toEqual([{}, []]);
+  // The accident: requests, payloads and entries are deleted.
+  for (const { ref } of backup) if (/requests|products/.test(ref.path)) await ref.delete();
+  return { backup, later };
+}
+
+/** What `list` shows of the backup: the keys whose lists became ready after it, or were used again. */
+const IN_PROGRESS = { crashed: 'processing', reused: 'processing', 'in progress': 'processing' };
+const RETURNED = { ...IN_PROGRESS, failed: 'failed', unavailable: 'failed' };
+const LEASES = ['lease crashed', 'lease in progress', 'lease reused'];
+const RESUMED = { unavailable: 'resumed', crashed: 'resumed', 'in progress': 'resumed' };
+/** The request record and both lists of the later attempts on `released` and `reused`. */
+const LATER = Array.from({ length: 6 }, () => 'reference null');
+
+async function expectReplayed(...keys: string[]): Promise<void> {
+  for (const key of keys) expect([key, (await send(key)).replayed]).toEqual([key, true]);
+}
+
+test('an import returns older keys to the backup, and keeps what was accepted later', async () => {
+  const { backup, later } = await goOnAfterBackup();
+  const [, ours = ''] = /^ *ours=(.*)$/m.exec(readFileSync('docs/runbook.md', 'utf8')) ?? [];
+  await importDocuments(backup.filter(({ ref }) => ours.split(',').includes(ref.parent.id)));
+  expect([await audit(), await list(), await readOrder()]).toEqual([[...LEASES, ...LATER], RETURNED, 'after']);
+
+  await act('resume', 'failed');
+  await act('release', 'reused');
+  expect(await sweep()).toEqual(RESUMED);
+  expect([await audit(), await list()]).toEqual([LATER, {}]);
+  expect(await send('accepted')).toEqual({ id: later.get('accepted'), replayed: true });
+  await expectReplayed('completed', 'failed', 'unavailable', 'crashed', 'in progress', 'claimed again');
+  for (const key of ['released', 'reused']) expect((await send(key)).replayed).toBe(false);
+  expect(await audit()).toEqual(LATER);
+});
+
+test('a restored database has only the backup, and what was accepted later creates new lists', async () => {
+  const { backup, later } = await goOnAfterBackup();
+  // The connection of a process has one database, so the test empties it. endpoints/database-id.test.ts has another.
+  database.firestore.clear();
+  await importDocuments(backup);
+  expect([await audit(), await list(), await readOrder()]).toEqual([LEASES, RETURNED, 'before']);
+
+  expect(await sweep()).toEqual({ ...RESUMED, reused: 'resumed' });
+  expect([await audit(), await list()]).toEqual([[], { failed: 'failed' }]);
+  for (const key of ['accepted', 'released']) {
+    const { id, replayed } = await send(key);
+    expect([id === later.get(key), replayed]).toEqual([false, false]);
+  }
+  await expectReplayed('completed', 'unavailable', 'crashed', 'in progress', 'claimed again', 'reused');
+  expect(await audit()).toEqual([]);
+});
