@@ -13,7 +13,7 @@ import { engines } from '../package.json';
 /** The processes of the benchmark: one embedded Firestore, and one for each measured function. */
 
 /** The programs in bench/variants, which are measured beside the service. */
-const BASELINES = ['sdk', 'bytes', 'bare'] as const;
+const BASELINES = ['sdk', 'sdk-stream', 'bytes', 'bare'] as const;
 
 export type Variant = 'service' | (typeof BASELINES)[number];
 

@@ -2,7 +2,7 @@ import type { Request, Response } from '@google-cloud/functions-framework';
 import { initializeApp } from 'firebase-admin/app';
 import { getFirestore, type Query } from 'firebase-admin/firestore';
 
-/** The SDK baseline returns the same response, without API key, validation, idempotency or log. */
+/** The ordinary function of the SDK: `get()`, inside the framework's domain. It returns the same response, without API key, validation, idempotency or log. */
 
 initializeApp();
 const firestore = getFirestore();

@@ -102,7 +102,7 @@ test('a sweep that the instance stops fails the attempt that it resumes', async 
   const stop = new AbortController();
   jest.replaceProperty(shutdown, 'abortWrites', stop);
   const held = service.firestore.faults.inject({ rpc: 'Commit', match: isEntryCommit, action: { kind: 'hang' } });
-  const swept = deliver();
+  const swept = deliver() as Promise<unknown>;
   await held.fired;
   stop.abort(new StoppedError('the instance is stopping'));
   await swept;
