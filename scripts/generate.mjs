@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { readArguments } from './arguments.mjs';
 
@@ -16,9 +15,6 @@ const GENERATORS = [
   async () => (await import('./messages.mjs')).generateMessages(),
 ];
 
-/** Writes conformance.md, which takes 80,000 calls. A test checks that page, and --check does not. */
-const CONFORMANCE = ['--import', 'tsx', 'packages/firestore-local/test/conformance/compare.ts'];
-
 const { check = false } = readArguments(USAGE, { options: { check: { type: 'boolean' } } }).values;
 await generate(check);
 
@@ -31,9 +27,6 @@ async function generate(isCheck) {
       process.exitCode = 1;
     }
   }
-  if (isCheck) return;
-  const { status } = spawnSync(process.execPath, CONFORMANCE, { stdio: 'inherit' });
-  if (status !== 0) process.exitCode = 1;
 }
 
 async function update(texts, isCheck) {

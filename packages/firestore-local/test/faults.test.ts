@@ -83,19 +83,6 @@ describe('a fault', () => {
     expect(await rejection(commit)).toMatchObject({ code: DEADLINE_EXCEEDED });
     expect((await db.doc('a/1').get()).exists).toBe(true);
   });
-
-  it('applies no more after it is removed', async () => {
-    const db = bench.client();
-    const fault = bench.server.faults.inject({
-      rpc: 'Commit',
-      times: Infinity,
-      action: { kind: 'error', code: 'INTERNAL' },
-    });
-    await rejection(db.doc('a/1').set({}));
-    await rejection(db.doc('a/1').set({}));
-    fault.remove();
-    await db.doc('a/1').set({});
-  });
 });
 
 describe('observation', () => {

@@ -2,8 +2,8 @@ const USAGE = `Usage: npm run firestore -- record | compare [options]
 
 record   records what Google's emulator answers, which npm test replays
          --google 127.0.0.1:8585  --seed 1  --sequences 4000  --emulator 1.19.9  --out FILE
-compare  compares a recording, by default the repository's, with the embedded Firestore, and writes conformance.md
-         --recording FILE  --check`;
+compare  compares a recording, by default the repository's, with the embedded Firestore
+         --recording FILE`;
 
 const VERBS: Record<string, () => Promise<unknown>> = {
   record: () => import('./conformance/record'),

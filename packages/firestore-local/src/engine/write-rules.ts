@@ -3,7 +3,7 @@ import type { Indexes } from './indexes';
 import { getCollectionGroup, type DocumentPath } from '../protocol/paths';
 import type { Write } from '../protocol/requests';
 import { assertValue } from '../protocol/value-rules';
-import { getFieldsSize, getNameSize, getPath, type MapValue, type Value } from '../protocol/values';
+import { getFieldsSize, getNameSize, type MapValue, type Value } from '../protocol/values';
 
 /*
  * The writes that Firestore refuses, whatever is stored, and the documents that it refuses to store.
@@ -23,17 +23,7 @@ const MAX_PROPERTY_BYTES = 1_048_487;
  */
 export function assertWrite(write: Write): void {
   if (write.kind === 'delete') return;
-  const { fields, mask } = write;
-  assertMap(fields, 1, 0);
-  for (const value of mask ? mask.map((path) => getPath(fields, path)) : [fields]) assertNamed(value);
-}
-
-/** A field must have a name, unless a mask leaves the field out. */
-function assertNamed(value: Value | undefined): void {
-  if (Array.isArray(value)) value.forEach(assertNamed);
-  if (!(value instanceof Map)) return;
-  if (value.has('')) throw invalid('Document fields must not be empty.');
-  value.forEach(assertNamed);
+  assertMap(write.fields, 1, 0);
 }
 
 /**
@@ -79,6 +69,7 @@ function assertPropertySize(value: Value): void {
 }
 
 function assertFieldName(key: string): void {
+  if (key === '') throw invalid('Document fields must not be empty.');
   if (/^__.*__$/s.test(key)) throw invalid(`Document fields cannot begin and end with "__": ${key}`);
   if (key.length > MAX_FIELD_NAME_BYTES / 3 && Buffer.byteLength(key) > MAX_FIELD_NAME_BYTES) {
     throw invalid(`The property name "${key.slice(0, 40)}…" is longer than ${MAX_FIELD_NAME_BYTES} bytes.`);

@@ -1,5 +1,4 @@
 import protos from '@google-cloud/firestore-api/protos/protos.json';
-import { isUtf8 } from 'node:buffer';
 import protobuf, { Reader } from 'protobufjs';
 import { invalid, unsupported } from './errors';
 import type { FieldPath } from './paths';
@@ -26,23 +25,6 @@ const definitions = JSON.parse(
 
 /** The definitions of google.firestore.v1. */
 export const root = protobuf.Root.fromJSON(definitions);
-
-/** Reads bytes from a client, and refuses text that is not UTF-8. */
-export class StrictReader extends protobuf.BufferReader {
-  override string(): string {
-    const start = this.pos;
-    const value = super.string();
-    // Bytes that are not UTF-8 are decoded to this character.
-    if (value.includes('\uFFFD')) {
-      const end = this.pos;
-      this.pos = start;
-      this.uint32(); // length
-      if (!isUtf8(this.buf.subarray(this.pos, end))) throw invalid('A text is not UTF-8.');
-      this.pos = end;
-    }
-    return value;
-  }
-}
 
 /** The generated functions with their internal arguments, which carry the nesting depth. */
 interface Codec {
@@ -171,7 +153,7 @@ export const decodeFields = (bytes: Uint8Array): MapValue =>
 
 /** Decodes a `Document` that a client sent. */
 export function decodeDocument(bytes: Uint8Array): { name: string; fields: MapValue } {
-  const { name, fields } = documentType.decode(new StrictReader(bytes)) as unknown as Message;
+  const { name, fields } = documentType.decode(bytes) as unknown as Message;
   return { name: name as string, fields: toMap(fields) };
 }
 

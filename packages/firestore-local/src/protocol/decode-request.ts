@@ -1,5 +1,5 @@
 import type protobuf from 'protobufjs';
-import { StrictReader, root, toNumber, type Message } from './codec';
+import { root, toNumber, type Message } from './codec';
 import { readAggregations, readQuery } from './decode-query';
 import { readWrite } from './decode-write';
 import { RpcError, invalid } from './errors';
@@ -72,7 +72,7 @@ function getMethod(rpc: Rpc): { requestType: protobuf.Type; responseType: protob
 /** @throws RpcError INVALID_ARGUMENT for bytes that are not a valid request */
 export function decodeRequest<K extends Rpc>(rpc: K, bytes: Buffer): Requests[K] {
   try {
-    return readers[rpc](getMethod(rpc).requestType.decode(new StrictReader(bytes)) as unknown as Message);
+    return readers[rpc](getMethod(rpc).requestType.decode(bytes) as unknown as Message);
   } catch (error) {
     throw error instanceof RpcError ? error : invalid(`Malformed ${rpc} request: ${String(error)}`);
   }

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { StrictReader, root, type Message } from './codec';
+import { root, type Message } from './codec';
 import { RpcError, unsupported } from './errors';
 import { toList, toMessage } from './message-readers';
 import type { ResponseStream } from './response-stream';
@@ -36,7 +36,6 @@ function send(response: ResponseStream, name: string, message: object): void {
 }
 
 const getType = (name: string) => root.lookupType(`google.firestore.v1.${name}`);
-const decode = (name: string, bytes: Buffer): Message =>
-  getType(name).decode(new StrictReader(bytes)) as unknown as Message;
+const decode = (name: string, bytes: Buffer): Message => getType(name).decode(bytes) as unknown as Message;
 const encode = (name: string, message: object): Buffer =>
   getType(name).encode(getType(name).fromObject(message)).finish() as Buffer;

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { RpcError } from '../protocol/errors';
@@ -232,11 +232,9 @@ function createFolder(folder: string): void {
 }
 
 /**
- * Lets only its owner read a database file, which is created if necessary. SQLite gives its log the same permissions. A file that
- * exists is not opened: to close it would end SQLite's locks on it in this process.
+ * Creates a file that only its owner may read; SQLite gives its log the same permissions. A file that exists is not opened: to
+ * close it would end SQLite's locks on it in this process.
  */
 function makePrivate(file: string): void {
-  const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
-  if (!exists(file)) closeSync(openSync(file, 'a', 0o600));
-  for (const path of [file, `${file}-wal`]) if (exists(path)) chmodSync(path, 0o600);
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, 'a', 0o600));
 }

@@ -105,7 +105,7 @@ export const deviations: readonly Deviation[] = [
   },
   {
     verdict: 'the embedded one is right',
-    what: 'Bytes that are no message, text that is not UTF-8, a malformed page token',
+    what: 'Bytes that are no message, a malformed page token',
     google: 'UNKNOWN',
     embedded: 'INVALID_ARGUMENT',
     production: 'INVALID_ARGUMENT for what is malformed',

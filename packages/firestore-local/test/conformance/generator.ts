@@ -71,7 +71,6 @@ const badValue = pick<JsonObject>(
   { referenceValue: 'a/1' },
   { referenceValue: `${DOCUMENTS}/a` },
   { mapValue: { fields: { __x__: { integerValue: '1' } } } },
-  { mapValue: { fields: { '': { integerValue: '1' } } } },
 );
 
 const fields: Random = fc.dictionary(

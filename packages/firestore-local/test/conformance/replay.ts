@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { startFirestore } from '../../src/internal';
 import { deviations, type Deviation } from './deviations';
 import { connectInProcess } from './protocol';
-import type { Recording } from './recording';
+import type { RecordedSequence } from './recording';
 import { runSequence, type Answer, type Operation } from './sequence';
 
 /** Two answers to one call that differ. */
@@ -23,7 +23,7 @@ const SEQUENCES_A_SERVER = 50;
 const SERVERS = 2;
 
 /** Runs every recorded sequence on an embedded Firestore and returns what differs. */
-export async function replay({ sequences }: Recording): Promise<Difference[]> {
+export async function replay(sequences: readonly RecordedSequence[]): Promise<Difference[]> {
   const differences: Difference[][] = [];
   let next = 0;
   const work = async (): Promise<void> => {
