@@ -11,7 +11,7 @@ const HEAD_BYTES = 5;
 const MAX_REQUEST_BYTES = 10 * 1024 * 1024;
 
 /** The most that the unfinished messages of all clients take. Eight commits of the maximum size fit. */
-const MAX_HELD_BYTES = 96 * 1024 * 1024;
+const MAX_HELD_BYTES = 84 * 1024 * 1024;
 
 /** Puts a message into the form in which it is sent. */
 export function frameMessage(message: Buffer): Buffer {
@@ -89,7 +89,7 @@ export class MessageReader {
     const size = this.size + chunk.length;
     if (size > this.held.length) {
       const larger = Buffer.allocUnsafeSlow(
-        Math.max(size, Math.min(4 * this.held.length, HEAD_BYTES + MAX_REQUEST_BYTES)),
+        Math.max(size, Math.min(16 * this.held.length, HEAD_BYTES + MAX_REQUEST_BYTES)),
       );
       this.held.copy(larger, 0, 0, this.size);
       this.held = larger;
