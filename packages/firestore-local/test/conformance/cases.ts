@@ -258,6 +258,10 @@ const scripts: Readonly<Record<string, readonly Operation[]>> = {
     commit({ verify: `${DOCUMENTS}/a/1`, ...exists(true) }),
     get('a/1'),
   ],
+  'a filter with a time that is finer than a microsecond': [
+    set('a/1', { f: time('1', 123_456_789) }),
+    query({ where: where('f', 'EQUAL', time('1', 123_456_789)) }),
+  ],
   '501 writes': [commit(...times(501, (i) => update(`a/${i}`, { f: int(i) })))],
   'a document of another database': [
     commit({ update: { name: OTHER, fields: {} } }),
