@@ -3,7 +3,7 @@ import { collections } from '../src/lib/firestore/collections';
 import type { Database } from '../src/lib/firestore/database';
 import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
 import type { RequestContext } from '../src/lib/request-context';
-import { parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
+import { getMarketFacts, parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
 import { StoredAttemptReader } from './attempt-reader';
 import { forEachConcurrently } from './concurrency';
 import {
@@ -46,6 +46,9 @@ export interface AuditReport {
   keys: number;
   attempts: number;
   violations: number;
+  /** Completed keys that created no lists, and those whose request named another currency. They are no violations. */
+  without_lists: number;
+  other_currency: number;
   /** Number of document reads that Firestore bills, without those of retries. */
   document_reads: number;
 }
@@ -85,7 +88,7 @@ class Auditor {
   readonly #reader: StoredAttemptReader;
   /** The ids of the request records and lists of all attempts that were checked. */
   readonly #referred = new Set<string>();
-  readonly #counts = { keys: 0, attempts: 0, violations: 0 };
+  readonly #counts = { keys: 0, attempts: 0, violations: 0, without_lists: 0, other_currency: 0 };
 
   constructor(
     private readonly db: Database,
@@ -150,6 +153,11 @@ class Auditor {
       await this.context.clock.sleep(RECHECK_PAUSE_MS, this.context.signal);
     }
     this.#counts.attempts += 1 + key.record.history.length;
+    if (key.record.status === 'completed') {
+      const { market_found, currency_differs } = getMarketFacts(key.record);
+      if (!market_found) this.#counts.without_lists += 1;
+      if (currency_differs) this.#counts.other_currency += 1;
+    }
     for (const referred of getReferredIds(key.record)) this.#referred.add(referred);
   }
 

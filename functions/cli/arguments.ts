@@ -81,6 +81,18 @@ function addReadingCommands(program: Command, onCommand: (run: Run) => void): vo
     .command('list')
     .description('List the keys that need an operator or wait for the sweep, oldest first.')
     .addOption(new Option('--status <status...>', 'list the keys with these statuses instead').choices(KEY_STATUSES))
+    .addOption(
+      new Option('--without-lists', 'list completed keys without lists instead, because no market matched').conflicts([
+        'status',
+        'otherCurrency',
+      ]),
+    )
+    .addOption(
+      new Option(
+        '--other-currency',
+        "list completed keys instead whose request named another currency than the market's",
+      ).conflicts('status'),
+    )
     .option('--limit <number>', 'how many keys to show', parseLimit, 20)
     .option('--older-than <time>', 'only keys that last changed longer ago, such as 30m', parseDuration)
     .addOption(jsonOption())

@@ -8,7 +8,7 @@ import {
 import type { Database } from '../src/lib/firestore/database';
 import { toText } from '../src/lib/repositories/field-values';
 import type { ListKind } from '../src/lib/repositories/price-lists';
-import type { KeyRecord } from '../src/lib/schemas/key-record';
+import { getMarketFacts, type KeyRecord } from '../src/lib/schemas/key-record';
 import { getSweepResumeAt } from '../src/price-lists/sweep-schedule';
 import { streamCanonicalJson, type StoredPayload } from '../src/price-lists/payload';
 import type { PriceListSubmission } from '../src/price-lists/submission-parser';
@@ -34,7 +34,8 @@ export async function readKeySummary(record: KeyRecord, statuses: ReadonlyMap<st
     readProgress('expected_forward_cost'),
     readProgress('price_list'),
   ]);
-  const attempt = { boq_list_id, status, market_id, products_count, expected_forward_cost, price_list };
+  const facts = { ...getMarketFacts(record), currency: creation?.currency ?? null };
+  const attempt = { boq_list_id, status, market_id, ...facts, products_count, expected_forward_cost, price_list };
   const sweep_due_at = getSweepResumeAt(record);
   return { ...attempt, claimed_at, since, lease_expires_at, sweep_due_at, failure, failure_cause };
 }

@@ -75,6 +75,9 @@ const getCommonFields = (key: KeySummary) => ({
   id: isTypeable(key.boq_list_id) ? null : keyDocumentId(key.boq_list_id),
   lists: `${count(key.products_count, 'product')} for market ${quote(key.market_id)}`,
   written: formatProgress(key),
+  currency: key.currency_differs
+    ? `The request named another currency than that of the market, ${key.currency}. The prices are stored under ${key.currency}, not converted.`
+    : null,
   'sweep due': key.sweep_due_at === null ? null : formatTime(key.sweep_due_at),
   // A completed key shows an earlier failure in its history.
   failure: key.status === 'completed' ? null : key.failure,

@@ -64,9 +64,13 @@ function getCommand({ boq_list_id, path, rule }: Violation, targetOptions: Targe
   return isTypeable(id) ? formatDocumentCommand('show', id, idType, targetOptions) : null;
 }
 
-function formatReport({ keys, attempts, violations, document_reads }: AuditReport, sampleSize: number): string {
+function formatReport(report: AuditReport, sampleSize: number): string {
+  const { keys, attempts, violations, document_reads } = report;
   const sample = sampleSize === 0 ? '' : `, and ${formatNumber(sampleSize)} of each list compared with the payload`;
   const entries = sampleSize === Infinity ? 'compared with the payload' : `counted${sample}`;
   const checked = `Checked ${count(keys, 'key')} with ${count(attempts, 'attempt')}. All entries were ${entries}.`;
-  return `${checked} ${count(document_reads, 'document read')}. ${count(violations, 'violation')}.\n`;
+  const facts =
+    `For information: ${count(report.without_lists, 'completed key')} without lists, ` +
+    `${formatNumber(report.other_currency)} with another currency than the market's.`;
+  return `${checked} ${count(document_reads, 'document read')}. ${count(violations, 'violation')}.\n${facts}\n`;
 }

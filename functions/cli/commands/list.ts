@@ -15,6 +15,7 @@ import {
   KEYS_PER_PAGE,
   readKeysByStatus,
   UNRESOLVED_STATUSES,
+  type UnusableOutcome,
   type FoundKey,
 } from '../../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
@@ -28,18 +29,25 @@ export interface ListOptions {
   status?: KeyRecord['status'][];
   /** The minimum age in ms. */
   olderThan?: number;
+  /** Only completions without lists, or with another currency than the market's. */
+  withoutLists?: true;
+  otherCurrency?: true;
   /** How many keys the text shows. JSON has all. */
   limit: number;
   json?: true;
 }
 
+const WITHOUT_LISTS: UnusableOutcome = { field: 'creation', value: null };
+const OTHER_CURRENCY: UnusableOutcome = { field: 'creation.currency_differs', value: true };
+
 export async function list(
-  { status, olderThan = 0, limit, json }: ListOptions,
+  { status: given, olderThan = 0, withoutLists, otherCurrency, limit, json }: ListOptions,
   context: CommandContext,
 ): Promise<number> {
   const { terminal } = context;
-  const statuses = status ?? UNRESOLVED_STATUSES;
-  const { keys, unreadable } = await readKeys(statuses, context);
+  const outcome = withoutLists ? WITHOUT_LISTS : otherCurrency ? OTHER_CURRENCY : undefined;
+  const status = outcome === undefined ? given : (['completed'] as const);
+  const { keys, unreadable } = await readKeys(status ?? UNRESOLVED_STATUSES, context, outcome);
   const now = keys.reduce((latest, { readAt }) => Math.max(latest, readAt), 0);
   const inProgress = keys.filter(({ record, readAt }) => isLeaseHeld(record, readAt)).map(({ record }) => record);
   const selected = keys
@@ -72,11 +80,12 @@ type ReadableKey = Extract<FoundKey, { kind: 'readable' }>;
 export async function readKeys(
   statuses: readonly KeyRecord['status'][],
   context: CommandContext,
+  outcome?: UnusableOutcome,
 ): Promise<{ keys: ReadableKey[]; unreadable: string[] }> {
   const { db, requestContext } = context;
   const keys: FoundKey[] = [];
   const read = (after: FoundKey | undefined) =>
-    retry(() => readKeysByStatus(db, statuses, after), requestContext, 'standalone');
+    retry(() => readKeysByStatus(db, statuses, after, outcome), requestContext, 'standalone');
   for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
   const unreadable = keys.filter(({ kind }) => kind === 'unreadable').map(({ reference }) => reference.path);
   unreadable.push(...(await findKeysWithoutStatus(context)));

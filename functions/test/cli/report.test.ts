@@ -155,3 +155,26 @@ describe('many keys that failed for one cause', () => {
     expect(await run('resume')).toMatchObject({ code: 2 });
   });
 });
+
+test('list finds completions that the business cannot use, show says why, and the audit counts them as information', async () => {
+  await submit('usable', { currency_iso: 'egp' });
+  await submit('no market', { market_id: 'nowhere' });
+  await submit('dollars', { currency_iso: 'usd' });
+  const getListed = async (option: string) =>
+    (JSON.parse((await run('list', '--json', option)).out) as { boq_list_id: string }[]).map(
+      ({ boq_list_id }) => boq_list_id,
+    );
+  expect(await getListed('--without-lists')).toEqual(['no market']);
+  expect(await getListed('--other-currency')).toEqual(['dollars']);
+  expect((await run('list', '--other-currency')).out).toMatch(/^1 key, oldest first\.\n/);
+  expect((await run('show', 'no market')).out).toContain('no lists, because no market matched');
+  expect((await run('show', 'dollars')).out).toMatch(
+    /^ +currency +The request named another currency .*, not converted\.$/m,
+  );
+  expect((await run('show', 'usable')).out).not.toMatch(/^ +currency /m);
+  const { code, out } = await run('audit');
+  expect([code, out]).toEqual([
+    0,
+    expect.stringContaining("1 completed key without lists, 1 with another currency than the market's."),
+  ]);
+});

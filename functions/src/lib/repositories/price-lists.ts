@@ -109,13 +109,19 @@ function startAt(page: Query, from: FoundKey | number | undefined): Query {
   return typeof from === 'number' ? page.startAt(from) : page.startAfter(from.sweepDueAt, from.reference.id);
 }
 
-/** Reads a page of the keys with one of these statuses, by id. @param after the last key of the page before */
+/** Selects completions that the business cannot use, by a field and its value. */
+export type UnusableOutcome = { field: 'creation'; value: null } | { field: 'creation.currency_differs'; value: true };
+
+/** Reads a page of the keys with one of these statuses, in order of id. @param after last key of the previous page */
 export function readKeysByStatus(
   db: Database,
   statuses: readonly KeyRecord['status'][],
   after?: FoundKey,
+  outcome?: UnusableOutcome,
 ): Promise<FoundKey[]> {
-  const page = keyRecords(db).where('status', 'in', statuses).orderBy('__name__').limit(KEYS_PER_PAGE);
+  const keys = keyRecords(db).where('status', 'in', statuses);
+  const selected = outcome === undefined ? keys : keys.where(outcome.field, '==', outcome.value);
+  const page = selected.orderBy('__name__').limit(KEYS_PER_PAGE);
   return findKeys(db, after === undefined ? page : page.startAfter(after.reference.id));
 }
 

@@ -80,13 +80,13 @@ describe('the audit reads', () => {
     await create('a');
     const { report, found } = await runAudit(sampleSize, { random: Math.random });
     // It reads four pages, the request record, its chunk, two lists and two counts.
-    expect(report).toEqual({ violations: 0, keys: 1, attempts: 1, document_reads: 4 + 4 + 2 + entries });
+    expect(report).toMatchObject({ violations: 0, keys: 1, attempts: 1, document_reads: 4 + 4 + 2 + entries });
     expect(found).toEqual([]);
   });
 
   test('a key without lists by its request and its payload', async () => {
     await create('a', 'nowhere');
-    expect((await runAudit()).report).toEqual({
+    expect((await runAudit()).report).toMatchObject({
       violations: 0,
       keys: 1,
       attempts: 1,
@@ -110,7 +110,7 @@ describe('the audit reads', () => {
     for (let i = 0; i < 300; i += 1) batch.set(database.client.doc(`price_list_idempotency/${i}`), {});
     await batch.commit();
     const { report, found, progress } = await runAudit();
-    expect(report).toEqual({ violations: 300, keys: 300, attempts: 0, document_reads: 300 + 4 });
+    expect(report).toMatchObject({ violations: 300, keys: 300, attempts: 0, document_reads: 300 + 4 });
     expect(new Set(found.map(([, , path]) => path)).size).toBe(300);
     expect(progress).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
   });
@@ -121,7 +121,12 @@ describe('the audit reads', () => {
     for (const rpc of ['RunQuery', 'BatchGetDocuments', 'RunAggregationQuery'] as const)
       database.firestore.faults.inject({ rpc, nth: 2, times: 2, action });
     const { report } = await runAudit();
-    expect(report).toEqual({ violations: 0, keys: 3, attempts: 3, document_reads: 3 * 4 + 3 * (4 + 2 + 2 * PRODUCTS) });
+    expect(report).toMatchObject({
+      violations: 0,
+      keys: 3,
+      attempts: 3,
+      document_reads: 3 * 4 + 3 * (4 + 2 + 2 * PRODUCTS),
+    });
   });
 });
 
