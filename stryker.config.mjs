@@ -2,7 +2,7 @@
  * Mutation tests show which faults the suites of functions/test/modules find (docs/testing.md, "Mutation tests").
  *
  *     npx stryker run
- *     npx stryker run --mutate functions/src/price-lists/lease.ts
+ *     npx stryker run --mutate functions/src/price-lists/running-attempt.ts
  */
 export default {
   plugins: ['@stryker-mutator/jest-runner'],

@@ -7,6 +7,7 @@ import {
   READ_BODY_LIMITS,
 } from '../../functions/src/lib/payload-limits';
 import { rangeOptions, writeOptions } from '../../functions/src/lib/runtime-options';
+import { getTimeLimitMs } from '../../functions/src/lib/time-limits';
 import { collections, fields, subcollections } from '../../functions/src/lib/firestore/collections';
 import { MAX_TEXT_BYTES } from '../../functions/src/lib/schemas/fields';
 import { MAX_FIELD_ERRORS } from '../../functions/src/price-lists/submission-parser';
@@ -108,7 +109,7 @@ test('the table of limits has the values of the code', () => {
     'Body of add price lists, outside `products`': mib(OUTSIDE_PRODUCTS_LIMIT.bytes),
     'One product, its identifier or its value': `${PRODUCT_LIMIT.bytes / 1024} KiB`,
     'Time to send the body': `${seconds(READ_BODY_LIMITS.timeoutMs)}; add price lists ${seconds(timeoutMs)}`,
-    'Time until the response': `${rangeOptions.timeoutSeconds} s; add price lists ${writeOptions.timeoutSeconds} s`,
+    'Time to process a request, body included': `${seconds(getTimeLimitMs(rangeOptions, false))}; add price lists ${seconds(getTimeLimitMs(writeOptions, true))}`,
     'Text field': `${MAX_TEXT_BYTES} bytes of UTF-8`,
     'Field errors in a 400 of add price lists': expect.stringMatching(`^${MAX_FIELD_ERRORS};`) as string,
   });
