@@ -27,7 +27,7 @@ export class StoredAttemptReader {
   /** Calls `fn`, and repeats the call after a transient error. @param documentReads number of documents that one call reads */
   async read<T>(fn: () => Promise<T>, documentReads: number): Promise<T> {
     this.documentReads += documentReads;
-    return retry(fn, this.context, 'standalone');
+    return retry(fn, this.context, 'outage');
   }
 
   async readAttempt(attempt: Attempt): Promise<StoredAttempt> {

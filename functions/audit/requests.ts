@@ -57,11 +57,11 @@ export async function* readRequests(
       documents.push([document.id, document.data(), document.readTime.toMillis()]);
     return documents;
   };
-  const read = (after: StoredDocument | undefined) => retry(() => readPage(after), context, 'standalone');
+  const read = (after: StoredDocument | undefined) => retry(() => readPage(after), context, 'outage');
   for await (const page of readPages(read, REQUESTS_PER_PAGE)) {
     for (let start = 0; start < page.length; start += KEYS_PER_CALL) {
       const some = page.slice(start, start + KEYS_PER_CALL);
-      const keys = await retry(() => readKeyRecords(db, some), context, 'standalone');
+      const keys = await retry(() => readKeyRecords(db, some), context, 'outage');
       yield some.map(([id, request], i) => toRow(id, request, keys[i]));
     }
   }

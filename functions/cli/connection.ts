@@ -57,7 +57,7 @@ export async function assertReadable(target: Target, db: Database, context: Requ
   const timeout = context.clock.createTimeout(READ_TIMEOUT_MS, createReason, context.signal);
   const limited = { ...context, signal: timeout.signal };
   try {
-    await retry(() => readKey(db, keyDocument(db, 'a key that no one reads')), limited, 'standalone');
+    await retry(() => readKey(db, keyDocument(db, 'a key that no one reads')), limited, 'outage');
   } catch (error) {
     context.signal.throwIfAborted();
     if (target.address === undefined) throw new CommandError(describeError(error));

@@ -71,7 +71,7 @@ async function runSweep(): Promise<void> {
     await sweep(db, context, OPTIONS, createReporter(counts));
     const interrupted = signal.aborted || shutdown.refuseWrites.signal.aborted;
     // Without the number, the log line still has the results of the sweep.
-    const countInReview = () => retry(() => countKeysInReview(db), context, 'standalone').catch(() => undefined);
+    const countInReview = () => retry(() => countKeysInReview(db), context, 'outage').catch(() => undefined);
     const requires_review = interrupted ? undefined : await countInReview();
     const duration_ms = Math.round(context.clock.elapsedMs() - startedAt);
     logSweepEnded({ ...counts, requires_review, duration_ms, interrupted });

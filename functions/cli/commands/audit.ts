@@ -20,7 +20,7 @@ export async function auditRecords(
 ): Promise<number> {
   const { terminal, db, requestContext, targetOptions } = context;
   const startedAt = requestContext.clock.elapsedMs();
-  const total = await retry(() => countKeyRecords(db), requestContext, 'standalone');
+  const total = await retry(() => countKeyRecords(db), requestContext, 'outage');
   const sampleSize = full === true ? Infinity : sample;
   const format = json === true ? toViolationLine : formatViolation;
   const report = await audit(db, requestContext, sampleSize, {

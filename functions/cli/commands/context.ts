@@ -29,11 +29,11 @@ export interface IdOptions {
 /** Finds the one key that an id matches. @throws CommandError for no key or several */
 export async function findKey(id: string, { idType }: IdOptions, context: CommandContext): Promise<FoundKeyRecord> {
   const find = () => findKeyRecords(context.db, id, idType === undefined ? undefined : [idType]);
-  const found = await retry(find, context.requestContext, 'standalone');
+  const found = await retry(find, context.requestContext, 'outage');
   const [first, ...others] = found;
   if (first === undefined) {
     const find = () => findAttemptDocuments(context.db, id);
-    throw new UnknownKeyError(id, await retry(find, context.requestContext, 'standalone'));
+    throw new UnknownKeyError(id, await retry(find, context.requestContext, 'outage'));
   }
   if (others.length === 0) return first;
   const matches = found.map(({ record, idTypes }) => `\n  ${formatId(record.boq_list_id)}  # by ${idTypes.join(', ')}`);

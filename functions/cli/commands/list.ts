@@ -85,7 +85,7 @@ export async function readKeys(
   const { db, requestContext } = context;
   const keys: FoundKey[] = [];
   const read = (after: FoundKey | undefined) =>
-    retry(() => readKeysByStatus(db, statuses, after, outcome), requestContext, 'standalone');
+    retry(() => readKeysByStatus(db, statuses, after, outcome), requestContext, 'outage');
   for await (const page of readPages(read, KEYS_PER_PAGE)) keys.push(...page);
   const unreadable = keys.filter(({ kind }) => kind === 'unreadable').map(({ reference }) => reference.path);
   unreadable.push(...(await findKeysWithoutStatus(context)));
@@ -94,11 +94,11 @@ export async function readKeys(
 
 /** Finds records with a missing or damaged status. No query finds them, so it reads all records if two counts differ. */
 async function findKeysWithoutStatus({ db, requestContext }: CommandContext): Promise<string[]> {
-  const count = (fn: typeof countKeyRecords) => retry(() => fn(db), requestContext, 'standalone');
+  const count = (fn: typeof countKeyRecords) => retry(() => fn(db), requestContext, 'outage');
   if ((await count(countKeyRecords)) === (await count(countKeyRecordsWithStatus))) return [];
   const found: string[] = [];
   const read = (after: StoredDocument | undefined) =>
-    retry(() => readPage(db, collections.priceListIdempotency, ['status'], after), requestContext, 'standalone');
+    retry(() => readPage(db, collections.priceListIdempotency, ['status'], after), requestContext, 'outage');
   for await (const page of readPages(read, PAGE_SIZE)) {
     for (const [id, stored] of page) if (!hasStatus(stored)) found.push(`${collections.priceListIdempotency}/${id}`);
   }
@@ -122,9 +122,9 @@ async function readSummaries(
   for (let start = 0; start < records.length; start += KEYS_PER_CALL) {
     const some = records.slice(start, start + KEYS_PER_CALL);
     const creations = some.flatMap(({ creation }) => creation ?? []);
-    const statuses = await retry(() => readListStatuses(db, creations), requestContext, 'standalone');
+    const statuses = await retry(() => readListStatuses(db, creations), requestContext, 'outage');
     await forEachConcurrently(some, CONCURRENT_COUNTS, async (record) => {
-      summaries.set(record, await retry(() => readKeySummary(record, statuses, db), requestContext, 'standalone'));
+      summaries.set(record, await retry(() => readKeySummary(record, statuses, db), requestContext, 'outage'));
     });
     if (records.length >= MIN_KEYS_WITH_PROGRESS) terminal.drawProgress(summaries.size, records.length, 'keys');
   }

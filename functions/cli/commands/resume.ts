@@ -95,7 +95,7 @@ async function assertResumable(found: FoundKeyRecord, context: CommandContext): 
   const { record } = found;
   if (record.status === 'released') throw new ResolutionError('key_released');
   assertActionAllowed(found);
-  const payload = await retry(() => readStoredPayload(context.db, record), context.requestContext, 'standalone');
+  const payload = await retry(() => readStoredPayload(context.db, record), context.requestContext, 'outage');
   if (payload.kind === 'invalid') throw new ResolutionError('payload_unusable', payload.reason);
 }
 

@@ -27,12 +27,12 @@ export async function show(id: string, options: ShowOptions, context: CommandCon
     await writePrices(record, prices, context);
     return 0;
   }
-  const payload = await retry(() => readStoredPayload(db, record), requestContext, 'standalone');
+  const payload = await retry(() => readStoredPayload(db, record), requestContext, 'outage');
   if (file !== undefined) {
     await writePayload(record, payload, file, context);
     return 0;
   }
-  const details = await retry(() => readKeyDetails(record, payload, db), requestContext, 'standalone');
+  const details = await retry(() => readKeyDetails(record, payload, db), requestContext, 'outage');
   if (json === true) {
     terminal.print(toJson(details));
     return 0;

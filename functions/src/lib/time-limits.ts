@@ -61,24 +61,21 @@ export const STOP_MS = {
 /** Reserved for failing an attempt when the instance stops. The time left until `stopWaiting` is for the response. */
 export const STOP_RESERVE_MS = 2_000;
 
-/** Covers an outage of almost a minute, or a connection that died silently. */
-const OUTAGE_MS = 60_000;
-
 /**
  * The retry regimes: no try begins later than this after the first. All calls to Firestore have one.
  * A timeout or stop of the work ends every regime but `reserve`, which is for the steps after that.
  */
 export const RETRY_MS = {
-  /** A query without the SDK, counted from its last document. A try takes at most {@link CALL_TIMEOUTS_MS}.query. */
-  query: OUTAGE_MS,
-  /** The reads and decisions of operators, sweeps and audits. A try takes at most {@link EVENT_MS}, or as long as a query. */
-  standalone: OUTAGE_MS,
+  /**
+   * Covers an outage of almost a minute, or a connection that died silently. For queries without the SDK,
+   * counted from their last document; for the decisions of operators, sweeps and audits; and for the writes
+   * of a resume, which becomes due again if they fail.
+   */
+  outage: 60_000,
   /** The claim of a key, until the first try's claim would expire. `reserve` covers the read that shows whether a claim landed. */
   claim: LEASE_DURATION_MS,
   /** The writes of an attempt under its lease. An outage delays the attempt, and does not fail it. Ends if another event takes the key. */
   attempt: Infinity,
-  /** The writes of a resume. No client waits for it, so a failed one becomes due again, and other keys are resumed first. */
-  resume: OUTAGE_MS,
   /** The event that fails an attempt, and the last read after a claim. */
   reserve: FAILURE_RESERVE_MS,
 };

@@ -18,7 +18,7 @@ import { PayloadNotStoredError, runAttempt, type AttemptOutcome } from './attemp
 import { MAX_CLAIM_CHUNKS } from './commit-sizes';
 import { toCreationResult, type CreationResult } from './creation-result';
 import { getAllEntries } from './entries';
-import { transition, type AttemptDraft } from './key-state-machine';
+import type { AttemptDraft } from './key-state-machine';
 import { KeyStore, type AppliedOutcome } from './key-store';
 import { Payload } from './payload';
 import { RunningAttempt } from './running-attempt';
@@ -111,8 +111,8 @@ async function tryClaim(
   const startedAt = keys.context.clock.elapsedMs();
   const { key, market } = await readKeyAndMarket(db, reference, info.market_id);
   // Most requests for a key that is not available are replays, which need no compressed payload.
-  const look = { kind: 'look', caller: claimant } as const;
-  if (transition(key.record, look, key.readAt).outcome.kind !== 'available') return keys.applyTo(key, startedAt, look);
+  const found = await keys.applyTo(key, startedAt, { kind: 'look', caller: claimant });
+  if (found.kind !== 'available') return found;
   const chunks = await payload.getChunks();
   const creation = market && createClaimedLists(market, info, keys);
   const attempt: AttemptDraft = { ...claimant, payload_chunks: chunks.length, creation };

@@ -52,7 +52,7 @@ export async function resume(
   context: RequestContext,
   onProgress?: (progress: Progress) => void,
 ): Promise<string> {
-  const submission = await retry(() => readSubmission(record, db), context, 'standalone');
+  const submission = await retry(() => readSubmission(record, db), context, 'outage');
   const keys = new KeyStore(keyDocument(db, record.boq_list_id), db, context);
   const options = { submission, onProgress };
   const { outcome, cause } = await takeOver(record, { ...decision, isAutomatic: false }, keys, options);
@@ -85,7 +85,7 @@ export async function takeOver(
   );
   if (taken.kind !== 'owned') return { outcome: taken };
 
-  return runAttempt(new RunningAttempt(taken, keys, 'resume', onProgress), async (attempt) => {
+  return runAttempt(new RunningAttempt(taken, keys, 'outage', onProgress), async (attempt) => {
     const found = submission ?? (await attempt.call(() => readSubmission(attempt.record, keys.db)));
     return { submission: found, pending: await findPendingEntries(found.products, attempt) };
   });
@@ -93,7 +93,7 @@ export async function takeOver(
 
 async function applyResume(event: Extract<KeyEvent, { kind: 'resume' }>, keys: KeyStore): Promise<AppliedOutcome> {
   try {
-    return await retry(() => keys.apply(event), keys.context, 'standalone');
+    return await retry(() => keys.apply(event), keys.context, 'outage');
   } catch (cause) {
     // The take-over may have taken effect, and its attempt would then block the key. So the record
     // is read first.
@@ -123,7 +123,7 @@ export async function release(
   context: RequestContext,
 ): Promise<void> {
   const keys = new KeyStore(keyDocument(db, boq_list_id), db, context);
-  const outcome = await retry(() => keys.apply({ kind: 'release', document_id, ...decision }), context, 'standalone');
+  const outcome = await retry(() => keys.apply({ kind: 'release', document_id, ...decision }), context, 'outage');
   if (outcome.kind === 'completed') throw new ResolutionError('lists_ready');
   if (outcome.kind !== 'released') throw toResolutionError(outcome);
 }

@@ -10,8 +10,8 @@ export class LeaseLostError extends Error {
   }
 }
 
-/** The retry regime of an attempt: `attempt` for a creation, for which a client waits, else `resume`. */
-type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'resume'>;
+/** The retry regime of an attempt: `attempt` for a creation, for which a client waits, else `outage`. */
+type AttemptRegime = Extract<keyof typeof RETRY_MS, 'attempt' | 'outage'>;
 
 /**
  * An attempt that this process carries out. All its writes go through {@link call}, under its lease.

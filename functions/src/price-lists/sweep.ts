@@ -122,7 +122,7 @@ class KeySweeper {
    */
   async readNew(): Promise<FoundKey[]> {
     for (;;) {
-      const { keys, isLast, readAt } = await retry(() => readDueKeys(this.db, this.#from), this.context, 'standalone');
+      const { keys, isLast, readAt } = await retry(() => readDueKeys(this.db, this.#from), this.context, 'outage');
       this.#readAt = readAt ?? this.#readAt;
       // After the last page, only keys that become due from now on are left to find.
       const since = this.#readAt === undefined ? undefined : this.#readAt - FOUND_DUE_WITHIN_MS;
@@ -178,7 +178,7 @@ class KeySweeper {
       this.#report(record, 'left', describeSweepObstacle(record), readAt);
       return;
     }
-    if (record !== stored) await retry(() => keys.apply(event), this.context, 'standalone');
+    if (record !== stored) await retry(() => keys.apply(event), this.context, 'outage');
     await this.#reportToOperator(keys);
   }
 
@@ -187,7 +187,7 @@ class KeySweeper {
    * least once: again if two sweeps overlap, or if the commit after the report fails.
    */
   async #reportToOperator(keys: KeyStore): Promise<void> {
-    const key = await retry(() => keys.read(), this.context, 'standalone');
+    const key = await retry(() => keys.read(), this.context, 'outage');
     const { record, sweepDueAt, readAt } = key;
     if (record?.status !== 'requires_review' || canResumeAutomatically(record) || sweepDueAt === null) return;
     this.#report(record, 'left', describeSweepObstacle(record), readAt);

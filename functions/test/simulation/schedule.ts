@@ -229,7 +229,7 @@ class Schedule {
     try {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const { db } = process;
-        const { record } = await retry(() => readKeyRecord(db, key), context, 'standalone');
+        const { record } = await retry(() => readKeyRecord(db, key), context, 'outage');
         // The command throws the same error when no record exists.
         if (record === undefined) throw new ResolutionError('key_resolved');
         if (how === 'resume') await resume(record, decision, db, context);

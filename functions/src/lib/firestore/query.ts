@@ -53,7 +53,7 @@ export async function* streamDocuments<T>(
 ): AsyncGenerator<[id: string, record: T][]> {
   const { documentsPath } = await getConnection();
   const parent = query.parent === undefined ? documentsPath : `${documentsPath}/${query.parent}`;
-  let backoff = new Backoff(context, 'query');
+  let backoff = new Backoff(context, 'outage');
   let request = encodeRunQueryRequest(parent, query);
   for (;;) {
     context.signal.throwIfAborted();
@@ -76,7 +76,7 @@ export async function* streamDocuments<T>(
       if (!isTransient(error)) throw error;
       if (last !== undefined) {
         request = encodeRunQueryRequest(parent, query, last);
-        backoff = new Backoff(context, 'query');
+        backoff = new Backoff(context, 'outage');
       }
       await measurePhase(context.counters, 'firestore', () => backoff.wait(error));
     }

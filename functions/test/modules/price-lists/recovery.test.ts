@@ -232,7 +232,7 @@ describe('the search for entries that are not stored', () => {
       record: createKeyRecord({ creation }),
       heldUntil: context.clock.elapsedMs(),
     } as const;
-    return new RunningAttempt({ ...held, heldUntil: held.heldUntil + LEASE_DURATION_MS }, keys, 'resume');
+    return new RunningAttempt({ ...held, heldUntil: held.heldUntil + LEASE_DURATION_MS }, keys, 'outage');
   };
 
   /** Returns the ids of the entries of the price list that are still to be written. */

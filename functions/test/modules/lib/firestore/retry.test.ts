@@ -20,11 +20,7 @@ const createError = (code: number | undefined) =>
 /** Retries a call whose tries take `tryMs` each and fail with these codes, one after another, and then succeed. */
 async function retryFailing(
   codes: readonly (number | undefined)[],
-  {
-    tryMs = 0,
-    regime = 'standalone',
-    ...context
-  }: Partial<RequestContext> & { tryMs?: number; regime?: RetryRegime } = {},
+  { tryMs = 0, regime = 'outage', ...context }: Partial<RequestContext> & { tryMs?: number; regime?: RetryRegime } = {},
 ) {
   const clock = new ManualClock(1_000);
   let tries = 0;
@@ -86,7 +82,7 @@ describe('retry', () => {
   test('rejects with the reason of the signal during a try', async () => {
     const timeout = new AbortController();
     const call = () => new Promise<never>(() => undefined);
-    const ended = retry(call, createContext(new ManualClock(0), timeout.signal), 'standalone');
+    const ended = retry(call, createContext(new ManualClock(0), timeout.signal), 'outage');
     timeout.abort(new Error('timeout'));
     await expect(ended).rejects.toThrow('timeout');
   });
@@ -103,7 +99,7 @@ describe('retry', () => {
         return Promise.reject(new DOMException(String(signal.aborted), 'AbortError'));
       });
       const call = () => Promise.reject(createError(14));
-      await expect(retry(call, createContext(clock, timeout.signal), 'standalone')).rejects.toThrow(expected);
+      await expect(retry(call, createContext(clock, timeout.signal), 'outage')).rejects.toThrow(expected);
     });
 
     test('during a try rejects with its cause', async () => {
@@ -115,9 +111,7 @@ describe('retry', () => {
         timeout.abort(reason);
         return new Promise<never>(() => undefined);
       };
-      await expect(retry(call, createContext(new ManualClock(0), timeout.signal), 'standalone')).rejects.toThrow(
-        expected,
-      );
+      await expect(retry(call, createContext(new ManualClock(0), timeout.signal), 'outage')).rejects.toThrow(expected);
     });
   });
 });
