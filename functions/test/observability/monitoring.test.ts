@@ -108,10 +108,11 @@ function isMet(query: string, entries: LogEntry[]): boolean {
     const own = service === undefined ? entries : entries.filter((entry) => getService(entry) === service);
     const sums = /sum(?: by \(service_name\) )?\(increase\(logging_googleapis_com:user_(\w+)\{(.*?)\}\[\w+\]\)\)/g;
     const numbers = query.replace(sums, (_, metric: string, selectors: string) =>
-      String(count(metric, selectors, own)),
+      // Without an entry a sum has no value, and no comparison with it holds.
+      String(count(metric, selectors, own) || NaN),
     );
     const script = numbers
-      .replaceAll(' or vector(0)', '')
+      .replaceAll(' or vector(0)', ' || 0')
       .replaceAll(' and ', ' && ')
       .replace(/ unless (.*)/, ' && !($1)');
     return runInNewContext(script) as boolean;
