@@ -2,7 +2,7 @@ import { readRequests, type RequestRow } from '../../audit/requests';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
 import { formatTime } from '../format';
-import { count, escapeControls } from '../text';
+import { count, escapeControls, formatNumber } from '../text';
 import { toJsonLine, type CommandContext } from './context';
 
 export interface ReportOptions {
@@ -35,7 +35,7 @@ export async function report(options: ReportOptions, context: CommandContext): P
   }
   // Each request costs its own record and that of its key.
   terminal.printError(
-    `${count(shown, 'request')} of ${count(read, 'request')} read. ${count(2 * read, 'document read')}.\n`,
+    `${count(shown, 'request')} shown, ${formatNumber(read)} read. ${count(2 * read, 'document read')}.\n`,
   );
   return 0;
 }
@@ -118,7 +118,9 @@ function writeLine(
 ): Promise<void> {
   const line = cells.map((cell, i) => fit(escapeControls(String(cell ?? '')), TABLE[i]?.width ?? 0)).join('  ');
   const { columns } = terminal.streams.stdout;
-  return terminal.write(`${line.slice(0, columns).trimEnd()}\n`, requestContext.signal);
+  // A pseudo-terminal without a size has 0 columns.
+  const shown = columns ? line.slice(0, columns) : line;
+  return terminal.write(`${shown.trimEnd()}\n`, requestContext.signal);
 }
 
 const fit = (text: string, width: number): string =>

@@ -43,7 +43,9 @@ export function runCommandAtTerminal(line: string, ...args: string[]): Promise<C
 }
 
 async function runWithInput(stdin: PassThrough, args: string[]): Promise<CommandOutput> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  // As a pseudo-terminal without a size.
+  const stdout = Object.assign(new PassThrough(), { columns: 0 });
+  const stderr = new PassThrough();
   const output = Promise.all([text(stdout), text(stderr)]);
   const code = await runPriceLists(args, { stdin, stdout, stderr }, () => new AbortController().signal);
   stdout.end();

@@ -40,7 +40,7 @@ test('report has one row for each request, newest first, also for a released att
   await run('release', 'failed', '--reason', 'x', '--yes');
   await submit('failed', { name: 'again' });
   const { code, out, err } = await run('report', '--json');
-  expect([code, err]).toEqual([0, expect.stringContaining('4 requests of 4 requests read. 8 document reads.\n')]);
+  expect([code, err]).toEqual([0, expect.stringContaining('4 requests shown, 4 read. 8 document reads.\n')]);
   expect(parseLines(out)).toMatchObject([
     { boq_list_id: 'failed', name: 'again', status: 'completed' },
     { boq_list_id: 'failed', status: 'released', failure_cause: null },
@@ -68,7 +68,7 @@ test('report selects by market, sender, status and time', async () => {
   expect(await getKeys('--market', 'nowhere')).toEqual(['b']);
   expect(await getKeys('--status', 'requires_review', 'processing')).toEqual(['c']);
   expect(await getKeys('--from', today, '--to', tomorrow)).toEqual(['c', 'b', 'a']);
-  const nothing = { code: 0, out: '', err: expect.stringContaining('0 requests of ') as string };
+  const nothing = { code: 0, out: '', err: expect.stringContaining('0 requests shown, ') as string };
   expect(await run('report', '--json', '--sender', 'nobody')).toMatchObject(nothing);
   expect(await run('report', '--json', '--to', today)).toMatchObject(nothing);
   expect(await run('report', '--from', '2026-13-01')).toMatchObject({ code: 2 });
@@ -83,6 +83,12 @@ test('report is a table, or CSV that no spreadsheet takes for formulas', async (
   const [header, row, ...others] = out.split('\r\n');
   expect([header?.slice(0, 13), others]).toEqual(['"accepted_at"', ['']]);
   expect(row).toMatch(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ","'=cmd","line\nbreak, ""quoted""",/);
+});
+
+test('a terminal without a size gets whole lines', async () => {
+  await submit('a', { name: 'the last column' });
+  const { out } = await runCommandAtTerminal('', 'report');
+  expect(out).toContain('the last column');
 });
 
 test('each text of a CSV file is quoted, and one that begins like a formula gets an apostrophe', () => {
