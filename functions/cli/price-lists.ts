@@ -1,14 +1,10 @@
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
 import { StoppedError } from '../src/lib/errors';
 import { runPriceLists } from './main';
 
 /** Operators inspect and resolve keys with `npx price-lists`: see docs/runbook.md. */
-
-// Otherwise V8 lets a report of many requests grow to several times what it holds.
-setFlagsFromString('--optimize-for-size');
 
 const stop = new AbortController();
 const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
