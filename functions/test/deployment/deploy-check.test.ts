@@ -702,7 +702,8 @@ describe('the command', () => {
     isCutOff = true;
     const { code, stdout } = await runCommand(['--project', PROJECT_ID]);
     expect(code).toBe(2);
-    expect(stdout).toMatch(/^Could not be checked \(6\): firestore\.googleapis\.com: .*\n {2}database \(default\)$/m);
+    expect(stdout).toMatch(/^Could not be checked \(\d+\): firestore\.googleapis\.com: .*\n {2}database \(default\)$/m);
+    for (const index of indexDefinitions.indexes) expect(stdout).toContain(`\n  index ${index.collectionGroup} `);
   });
 
   test('says first that it has no credentials, and lists everything unknown under one reason', async () => {
