@@ -86,17 +86,6 @@ test('the log line of a resume has the trace of the request that began the attem
   expect(service.log[0]).toMatchObject({ event: 'price_list_resumed', trace_id });
 });
 
-test('a resume keeps the fields that others have added to the lists', async () => {
-  await failAttempt('a', CRASHED);
-  const lists = ['price_lists', 'expected_forward_costs'].map((name) => service.db.collection(name));
-  for (const list of lists) for (const { ref } of (await list.get()).docs) await ref.update({ note: 'ours' });
-  await deliver();
-  for (const list of lists) {
-    const stored = (await list.get()).docs.map((document) => [document.get('status'), document.get('note')] as unknown);
-    expect(stored).toEqual([['ready', 'ours']]);
-  }
-});
-
 test('a sweep that the instance stops fails the attempt that it resumes', async () => {
   await failAttempt('a', CRASHED);
   const stop = new AbortController();
