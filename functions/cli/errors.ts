@@ -1,4 +1,5 @@
 import { status } from '@grpc/grpc-js';
+import { StoppedError } from '../src/lib/errors';
 import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/resume';
 
 /** Tells the operator what failed and what to do. */
@@ -7,7 +8,7 @@ import { ResolutionError, type ResolutionErrorCode } from '../src/price-lists/re
 export class CommandError extends Error {}
 
 export function describeError(error: unknown): string {
-  if (error instanceof CommandError) return error.message;
+  if (error instanceof CommandError || error instanceof StoppedError) return error.message;
   if (error instanceof ResolutionError) return describeResolutionError(error);
   if (!(error instanceof Error)) return `Failed: ${String(error)}`;
   const code = 'code' in error && typeof error.code === 'number' ? status[error.code] : undefined;

@@ -7,7 +7,7 @@ import { runPriceLists } from './main';
 /** Operators inspect and resolve keys with `npx price-lists`: see docs/runbook.md. */
 
 const stop = new AbortController();
-const abort = (cause: string) => stop.abort(new StoppedError(`stopped by ${cause}`));
+const abort = (cause: string) => stop.abort(new StoppedError(`Stopped by ${cause}`));
 
 /** The first error of an output. It makes the exit code 1, because what the command said is lost. */
 let outputError: NodeJS.ErrnoException | undefined;

@@ -138,9 +138,8 @@ function getNextRecord(record: KeyRecord | undefined, event: KeyEvent, now: numb
       return isOwnedBy(record, event.attempt) ? complete(record, event.info, now) : record;
     case 'fail': {
       if (!isOwnedBy(record, event.attempt)) return record;
-      const failure = { failure: event.reason, failure_cause: event.cause };
-      const counted = event.cause === 'stopped' ? uncountSweep(record) : record;
-      return update(counted, { status: 'requires_review', ...failure }, now);
+      if (event.cause === 'stopped' && isResume(record)) return handBack(record, now);
+      return update(record, { status: 'requires_review', failure: event.reason, failure_cause: event.cause }, now);
     }
     case 'look':
       return record;
@@ -246,11 +245,14 @@ function createResumedRecord(record: KeyRecord, event: Extract<KeyEvent, { kind:
   return recordAction('resume', resumed, event, now);
 }
 
-/** A resume by the sweep that the platform stopped does not count as a try. */
-function uncountSweep(record: KeyRecord): KeyRecord {
-  const last = record.actions.at(-1);
-  if (record.automatic_resumes === 0 || last?.action !== 'resume' || last.by !== SWEEP) return record;
-  return { ...record, automatic_resumes: record.automatic_resumes - 1, actions: record.actions.slice(0, -1) };
+/** Whether the attempt in progress is a resume. A claim follows no action, or a release. */
+const isResume = ({ actions }: KeyRecord): boolean => actions.at(-1)?.action === 'resume';
+
+/** Returns the key to the state before the resume, because a resume that was stopped does not count as a try. */
+function handBack(record: KeyRecord, now: number): KeyRecord {
+  const actions = record.actions.slice(0, -1);
+  const automatic_resumes = actions.length - 1 - actions.findLastIndex(({ by }) => by !== SWEEP);
+  return update(record, { status: 'requires_review', actions, automatic_resumes }, now);
 }
 
 /** Removes what belongs to the key, and keeps fields that only a later version knows. */

@@ -1,3 +1,4 @@
+import { StoppedError } from '../lib/errors';
 import type { Database } from '../lib/firestore/database';
 import { retry } from '../lib/firestore/retry';
 import { keyDocument } from '../lib/repositories/price-lists';
@@ -57,6 +58,12 @@ export async function resume(
   const options = { submission, onProgress };
   const { outcome, cause } = await takeOver(record, { ...decision, isAutomatic: false }, keys, options);
   if (outcome.kind === 'completed') return outcome.response;
+  if (outcome.kind === 'failed' && cause instanceof StoppedError) {
+    const next = outcome.retryAfterMs === null ? 'It needs an operator.' : 'The sweep resumes it.';
+    throw new StoppedError(
+      `${cause.message}. The key is as it was before. It failed earlier: ${outcome.reason}. ${next}`,
+    );
+  }
   throw outcome.kind === 'failed' || outcome.kind === 'unknown' ? cause : toResolutionError(outcome);
 }
 

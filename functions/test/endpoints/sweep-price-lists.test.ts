@@ -96,7 +96,12 @@ test('a sweep that the instance stops fails the attempt that it resumes', async 
   stop.abort(new StoppedError('the instance is stopping'));
   await swept;
   expect(service.log.at(-1)).toMatchObject({ event: 'sweep_ended', deferred: 1, interrupted: true });
-  expect((await getKey('a').get()).data()).toMatchObject({ status: 'requires_review', failure_cause: 'stopped' });
+  expect((await getKey('a').get()).data()).toMatchObject({
+    status: 'requires_review',
+    failure_cause: 'lease_expired',
+    automatic_resumes: 0,
+    actions: [],
+  });
   jest.restoreAllMocks();
 });
 

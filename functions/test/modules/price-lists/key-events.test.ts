@@ -251,13 +251,18 @@ describe('the sweep', () => {
     expect([completed, released].map(getSweepDueAt)).toEqual([null, null]);
   });
 
-  test('does not count a resume that the platform stopped', () => {
+  test('does not count a resume that was stopped, and the key has its earlier failure again', () => {
     const swept = apply(failed, { ...resume, by: 'sweep', isAutomatic: true }).record;
     expect(swept).toMatchObject({ automatic_resumes: 1, actions: [{ by: 'sweep' }] });
     if (swept === undefined) throw new Error('there is no record');
     const event = { kind: 'fail', attempt: swept, reason: 'SIGTERM' } as const;
     const stopped = apply(swept, { ...event, cause: 'stopped' }).record;
-    expect(stopped).toMatchObject({ automatic_resumes: 0, actions: [], status: 'requires_review' });
+    expect(stopped).toMatchObject({
+      automatic_resumes: 0,
+      actions: [],
+      status: 'requires_review',
+      failure: failed.failure,
+    });
     expect(apply(swept, { ...event, cause: 'timeout' }).record).toMatchObject({ automatic_resumes: 1 });
   });
 });
