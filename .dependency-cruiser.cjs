@@ -106,14 +106,14 @@ exports.imports = {
       comment: 'Nothing in functions/src knows its surroundings.',
       severity: 'error',
       from: { path: SRC },
-      to: { path: '^(functions/(audit|cli|test)|packages|local|bench|scripts|test|docs)/' },
+      to: { path: '^(functions/(audit|cli|records|test)|packages|local|bench|scripts|test|docs)/' },
     },
     {
-      name: 'cli-and-audit',
+      name: 'cli-audit-and-records',
       comment:
-        "The operator's command and the audit use the workflow and the records, never an operation, HTTP, or what surrounds the service.",
+        "The operator's command, the audit and functions/records use the workflow and the records, never an operation, HTTP, or what surrounds the service.",
       severity: 'error',
-      from: { path: '^functions/(audit|cli)/' },
+      from: { path: '^functions/(audit|cli|records)/' },
       to: { path: '^(functions/src/([^/]+\\.ts$|lib/http/)|functions/test/|packages/|local/|bench/|scripts/|test/)' },
     },
     {
@@ -121,6 +121,13 @@ exports.imports = {
       severity: 'error',
       from: { path: '^functions/audit/' },
       to: { path: '^functions/cli/' },
+    },
+    {
+      name: 'records-know-no-reader',
+      comment: 'The command, the audit and the data pages share functions/records, which knows none of them.',
+      severity: 'error',
+      from: { path: '^functions/records/' },
+      to: { path: '^functions/(audit|cli|src/price-lists)/' },
     },
     {
       name: 'local-is-independent',
@@ -135,7 +142,7 @@ exports.imports = {
       comment: 'The data pages find and read stored records as the command does, and know nothing else of the service.',
       severity: 'error',
       from: { path: '^local/pages/data/' },
-      to: { path: '^(functions/(cli|test|src/([^/]+\\.ts$|price-lists/|lib/http/))|bench/|test/)' },
+      to: { path: '^(functions/(audit|cli|test|src/([^/]+\\.ts$|price-lists/|lib/http/))|bench/|test/)' },
     },
     {
       name: 'packages-know-no-service',

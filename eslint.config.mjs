@@ -25,7 +25,7 @@ export default defineConfig(
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['functions/src/**', 'functions/audit/**', 'functions/cli/**'],
+    files: ['functions/{src,audit,cli,records}/**'],
     rules: {
       'no-restricted-properties': [
         'error',

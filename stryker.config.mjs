@@ -13,7 +13,7 @@ export default {
   ignoreStatic: true,
   mutate: [
     'functions/src/price-lists/*.ts',
-    'functions/audit/*.ts',
+    'functions/{audit,records}/*.ts',
     'functions/src/lib/json/*.ts',
     'functions/src/lib/http/{api-key,request-body,response}.ts',
     'functions/src/lib/firestore/{retry,query}.ts',

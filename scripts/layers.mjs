@@ -6,6 +6,7 @@ const FOLDERS = [
   'functions/src',
   'functions/audit',
   'functions/cli',
+  'functions/records',
   'functions/test',
   'local',
   'packages',

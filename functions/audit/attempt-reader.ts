@@ -8,7 +8,7 @@ import { compareEntries } from './entry-differences';
 import type { StoredAttempt, StoredList } from './invariants';
 import { readStoredPayload } from '../src/price-lists/payload';
 import type { ProductColumns } from '../src/price-lists/submission-parser';
-import { countEntries, readAttemptDocuments, readEntries, type Fields } from './stored-records';
+import { countEntries, readAttemptDocuments, readEntries, type Fields } from '../records/stored-records';
 
 /** Number of counted entries that Firestore bills as one document read. */
 const COUNTED_PER_READ = 1_000;

@@ -5,7 +5,7 @@ import { keyDocumentId, LIST_KINDS } from '../src/lib/repositories/price-lists';
 import type { RequestContext } from '../src/lib/request-context';
 import { getMarketFacts, parseKeyRecord, type KeyRecord } from '../src/lib/schemas/key-record';
 import { StoredAttemptReader } from './attempt-reader';
-import { forEachConcurrently } from './concurrency';
+import { forEachConcurrently } from '../records/concurrency';
 import {
   checkAttempt,
   checkKeyRecord,
@@ -26,7 +26,7 @@ import {
   type AttemptCollection,
   type Fields,
   type StoredDocument,
-} from './stored-records';
+} from '../records/stored-records';
 
 /**
  * The audit reads every record of add price lists and reports each violation of an invariant

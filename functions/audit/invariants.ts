@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { collections, subcollections } from '../src/lib/firestore/collections';
 import { keyDocumentId, LIST_COLLECTIONS, LIST_KINDS, type ListKind } from '../src/lib/repositories/price-lists';
-import type { Fields } from './stored-records';
+import type { Fields } from '../records/stored-records';
 import type { PriceListInfo } from '../src/lib/schemas/add-price-lists';
 import { getMarketFacts, type Attempt, type ClaimedLists, type KeyRecord } from '../src/lib/schemas/key-record';
 import { LEASE_DURATION_MS } from '../src/lib/time-limits';

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { ID_TYPES } from '../audit/stored-records';
+import { ID_TYPES } from '../records/stored-records';
 import { FAILURE_CAUSES, KEY_STATUSES } from '../src/lib/schemas/key-record';
 import { auditRecords, type AuditCommandOptions } from './commands/audit';
 import type { CommandContext } from './commands/context';

@@ -4,7 +4,7 @@ import {
   readAttemptDocuments,
   readListStatuses,
   type ListProgress,
-} from '../audit/stored-records';
+} from '../records/stored-records';
 import type { Database } from '../src/lib/firestore/database';
 import { toText } from '../src/lib/repositories/field-values';
 import type { ListKind } from '../src/lib/repositories/price-lists';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { IdType, ListProgress } from '../audit/stored-records';
+import type { IdType, ListProgress } from '../records/stored-records';
 import { keyDocumentId, UNRESOLVED_STATUSES } from '../src/lib/repositories/price-lists';
 import type { KeyRecord } from '../src/lib/schemas/key-record';
 import type { SweepResult } from '../src/price-lists/sweep';

@@ -1,5 +1,5 @@
 import { retry } from '../../src/lib/firestore/retry';
-import { countKeyRecords, ID_TYPE_OF } from '../../audit/stored-records';
+import { countKeyRecords, ID_TYPE_OF } from '../../records/stored-records';
 import { audit, type AuditReport } from '../../audit/audit';
 import type { Violation } from '../../audit/invariants';
 import { formatCommand, formatDocumentCommand } from '../format';

@@ -3,7 +3,7 @@ import { retry } from '../../src/lib/firestore/retry';
 import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import type { RequestContext } from '../../src/lib/request-context';
 import type { Database } from '../../src/lib/firestore/database';
-import { findAttemptDocuments, findKeyRecords, type FoundKeyRecord, type IdType } from '../../audit/stored-records';
+import { findAttemptDocuments, findKeyRecords, type FoundKeyRecord, type IdType } from '../../records/stored-records';
 import { CommandError } from '../errors';
 import { isLeaseHeld } from '../../src/price-lists/key-state-machine';
 import { formatId, formatTime } from '../format';

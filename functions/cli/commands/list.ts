@@ -1,4 +1,4 @@
-import { forEachConcurrently } from '../../audit/concurrency';
+import { forEachConcurrently } from '../../records/concurrency';
 import { retry } from '../../src/lib/firestore/retry';
 import {
   countKeyRecords,
@@ -9,7 +9,7 @@ import {
   readPage,
   readPages,
   type StoredDocument,
-} from '../../audit/stored-records';
+} from '../../records/stored-records';
 import { collections } from '../../src/lib/firestore/collections';
 import {
   KEYS_PER_PAGE,

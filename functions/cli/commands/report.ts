@@ -1,4 +1,4 @@
-import { readRequests, type RequestRow } from '../../audit/requests';
+import { readRequests, type RequestRow } from '../../records/requests';
 import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { formatCsv, writeCsv } from '../csv';
 import { formatTime } from '../format';

@@ -1,5 +1,5 @@
 import { retry } from '../../src/lib/firestore/retry';
-import type { FoundKeyRecord } from '../../audit/stored-records';
+import type { FoundKeyRecord } from '../../records/stored-records';
 import type { FailureCause, KeyRecord } from '../../src/lib/schemas/key-record';
 import { ResolutionError, resume } from '../../src/price-lists/resume';
 import { readStoredPayload } from '../../src/price-lists/payload';

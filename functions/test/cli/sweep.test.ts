@@ -6,7 +6,7 @@ import { useTestService } from '../support/service';
 import { createPriceListBody } from '../support/submissions';
 import { runCommand } from './command';
 
-/** The sweep as a command. functions/test/modules/price-lists/recovery.test.ts tests what it decides about a key. */
+/** The sweep as a command. functions/test/modules/price-lists/sweep.test.ts tests what it decides about a key. */
 
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);

@@ -1,6 +1,6 @@
 import type { Firestore } from '@google-cloud/firestore';
 import * as functions from '../../src';
-import { readKeyRecord } from '../../audit/stored-records';
+import { readKeyRecord } from '../../records/stored-records';
 import { release } from '../../src/price-lists/resume';
 import { getDatabase } from '../../src/lib/firestore/database';
 import { createRequestContext } from '../../src/lib/request-context';

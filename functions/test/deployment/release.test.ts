@@ -26,6 +26,7 @@ const BUILD_INPUTS = [
   'functions/audit',
   'functions/cli',
   'functions/package.json',
+  'functions/records',
   'functions/src',
   'functions/test/contract',
   'functions/test/support',

@@ -12,7 +12,7 @@ import { useTestService } from '../support/service';
 import { writeRecords } from '../support/stored';
 import { createPriceListBody } from '../support/submissions';
 
-/** The scheduled sweep, called by firebase-functions-test. modules/price-lists/recovery.test.ts tests its decisions. */
+/** The scheduled sweep, called by firebase-functions-test. modules/price-lists/sweep.test.ts tests its decisions. */
 
 const service = useTestService({ addPriceLists });
 beforeAll(useTestBatches);

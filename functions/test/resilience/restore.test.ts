@@ -4,7 +4,7 @@ import { keyDocumentId } from '../../src/lib/repositories/price-lists';
 import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
 import { createPriceLists } from '../../src/price-lists/create';
 import { runCommand } from '../cli/command';
-import { failCommits, isEntries, isKeyEvent } from '../modules/price-lists/commits';
+import { failCommits, isEntries, isKeyEvent } from '../support/commits';
 import { useTestDatabase } from '../support/database';
 import { readAllDocuments } from '../support/firestore';
 import { NO_LOG, updateKey, writeMarket } from '../support/price-lists';

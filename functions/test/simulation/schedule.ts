@@ -13,7 +13,7 @@ import { release, ResolutionError, resume } from '../../src/price-lists/resume';
 import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
 import { checkInvariants } from '../resilience/invariants';
-import { readKeyRecord } from '../../audit/stored-records';
+import { readKeyRecord } from '../../records/stored-records';
 import { KeyMonitor } from '../resilience/monitor';
 import { NO_LOG } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';

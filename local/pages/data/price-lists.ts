@@ -1,5 +1,5 @@
 import type { DocumentReference, DocumentSnapshot, Firestore } from '@google-cloud/firestore';
-import { findBoqListIds, ID_TYPE_OF, ID_TYPES, type IdType } from '../../../functions/audit/stored-records';
+import { findBoqListIds, ID_TYPE_OF, ID_TYPES, type IdType } from '../../../functions/records/stored-records';
 import { isDocumentId } from '../../../functions/src/lib/document-id';
 import { collections } from '../../../functions/src/lib/firestore/collections';
 import { createDatabase } from '../../../functions/src/lib/firestore/database';

@@ -3,7 +3,6 @@ import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { audit } from '../../../audit/audit';
-import { forEachConcurrently } from '../../../audit/concurrency';
 import { createPriceLists } from '../../../src/price-lists/create';
 import type { Violation } from '../../../audit/invariants';
 import { TEST_START, useTestDatabase } from '../../support/database';
@@ -319,18 +318,4 @@ describe('while other processes change keys, it', () => {
     // For each of the three records, the audit reads the record that names the key, and the key record.
     expect(report.document_reads).toBe(4 + 3 * (1 + 1));
   });
-});
-
-test('forEachConcurrently starts as many items as the limit allows, and none after an error', async () => {
-  const begun: number[] = [];
-  const held = Promise.withResolvers<undefined>();
-  const work = forEachConcurrently([1, 2, 3, 4], 2, async (item) => {
-    begun.push(item);
-    if (item === 2) throw new Error('the second');
-    await held.promise;
-  });
-  await expect(work).rejects.toThrow('the second');
-  held.resolve(undefined);
-  await new Promise(setImmediate);
-  expect(begun).toEqual([1, 2]);
 });

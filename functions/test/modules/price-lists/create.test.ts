@@ -1,85 +1,33 @@
-import { ApiError, StoppedError } from '../../../src/lib/errors';
-import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
-import type { RequestContext } from '../../../src/lib/request-context';
-import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
-import type { Call } from '../../../../packages/firestore-local/src';
+import { StoppedError, type ApiError } from '../../../src/lib/errors';
 import type { KeyRecord } from '../../../src/lib/schemas/key-record';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { release } from '../../../src/price-lists/resume';
-import { KeyStore } from '../../../src/price-lists/key-store';
 import * as payloads from '../../../src/price-lists/payload';
+import { release } from '../../../src/price-lists/resume';
 import { MAX_AUTOMATIC_RESUMES } from '../../../src/price-lists/sweep-schedule';
-import { runAttempt } from '../../../src/price-lists/attempt';
-import { RunningAttempt } from '../../../src/price-lists/running-attempt';
-import { replaceSizes, TEST_BATCH, useTestBatches } from '../../resilience/calls';
-import { checkInvariants } from '../../resilience/invariants';
+import { replaceSizes, TEST_BATCH } from '../../resilience/calls';
+import {
+  atCommit,
+  failCommits,
+  getCommits,
+  getNames,
+  isChunk,
+  isClaim,
+  isEntries,
+  isKeyEvent,
+} from '../../support/commits';
+import { BODY, getRejection, getResponse, useCreations } from '../../support/creations';
+import { TEST_START } from '../../support/database';
 import { createKeyRecord } from '../../support/key-records';
-import { TEST_START, useTestDatabase } from '../../support/database';
-import { AFTER_NEXT_SWEEP, NO_LOG, readAllRecords, readStoredPayload, writeMarket } from '../../support/price-lists';
-import { createPriceListBody, parseSubmission, type PriceListBody } from '../../support/submissions';
-import { waitFor } from '../../support/wait-for';
-import { atCommit, failCommits, getCommits, getNames, isChunk, isClaim, isEntries, isKeyEvent } from './commits';
+import { NO_LOG, readAllRecords, readStoredPayload } from '../../support/price-lists';
+import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** A creation over a database, without HTTP: what it stores, logs and throws. */
 
-const database = useTestDatabase();
-beforeEach(async () => {
-  useTestBatches();
-  database.reset();
-  await writeMarket(database.client);
-});
-afterEach(() => jest.restoreAllMocks());
-
-/** A body of two batches per list. */
-const BODY = createPriceListBody(TEST_BATCH + 1);
+const { database, create, getKey, readKey, check } = useCreations();
 
 /** The fields of a key whose process was killed, after its lease expired. */
 const CRASHED = { status: 'processing', owner: 'crashed', response: null, lease_expires_at: TEST_START } as const;
-
-/** Runs a creation to its end. */
-async function create(body: PriceListBody = BODY, changed: Partial<RequestContext> = {}) {
-  const logged: unknown[][] = [];
-  const writeTo =
-    (event: string) =>
-    (...fields: unknown[]) =>
-      void logged.push([event, ...fields]);
-  const log = {
-    claimed: writeTo('claimed'),
-    completed: writeTo('completed'),
-    failed: writeTo('failed'),
-    superseded: writeTo('superseded'),
-  };
-  const { db, context } = database.open(changed);
-  const result = await createPriceLists(
-    parseSubmission(body),
-    { requestId: 'request-1', apiKeyId: 'api-key-1', log },
-    db,
-    context,
-  ).catch((error: unknown) => error as ApiError);
-  return { result, logged, context };
-}
-
-/** Stores the record of an attempt in progress. @returns the attempt as its owner runs it */
-async function startAttempt(changed: Partial<RequestContext> = {}) {
-  const { db, context } = database.open(changed);
-  const record = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
-  await getKey().set(record);
-  const held = { kind: 'owned', record, heldUntil: context.clock.elapsedMs() + LEASE_DURATION_MS } as const;
-  return new RunningAttempt(held, new KeyStore(getKey(), db, context), 'attempt');
-}
-
-/** Returns the code of a rejected creation and its `Retry-After`. */
-const getRejection = ({ result }: Awaited<ReturnType<typeof create>>) =>
-  result instanceof ApiError ? [result.code, result.headers['Retry-After']] : result;
-
-const getResponse = ({ result }: Awaited<ReturnType<typeof create>>): string => {
-  if (result instanceof Error) throw result;
-  return result.response;
-};
-
-const getKey = () => database.client.collection('price_list_idempotency').doc(keyDocumentId('boq-1'));
-const readKey = async () => (await getKey().get()).data() ?? {};
-const check = (...bodies: PriceListBody[]) => checkInvariants(database.client, bodies.map(parseSubmission));
 
 describe('a creation', () => {
   test('stores the key, the request with its payload, both lists and their entries, and the response', async () => {
@@ -375,130 +323,6 @@ describe('a payload of more chunks than a claim holds', () => {
   });
 });
 
-describe('a creation that cannot continue', () => {
-  const REASON = '7 PERMISSION_DENIED: injected PERMISSION_DENIED';
-
-  test('fails its attempt and both lists in one commit, logs the failure, and needs an operator', async () => {
-    failCommits(database, isEntries, { nth: 2 });
-    atCommit(database, isEntries, () => database.clock.advance(1_000));
-    const { result, logged, context } = await create();
-    expect(result).toMatchObject({
-      code: 'creation_failed',
-      message: REASON,
-      headers: {},
-      needsOperator: true,
-      cause: { code: 7 },
-    });
-    const attempt = expect.objectContaining({ owner: 'owner-1', status: 'processing' }) as object;
-    expect(logged).toEqual([
-      ['claimed', attempt],
-      ['failed', attempt, REASON, true],
-    ]);
-    expect(await readKey()).toMatchObject({
-      status: 'requires_review',
-      failure: REASON,
-      failure_cause: 'error',
-      updated_at: TEST_START + 1_000,
-    });
-    const lists = await Promise.all(
-      ['price_lists', 'expected_forward_costs'].map((collection) => database.client.collection(collection).get()),
-    );
-    // The failure changes nothing else of the lists.
-    const failed = { status: 'failed', updated_at: TEST_START + 1_000, created_at: TEST_START, name: 'June' };
-    expect(lists.map(({ docs }) => docs.map((list) => list.data()))).toMatchObject([[failed], [failed]]);
-    expect(Object.keys(context.counters.phasesMs)).toEqual(['claim', 'entries']);
-    await check(BODY);
-    expect(getRejection(await create())).toEqual(['review_required', undefined]);
-  });
-
-  test.each([
-    ['timeout', new DOMException('the time is up', 'TimeoutError')],
-    ['stopped', new StoppedError('the instance stops')],
-  ])('for the cause %s is left to the sweep', async (failure_cause, reason) => {
-    const controller = new AbortController();
-    atCommit(database, isEntries, () => controller.abort(reason));
-    const created = await create(BODY, { signal: controller.signal });
-    expect(getRejection(created)).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
-    expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), reason.message, false]);
-    expect(await readKey()).toMatchObject({ status: 'requires_review', failure: reason.message, failure_cause });
-    expect(getRejection(await create())).toEqual(['review_required', AFTER_NEXT_SWEEP]);
-  });
-
-  test('because Firestore is unavailable is left to the sweep', async () => {
-    const cause = Object.assign(new Error('no connection'), { code: 14 });
-    expect(await runAttempt(await startAttempt(), () => Promise.reject(cause))).toEqual({
-      outcome: { kind: 'failed', reason: 'no connection', retryAfterMs: 65_000 },
-      cause,
-    });
-    expect(await readKey()).toMatchObject({ status: 'requires_review', failure_cause: 'unavailable' });
-  });
-
-  test('is reported only when the current batch of the other list has ended', async () => {
-    const isOf = (list: string) => (call: Call<'Commit'>) =>
-      isEntries(call) && getNames(call).some((name) => name.includes(`/${list}/`));
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const held = atCommit(database, isOf('expected_forward_costs'), () => promise);
-    const failed = failCommits(database, isOf('price_lists'));
-    const created = create();
-    await Promise.all([held.fired, failed.fired]);
-    // A failure that did not wait would be stored while the key is read some times.
-    for (let reads = 0; reads < 10; reads += 1) expect(await readKey()).toMatchObject({ status: 'processing' });
-    resolve(undefined);
-    expect((await created).result).toMatchObject({ code: 'creation_failed' });
-    expect(await readKey()).toMatchObject({ status: 'requires_review' });
-  });
-
-  test('stops the other list after its current batch', async () => {
-    const body = createPriceListBody(10 * TEST_BATCH);
-    const calls = database.recordCalls();
-    failCommits(database, (call) => isEntries(call) && getNames(call).some((name) => name.includes('/price_lists/')));
-    await create(body);
-    expect(getCommits(calls).filter(isEntries).length).toBeLessThan(5);
-  });
-
-  describe('and cannot store its failure either', () => {
-    const STOPPED = new StoppedError('the instance stops');
-
-    test.each([
-      // The failure may be stored nevertheless, and then only an operator can help.
-      ['permanent', REASON, undefined, () => failCommits(database, isEntries)],
-      [
-        'transient',
-        STOPPED.message,
-        '65',
-        (stop: AbortController) =>
-          atCommit(database, isEntries, () => {
-            database.clock.advance(19_000);
-            stop.abort(STOPPED);
-          }),
-      ],
-    ])(
-      'for a %s cause sends the Retry-After that holds whether or not the failure is stored',
-      async (_, reason, retryAfter, fail) => {
-        const controller = new AbortController();
-        fail(controller);
-        failCommits(database, isKeyEvent);
-        const created = await create(BODY, { signal: controller.signal });
-        const text = `${reason}; the failure could not be stored: ${REASON}`;
-        expect(getRejection(created)).toEqual(['creation_failed', retryAfter]);
-        expect(created.result).toMatchObject({ needsOperator: false });
-        expect(created.logged.at(-1)).toEqual(['failed', expect.anything(), text, false]);
-        expect(await readKey()).toMatchObject({ status: 'processing', failure: null });
-      },
-    );
-
-    test('waits no longer than the time that a stop leaves', async () => {
-      const stop = new AbortController();
-      const { promise, resolve } = Promise.withResolvers<undefined>();
-      atCommit(database, isEntries, () => stop.abort(new StoppedError('the instance stops', 20)));
-      atCommit(database, isKeyEvent, () => promise);
-      const { result } = await create(BODY, { signal: stop.signal });
-      resolve(undefined);
-      expect(result).toHaveProperty('message', expect.stringContaining('within the 20 ms reserved'));
-    });
-  });
-});
-
 describe('a lost reply', () => {
   test.each([
     ['claim', isClaim],
@@ -555,142 +379,5 @@ describe('a lost reply', () => {
     expect(result).toMatchObject({ code: 7 });
     expect(logged).toEqual([]);
     expect((await getKey().get()).exists).toBe(false);
-  });
-});
-
-describe('the lease of a creation', () => {
-  const SECOND = 1_000;
-  const body = createPriceListBody(4 * TEST_BATCH);
-
-  /** Creates price lists. @returns the time of each renewal since the start, in seconds */
-  async function createAndRecordRenewals() {
-    const renewals: number[] = [];
-    atCommit(
-      database,
-      (call) => isKeyEvent(call) && call.request.writes.length === 1,
-      () => renewals.push((database.clock.now() - TEST_START) / SECOND),
-      { times: Infinity },
-    );
-    const created = await create(body);
-    return { renewals, created };
-  }
-
-  test.each([
-    [19.999, 0],
-    [20, 1],
-  ])('that was taken %d s ago is renewed %i times', async (seconds, count) => {
-    atCommit(database, isEntries, () => database.clock.advance(seconds * SECOND));
-    const { renewals, created } = await createAndRecordRenewals();
-    expect(renewals).toHaveLength(count);
-    expect(created.result).toMatchObject({ replayed: false });
-  });
-
-  test('is renewed each time that it is due, with the progress so far', async () => {
-    const attempt = await startAttempt();
-    database.clock.advance(SECOND);
-    attempt.startEntries(100);
-    for (const [seconds, written] of [
-      [19, 10],
-      [19, 30],
-      [1, 35],
-    ] as const) {
-      attempt.addEntries(written);
-      database.clock.advance(seconds * SECOND);
-      await attempt.keepLease();
-    }
-    const now = TEST_START + 40 * SECOND;
-    expect(await readKey()).toEqual({
-      ...attempt.record,
-      lease_expires_at: now + LEASE_DURATION_MS,
-      sweep_due_at: now + LEASE_DURATION_MS,
-      progress: { entries_written: 75, entries_total: 100 },
-    });
-  });
-
-  test('is renewed once for all writes that wait for it', async () => {
-    const attempt = await startAttempt();
-    database.clock.advance(20 * SECOND);
-    const calls = database.recordCalls();
-    await Promise.all([attempt.keepLease(), attempt.keepLease(), attempt.call(() => Promise.resolve())]);
-    expect(calls.map(({ rpc }) => rpc)).toEqual(['BatchGetDocuments', 'Commit']);
-    expect((await readKey())['progress']).toEqual({ entries_written: 0, entries_total: 0 });
-  });
-
-  test.each([
-    ['reads the key', 'BatchGetDocuments', 0],
-    ['renews the lease', 'Commit', 1],
-  ] as const)('allows no more writes if the time of the attempt ends while the service %s', async (_, rpc, commits) => {
-    const time = new AbortController();
-    const attempt = await startAttempt({ signal: time.signal });
-    database.clock.advance(20 * SECOND);
-    const calls = database.recordCalls();
-    const run = () => time.abort(new Error('the time is up'));
-    database.firestore.faults.inject({ rpc, action: { kind: 'call', run } });
-    const write = jest.fn();
-    await expect(attempt.call(write)).rejects.toThrow('the time is up');
-    await waitFor(() => calls.some((call) => call.rpc === rpc));
-    expect(write).not.toHaveBeenCalled();
-    expect(getCommits(calls)).toHaveLength(commits);
-  });
-
-  test('is renewed again before the write if it is due again after a slow renewal', async () => {
-    const attempt = await startAttempt();
-    database.clock.advance(20 * SECOND);
-    atCommit(database, isKeyEvent, () => database.clock.advance(20 * SECOND));
-    await attempt.keepLease();
-    expect((await readKey())['lease_expires_at']).toBe(TEST_START + 40 * SECOND + LEASE_DURATION_MS);
-  });
-
-  test('does not limit the time that the completion stores', async () => {
-    atCommit(database, isEntries, () => database.clock.advance(3 * LEASE_DURATION_MS));
-    const response = JSON.parse(getResponse(await create(body))) as { price_list: { updated_at: number } };
-    expect(response.price_list.updated_at).toBe(TEST_START + 3 * LEASE_DURATION_MS);
-    await check(body);
-  });
-
-  test('that was lost stops the attempt, which changes nothing more (powertools-lambda-python #8049)', async () => {
-    const calls = database.recordCalls();
-    atCommit(database, isEntries, async () => {
-      database.clock.advance(20 * SECOND);
-      await getKey().update({ owner: 'another' });
-    });
-    const { result, logged } = await create(body);
-    expect(result).toMatchObject({
-      code: 'request_in_progress',
-      cause: { message: 'another event was applied to the key after the lease of the attempt expired' },
-    });
-    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'blocked']);
-    expect(await readKey()).toMatchObject({ status: 'processing', owner: 'another' });
-    const entries = getCommits(calls).filter(isEntries);
-    expect(entries.length).toBeLessThanOrEqual(2);
-  });
-
-  test('that was lost leads to the sweep if the state of the key cannot be read then', async () => {
-    atCommit(database, isEntries, async () => {
-      database.clock.advance(20 * SECOND);
-      await getKey().update({ owner: 'another' });
-      // The next read is that of the renewal. The one after it begins the failure of the attempt.
-      const action = { kind: 'error', code: 'PERMISSION_DENIED' } as const;
-      database.firestore.faults.inject({ rpc: 'BatchGetDocuments', nth: 2, action });
-    });
-    expect(getRejection(await create(body))).toEqual(['creation_failed', AFTER_NEXT_SWEEP]);
-  });
-
-  test('of a key that another attempt has completed gives the stored response, and logs `superseded`', async () => {
-    atCommit(database, isEntries, async () => {
-      database.clock.advance(20 * SECOND);
-      await getKey().update({ owner: 'another', status: 'completed', response: '{}' });
-    });
-    const { result, logged } = await create(body);
-    expect(result).toMatchObject({ response: '{}', replayed: true });
-    expect(logged.at(-1)).toEqual(['superseded', expect.anything(), 'completed']);
-  });
-
-  test('allows retries of a write for longer than a minute', async () => {
-    failCommits(database, isEntries, { code: 'UNAVAILABLE', times: 40 });
-    const created = await create(body);
-    expect(created.result).toMatchObject({ replayed: false });
-    expect(database.clock.now() - TEST_START).toBeGreaterThan(60 * SECOND);
-    await check(body);
   });
 });

@@ -1,5 +1,5 @@
-import type { Call, Code } from '../../../../packages/firestore-local/src';
-import type { TestDatabase } from '../../support/database';
+import type { Call, Code } from '../../../packages/firestore-local/src';
+import type { TestDatabase } from './database';
 
 /** Recognizes the commits of an attempt, and injects faults at them. */
 

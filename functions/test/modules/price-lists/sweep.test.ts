@@ -2,74 +2,23 @@ import { FieldValue } from 'firebase-admin/firestore';
 import type { Call } from '../../../../packages/firestore-local/src';
 import { systemClock, type Clock } from '../../../src/lib/clock';
 import { StoppedError } from '../../../src/lib/errors';
-import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
 import type { RequestContext } from '../../../src/lib/request-context';
+import type { KeyRecord } from '../../../src/lib/schemas/key-record';
 import { CALL_TIMEOUTS_MS, LEASE_DURATION_MS, SWEEP_ASK_INTERVAL_MS } from '../../../src/lib/time-limits';
-import type { ClaimedLists, KeyRecord, Progress } from '../../../src/lib/schemas/key-record';
 import { createPriceLists } from '../../../src/price-lists/create';
-import { findPendingEntries, getAllEntries } from '../../../src/price-lists/entries';
-import { KeyStore } from '../../../src/price-lists/key-store';
-import { LeaseLostError, RunningAttempt } from '../../../src/price-lists/running-attempt';
-import { release, ResolutionError, resume } from '../../../src/price-lists/resume';
-import type { ProductColumns } from '../../../src/price-lists/submission-parser';
 import { sweep, type SweepOptions, type SweepResult } from '../../../src/price-lists/sweep';
-import { TEST_BATCH, useTestBatches } from '../../resilience/calls';
-import { checkInvariants } from '../../resilience/invariants';
-import { TEST_START, useTestDatabase } from '../../support/database';
-import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
-import { NO_LOG, readListEntries, writeMarket, updateKey } from '../../support/price-lists';
+import { atCommit, failCommits, getNames, isEntries, isKeyEvent } from '../../support/commits';
+import { TEST_START } from '../../support/database';
+import { CRASHED, createBody, STOPPED, useFailedAttempts } from '../../support/failed-attempts';
+import { TEST_CREATION } from '../../support/key-records';
+import { NO_LOG, updateKey, writeMarket } from '../../support/price-lists';
 import { writeRecords } from '../../support/stored';
-import { createPriceListBody, parseSubmission } from '../../support/submissions';
+import { parseSubmission } from '../../support/submissions';
 import { waitFor } from '../../support/wait-for';
-import { atCommit, failCommits, getNames, isEntries, isKeyEvent } from './commits';
 
-/** Resume, release and sweep over a database, without HTTP and without the command. */
+/** The sweep over a database, without HTTP and without the command. */
 
-const database = useTestDatabase();
-beforeAll(useTestBatches);
-beforeEach(async () => {
-  database.reset();
-  await writeMarket(database.client);
-});
-
-const PRODUCTS = 2 * TEST_BATCH + 1;
-const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id: key });
-
-function create(key: string) {
-  const { db, context } = database.open();
-  const request = { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG };
-  return createPriceLists(parseSubmission(createBody(key)), request, db, context);
-}
-
-const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
-const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
-
-/** Fails an attempt permanently at its third commit of entries, then updates its key record. */
-async function fail(key: string, update: Partial<KeyRecord> = {}): Promise<KeyRecord> {
-  const fault = failCommits(database, isEntries, { nth: 3 });
-  await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
-  fault.remove();
-  await updateKey(getKey(key), update);
-  return readKey(key);
-}
-
-/** The fields of a key whose process was killed. */
-const CRASHED = {
-  status: 'processing',
-  owner: 'crashed',
-  failure: null,
-  failure_cause: null,
-  lease_expires_at: TEST_START,
-} as const;
-
-const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped' } as const;
-
-const check = (...keys: string[]) => checkInvariants(database.client, keys.map(createBody).map(parseSubmission));
-
-const deletePayload = ({ document_id }: KeyRecord) =>
-  database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
-
-const getPriceList = ({ creation }: KeyRecord) => database.client.doc(`price_lists/${creation?.price_list_id}`);
+const { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume } = useFailedAttempts();
 
 /** Fails the queries for payloads. */
 const failPayloadReads = (code: 'UNAVAILABLE' | 'PERMISSION_DENIED', times = 1_000) =>
@@ -83,271 +32,6 @@ const failPayloadReads = (code: 'UNAVAILABLE' | 'PERMISSION_DENIED', times = 1_0
 /** Requests contain Maps and big integers. */
 const toPlain = (_: string, value: unknown): unknown =>
   value instanceof Map ? Object.fromEntries(value) : typeof value === 'bigint' ? String(value) : value;
-
-async function runResume(record: KeyRecord, changed: Partial<RequestContext> = {}) {
-  const { db, context } = database.open(changed);
-  const progress: Progress[] = [];
-  const onProgress = (written: Progress) => progress.push({ ...written });
-  const decision = { by: 'operator', reason: 'checked' };
-  const outcome: unknown = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
-  return { outcome, progress };
-}
-
-async function runRelease(record: KeyRecord): Promise<unknown> {
-  const { db, context } = database.open();
-  return release(record, { by: 'operator', reason: null }, db, context).catch((error: unknown) => error);
-}
-
-describe('a resume', () => {
-  test('writes what is missing or differs, completes the key and returns its response', async () => {
-    const record = await fail('a');
-    const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
-    const costs = `expected_forward_costs/${expected_forward_cost_id}`;
-    const [stored = ''] = Object.keys(await readListEntries(database.client, costs));
-    await database.client.doc(`${costs}/products/${stored}`).set({ expected_forward_cost_price: 17 });
-    const before =
-      Object.keys(await readListEntries(database.client, costs)).length +
-      Object.keys(await readListEntries(database.client, `price_lists/${price_list_id}`)).length;
-    database.clock.advance(5_000);
-
-    const { outcome, progress } = await runResume(record);
-    const resumed = await readKey('a');
-    expect(outcome).toBe(resumed.response);
-    expect(resumed).toMatchObject({
-      status: 'completed',
-      owner: 'owner-2',
-      automatic_resumes: 0,
-      updated_at: TEST_START + 5_000,
-      actions: [{ action: 'resume', at: TEST_START + 5_000, by: 'operator', reason: 'checked' }],
-    });
-    // The resume leaves out what the first attempt wrote, except for the entry that differed.
-    const pending = 2 * PRODUCTS - before + 1;
-    expect(progress[0]).toMatchObject({ entries_written: 0, entries_total: pending });
-    expect(progress.at(-1)).toMatchObject({ entries_written: pending });
-    await check('a');
-    expect(await create('a')).toMatchObject({ response: resumed.response, replayed: true });
-  });
-
-  test('of a crashed attempt creates its lists again if somebody has deleted them', async () => {
-    const record = await fail('a', CRASHED);
-    const { expected_forward_cost_id, price_list_id } = record.creation ?? {};
-    for (const path of [`expected_forward_costs/${expected_forward_cost_id}`, `price_lists/${price_list_id}`])
-      await database.client.recursiveDelete(database.client.doc(path));
-    await runResume(record);
-    await check('a');
-  });
-
-  test('of a crashed attempt fails its lists as it takes over, at that time', async () => {
-    const record = await fail('a', CRASHED);
-    const list = getPriceList(record);
-    await list.update({ status: 'processing' });
-    database.clock.advance(5_000);
-    let meanwhile: unknown;
-    atCommit(database, isEntries, async () => {
-      meanwhile = (await list.get()).data();
-      database.clock.advance(1_000);
-    });
-    await runResume(record);
-    expect(meanwhile).toMatchObject({ status: 'failed', updated_at: TEST_START + 5_000 });
-    expect((await list.get()).data()).toMatchObject({ status: 'ready', updated_at: TEST_START + 6_000 });
-  });
-
-  test('that cannot take over throws the error', async () => {
-    const record = await fail('a');
-    failCommits(database, isKeyEvent, { times: 1 });
-    expect((await runResume(record)).outcome).toMatchObject({ code: 7 });
-    expect(await readKey('a')).toEqual(record);
-  });
-
-  test('without a stored payload changes nothing', async () => {
-    const record = await fail('a');
-    await deletePayload(record);
-    const { outcome } = await runResume(record);
-    expect(outcome).toBeInstanceOf(ResolutionError);
-    expect(outcome).toMatchObject({
-      name: 'ResolutionError',
-      code: 'payload_unusable',
-      detail: '0 chunks are stored in place of 1',
-      message:
-        'the stored payload cannot be used, so the attempt can only be released: 0 chunks are stored in place of 1',
-    });
-    expect(await readKey('a')).toEqual(record);
-  });
-
-  test('whose payload has a chunk without data changes nothing, and says that the payload is damaged', async () => {
-    const record = await fail('a');
-    await database.client.doc(`price_list_requests/${record.document_id}/price_list_payload/0000`).set({});
-    expect((await runResume(record)).outcome).toMatchObject({ detail: 'it is damaged: unexpected end of file' });
-    expect(await readKey('a')).toEqual(record);
-  });
-
-  test('that is stopped as it takes over gives the attempt back', async () => {
-    await fail('a', STOPPED);
-    const stop = new AbortController();
-    const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;
-    database.firestore.faults.inject({ rpc: 'Commit', match: isKeyEvent, when: 'after', action });
-    await runSweep({}, { signal: stop.signal });
-    const givenBack = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
-    expect(await readKey('a')).toMatchObject(givenBack);
-  });
-
-  test('of a completed attempt returns the stored response', async () => {
-    const record = await fail('a');
-    const { outcome } = await runResume(record);
-    expect((await runResume(record)).outcome).toBe(outcome);
-  });
-
-  test('of an attempt that was released meanwhile is rejected', async () => {
-    const record = await fail('a');
-    const run = async () => {
-      database.clock.advance(2 * LEASE_DURATION_MS);
-      expect(await runRelease(record)).toBeUndefined();
-    };
-    atCommit(database, isKeyEvent, run, { nth: 2 });
-    expect((await runResume(record)).outcome).toMatchObject({ code: 'key_released', detail: undefined });
-    expect(await readKey('a')).toMatchObject({ status: 'released' });
-  });
-});
-
-describe('the search for entries that are not stored', () => {
-  /** Stores entries of the price list, with any value as price. */
-  const store = (entries: readonly (readonly [id: string, price: unknown])[]) =>
-    writeRecords(
-      database.client,
-      'price_lists/price-list/products',
-      Object.fromEntries(entries.map(([id, price]) => [id, { price_list_price: price }])),
-    );
-
-  const createProducts = (ids: readonly string[]): ProductColumns => ({
-    ids: [...ids].sort(),
-    expectedForwardCostPrices: new Float64Array(ids.length).fill(2),
-    priceListPrices: new Float64Array(ids.length).fill(1.5),
-  });
-
-  const createAttempt = (creation: ClaimedLists | null) => {
-    const { db, context } = database.open();
-    const keys = new KeyStore(getKey('boq-1'), db, context);
-    const held = {
-      kind: 'owned',
-      record: createKeyRecord({ creation }),
-      heldUntil: context.clock.elapsedMs(),
-    } as const;
-    return new RunningAttempt({ ...held, heldUntil: held.heldUntil + LEASE_DURATION_MS }, keys, 'outage');
-  };
-
-  /** Returns the ids of the entries of the price list that are still to be written. */
-  async function findMissing(ids: readonly string[]): Promise<string[]> {
-    const products = createProducts(ids);
-    const { price_list } = await findPendingEntries(products, createAttempt(TEST_CREATION));
-    return Array.from(price_list, (place) => products.ids[place] ?? '').sort();
-  }
-
-  test('finds entries that are missing, or have another price or none, in the order of writing', async () => {
-    const ids = Array.from({ length: 40 }, (_, i) => `product-${i}`);
-    const isPending = (i: number) => i % 3 === 0;
-    await store(ids.map((id, i) => [id, isPending(i) ? (i % 2 === 0 ? 1 : '1.5') : 1.5] as const).slice(0, 37));
-    const products = createProducts(ids);
-    const found = await findPendingEntries(products, createAttempt(TEST_CREATION));
-    const all = getAllEntries(products);
-    expect(found.expected_forward_cost).toEqual(all.expected_forward_cost);
-    const pending = new Set(ids.filter((_, i) => isPending(i) || i >= 37));
-    expect(found.price_list).toEqual(all.price_list.filter((place) => pending.has(products.ids[place] ?? '')));
-  });
-
-  test('finds ids in any order of Firestore, between others that the payload does not have', async () => {
-    // UTF-8 has U+FFFD before U+10000, UTF-16 after it.
-    const ids = ['a', 'b', '\ufffd', '\u{10000}', '\ue000x', '\u{1f600}', 'é', 'zz'];
-    await store([...ids.slice(1), 'a0', 'c', '\u{10001}', '0', 'zzz'].map((id) => [id, 1.5]));
-    expect(await findMissing(ids)).toEqual(['a']);
-  });
-
-  test('reads one list after the other, so nothing continues when one of them fails', async () => {
-    const calls = database.recordCalls();
-    database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
-    await expect(findMissing(['a'])).rejects.toMatchObject({ code: 7 });
-    expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
-  });
-
-  test('renews the lease after a thousand entries, despite a short outage, and ends without the lease', async () => {
-    const ids = Array.from({ length: 1_000 }, (_, i) => `product-${i}`);
-    await store(ids.map((id) => [id, 1.5]));
-    const attempt = createAttempt(TEST_CREATION);
-    await getKey('boq-1').set(attempt.record);
-    database.clock.advance(LEASE_DURATION_MS);
-    database.firestore.faults.inject({ rpc: 'Commit', times: 3, action: { kind: 'error', code: 'UNAVAILABLE' } });
-    const products = createProducts(ids);
-    expect((await findPendingEntries(products, attempt)).price_list).toHaveLength(0);
-    expect((await readKey('boq-1')).lease_expires_at).toBe(database.clock.now() + LEASE_DURATION_MS);
-    database.clock.advance(LEASE_DURATION_MS);
-    await getKey('boq-1').update({ owner: 'another' });
-    await expect(findPendingEntries(products, attempt)).rejects.toThrow(LeaseLostError);
-  });
-
-  test('makes no call for an attempt without lists', async () => {
-    const products = createProducts(['a', 'b']);
-    expect(await findPendingEntries(products, createAttempt(null))).toEqual(getAllEntries(products));
-  });
-});
-
-describe('a release', () => {
-  test('frees the key for another attempt, although its reply is lost, and may be repeated', async () => {
-    const record = await fail('a');
-    database.clock.advance(1_000);
-    failCommits(database, isKeyEvent, { code: 'UNAVAILABLE', times: 1, when: 'after' });
-    expect(await runRelease(record)).toBeUndefined();
-    const list = await getPriceList(record).get();
-    expect([list.get('status'), list.get('updated_at')]).toEqual(['failed', TEST_START]);
-    const action = { action: 'release', at: TEST_START + 1_000, by: 'operator', reason: null };
-    expect(await readKey('a')).toEqual({
-      ...record,
-      status: 'released',
-      updated_at: TEST_START + 1_000,
-      actions: [action],
-      sweep_due_at: undefined,
-    });
-    expect(await runRelease(record)).toBeUndefined();
-    expect((await readKey('a')).actions).toHaveLength(1);
-    expect(await create('a')).toMatchObject({ replayed: false });
-    const { document_id, history } = await readKey('a');
-    expect(document_id).not.toBe(record.document_id);
-    expect(history).toMatchObject([{ document_id: record.document_id, settled_at: TEST_START + 1_000 }]);
-    await check('a');
-  });
-
-  test('frees a key that completed without lists, and a late retry of its request is a new request', async () => {
-    const createNowhere = (market_id: string) => {
-      const { db, context } = database.open();
-      const submission = parseSubmission(createPriceListBody(1, { boq_list_id: 'a', market_id }));
-      return createPriceLists(submission, { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG }, db, context);
-    };
-    const { response } = await createNowhere('nowhere');
-    expect(await runRelease(await readKey('a'))).toBeUndefined();
-    expect(await createNowhere('nowhere')).toMatchObject({ replayed: false });
-    expect((await readKey('a')).history).toMatchObject([{ response, creation: null }]);
-    expect(await runRelease(await readKey('a'))).toBeUndefined();
-    expect(await createNowhere('market-1')).toMatchObject({ replayed: false, facts: { market_found: true } });
-    const bodies = ['nowhere', 'market-1'].map((market_id) => createPriceListBody(1, { boq_list_id: 'a', market_id }));
-    await checkInvariants(database.client, bodies.map(parseSubmission));
-  });
-
-  test('of a crashed attempt fails its lists', async () => {
-    const record = await fail('a', CRASHED);
-    await getPriceList(record).update({ status: 'processing' });
-    await runRelease(record);
-    expect(await readKey('a')).toMatchObject({ status: 'released', failure_cause: 'lease_expired' });
-    await check('a');
-  });
-
-  test.each<[string, Partial<KeyRecord>, string]>([
-    ['that completed with lists', { status: 'completed', response: '{}' }, 'lists_ready'],
-    ['that is in progress', { ...CRASHED, lease_expires_at: TEST_START + 1 }, 'key_in_progress'],
-  ])('of an attempt %s is rejected', async (_, update, code) => {
-    const record = await fail('a');
-    await getKey('a').update(update);
-    expect(await runRelease(record)).toMatchObject({ code });
-    expect(await readKey('a')).toEqual({ ...record, ...update });
-  });
-});
 
 const OPTIONS: SweepOptions = {
   concurrency: 2,
@@ -605,6 +289,16 @@ describe('a sweep', () => {
     expect(summary).toEqual({ ...NOTHING_DONE, deferred: 1 });
     const failures = await Promise.all(['a', 'b'].map(async (key) => (await readKey(key)).failure));
     expect(failures.sort()).toEqual([STOPPED.failure, STOPPED.failure]);
+  });
+
+  test('that is stopped as it takes over gives the attempt back', async () => {
+    await fail('a', STOPPED);
+    const stop = new AbortController();
+    const action = { kind: 'call', run: () => stop.abort(new StoppedError('stopped')) } as const;
+    database.firestore.faults.inject({ rpc: 'Commit', match: isKeyEvent, when: 'after', action });
+    await runSweep({}, { signal: stop.signal });
+    const givenBack = { status: 'requires_review', failure_cause: 'stopped', automatic_resumes: 0, actions: [] };
+    expect(await readKey('a')).toMatchObject(givenBack);
   });
 
   test('that is stopped while it reads the keys returns what it did', async () => {

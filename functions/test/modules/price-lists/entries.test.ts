@@ -1,0 +1,100 @@
+import { keyDocumentId } from '../../../src/lib/repositories/price-lists';
+import type { ClaimedLists, KeyRecord } from '../../../src/lib/schemas/key-record';
+import { LEASE_DURATION_MS } from '../../../src/lib/time-limits';
+import { findPendingEntries, getAllEntries } from '../../../src/price-lists/entries';
+import { KeyStore } from '../../../src/price-lists/key-store';
+import { LeaseLostError, RunningAttempt } from '../../../src/price-lists/running-attempt';
+import type { ProductColumns } from '../../../src/price-lists/submission-parser';
+import { useTestBatches } from '../../resilience/calls';
+import { useTestDatabase } from '../../support/database';
+import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
+import { writeRecords } from '../../support/stored';
+
+/** Which entries of an attempt are still to be written. */
+
+const database = useTestDatabase();
+beforeAll(useTestBatches);
+beforeEach(() => database.reset());
+
+const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
+const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
+
+describe('the search for entries that are not stored', () => {
+  /** Stores entries of the price list, with any value as price. */
+  const store = (entries: readonly (readonly [id: string, price: unknown])[]) =>
+    writeRecords(
+      database.client,
+      'price_lists/price-list/products',
+      Object.fromEntries(entries.map(([id, price]) => [id, { price_list_price: price }])),
+    );
+
+  const createProducts = (ids: readonly string[]): ProductColumns => ({
+    ids: [...ids].sort(),
+    expectedForwardCostPrices: new Float64Array(ids.length).fill(2),
+    priceListPrices: new Float64Array(ids.length).fill(1.5),
+  });
+
+  const createAttempt = (creation: ClaimedLists | null) => {
+    const { db, context } = database.open();
+    const keys = new KeyStore(getKey('boq-1'), db, context);
+    const held = {
+      kind: 'owned',
+      record: createKeyRecord({ creation }),
+      heldUntil: context.clock.elapsedMs(),
+    } as const;
+    return new RunningAttempt({ ...held, heldUntil: held.heldUntil + LEASE_DURATION_MS }, keys, 'outage');
+  };
+
+  /** Returns the ids of the entries of the price list that are still to be written. */
+  async function findMissing(ids: readonly string[]): Promise<string[]> {
+    const products = createProducts(ids);
+    const { price_list } = await findPendingEntries(products, createAttempt(TEST_CREATION));
+    return Array.from(price_list, (place) => products.ids[place] ?? '').sort();
+  }
+
+  test('finds entries that are missing, or have another price or none, in the order of writing', async () => {
+    const ids = Array.from({ length: 40 }, (_, i) => `product-${i}`);
+    const isPending = (i: number) => i % 3 === 0;
+    await store(ids.map((id, i) => [id, isPending(i) ? (i % 2 === 0 ? 1 : '1.5') : 1.5] as const).slice(0, 37));
+    const products = createProducts(ids);
+    const found = await findPendingEntries(products, createAttempt(TEST_CREATION));
+    const all = getAllEntries(products);
+    expect(found.expected_forward_cost).toEqual(all.expected_forward_cost);
+    const pending = new Set(ids.filter((_, i) => isPending(i) || i >= 37));
+    expect(found.price_list).toEqual(all.price_list.filter((place) => pending.has(products.ids[place] ?? '')));
+  });
+
+  test('finds ids in any order of Firestore, between others that the payload does not have', async () => {
+    // UTF-8 has U+FFFD before U+10000, UTF-16 after it.
+    const ids = ['a', 'b', '\ufffd', '\u{10000}', '\ue000x', '\u{1f600}', 'é', 'zz'];
+    await store([...ids.slice(1), 'a0', 'c', '\u{10001}', '0', 'zzz'].map((id) => [id, 1.5]));
+    expect(await findMissing(ids)).toEqual(['a']);
+  });
+
+  test('reads one list after the other, so nothing continues when one of them fails', async () => {
+    const calls = database.recordCalls();
+    database.firestore.faults.inject({ rpc: 'RunQuery', action: { kind: 'error', code: 'PERMISSION_DENIED' } });
+    await expect(findMissing(['a'])).rejects.toMatchObject({ code: 7 });
+    expect(calls.map(({ rpc }) => rpc)).toEqual(['RunQuery']);
+  });
+
+  test('renews the lease after a thousand entries, despite a short outage, and ends without the lease', async () => {
+    const ids = Array.from({ length: 1_000 }, (_, i) => `product-${i}`);
+    await store(ids.map((id) => [id, 1.5]));
+    const attempt = createAttempt(TEST_CREATION);
+    await getKey('boq-1').set(attempt.record);
+    database.clock.advance(LEASE_DURATION_MS);
+    database.firestore.faults.inject({ rpc: 'Commit', times: 3, action: { kind: 'error', code: 'UNAVAILABLE' } });
+    const products = createProducts(ids);
+    expect((await findPendingEntries(products, attempt)).price_list).toHaveLength(0);
+    expect((await readKey('boq-1')).lease_expires_at).toBe(database.clock.now() + LEASE_DURATION_MS);
+    database.clock.advance(LEASE_DURATION_MS);
+    await getKey('boq-1').update({ owner: 'another' });
+    await expect(findPendingEntries(products, attempt)).rejects.toThrow(LeaseLostError);
+  });
+
+  test('makes no call for an attempt without lists', async () => {
+    const products = createProducts(['a', 'b']);
+    expect(await findPendingEntries(products, createAttempt(null))).toEqual(getAllEntries(products));
+  });
+});

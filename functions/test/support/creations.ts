@@ -1,0 +1,81 @@
+import { ApiError } from '../../src/lib/errors';
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import type { RequestContext } from '../../src/lib/request-context';
+import { LEASE_DURATION_MS } from '../../src/lib/time-limits';
+import { createPriceLists } from '../../src/price-lists/create';
+import type { CreationResult } from '../../src/price-lists/creation-result';
+import { KeyStore } from '../../src/price-lists/key-store';
+import { RunningAttempt } from '../../src/price-lists/running-attempt';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { checkInvariants } from '../resilience/invariants';
+import { TEST_START, useTestDatabase } from './database';
+import { createKeyRecord } from './key-records';
+import { writeMarket } from './price-lists';
+import { createPriceListBody, parseSubmission, type PriceListBody } from './submissions';
+
+/** Creations over a database, without HTTP: what they store, log and throw. */
+
+/** A body of two batches per list. */
+export const BODY = createPriceListBody(TEST_BATCH + 1);
+
+interface Creation {
+  result: CreationResult | ApiError;
+}
+
+/** Returns the code of a rejected creation and its `Retry-After`. */
+export const getRejection = ({ result }: Creation) =>
+  result instanceof ApiError ? [result.code, result.headers['Retry-After']] : result;
+
+export const getResponse = ({ result }: Creation): string => {
+  if (result instanceof Error) throw result;
+  return result.response;
+};
+
+/** Gives each test of a file its own records, and functions that create price lists from {@link BODY} and read their key. */
+export function useCreations() {
+  const database = useTestDatabase();
+  beforeEach(async () => {
+    useTestBatches();
+    database.reset();
+    await writeMarket(database.client);
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  /** Runs a creation to its end. */
+  async function create(body: PriceListBody = BODY, changed: Partial<RequestContext> = {}) {
+    const logged: unknown[][] = [];
+    const writeTo =
+      (event: string) =>
+      (...fields: unknown[]) =>
+        void logged.push([event, ...fields]);
+    const log = {
+      claimed: writeTo('claimed'),
+      completed: writeTo('completed'),
+      failed: writeTo('failed'),
+      superseded: writeTo('superseded'),
+    };
+    const { db, context } = database.open(changed);
+    const result = await createPriceLists(
+      parseSubmission(body),
+      { requestId: 'request-1', apiKeyId: 'api-key-1', log },
+      db,
+      context,
+    ).catch((error: unknown) => error as ApiError);
+    return { result, logged, context };
+  }
+
+  /** Stores the record of an attempt in progress. @returns the attempt as its owner runs it */
+  async function startAttempt(changed: Partial<RequestContext> = {}) {
+    const { db, context } = database.open(changed);
+    const record = createKeyRecord({ owner: 'owner-1', lease_expires_at: TEST_START + LEASE_DURATION_MS });
+    await getKey().set(record);
+    const held = { kind: 'owned', record, heldUntil: context.clock.elapsedMs() + LEASE_DURATION_MS } as const;
+    return new RunningAttempt(held, new KeyStore(getKey(), db, context), 'attempt');
+  }
+
+  const getKey = () => database.client.collection('price_list_idempotency').doc(keyDocumentId('boq-1'));
+  const readKey = async () => (await getKey().get()).data() ?? {};
+  const check = (...bodies: PriceListBody[]) => checkInvariants(database.client, bodies.map(parseSubmission));
+
+  return { database, create, startAttempt, getKey, readKey, check };
+}

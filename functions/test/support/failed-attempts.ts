@@ -1,0 +1,73 @@
+import { keyDocumentId } from '../../src/lib/repositories/price-lists';
+import type { RequestContext } from '../../src/lib/request-context';
+import type { KeyRecord, Progress } from '../../src/lib/schemas/key-record';
+import { createPriceLists } from '../../src/price-lists/create';
+import { resume } from '../../src/price-lists/resume';
+import { TEST_BATCH, useTestBatches } from '../resilience/calls';
+import { checkInvariants } from '../resilience/invariants';
+import { failCommits, isEntries } from './commits';
+import { TEST_START, useTestDatabase } from './database';
+import { NO_LOG, updateKey, writeMarket } from './price-lists';
+import { createPriceListBody, parseSubmission } from './submissions';
+
+/** Attempts that failed or crashed, over a database, without HTTP and without the command. */
+
+/** The fields of a key whose process was killed. */
+export const CRASHED = {
+  status: 'processing',
+  owner: 'crashed',
+  failure: null,
+  failure_cause: null,
+  lease_expires_at: TEST_START,
+} as const;
+
+export const STOPPED = { failure: 'the instance stops', failure_cause: 'stopped' } as const;
+
+export const PRODUCTS = 2 * TEST_BATCH + 1;
+export const createBody = (key: string) => createPriceListBody(PRODUCTS, { boq_list_id: key });
+
+/** Gives each test of a file its own records, and functions that create price lists by key, and fail and resume them. */
+export function useFailedAttempts() {
+  const database = useTestDatabase();
+  beforeAll(useTestBatches);
+  beforeEach(async () => {
+    database.reset();
+    await writeMarket(database.client);
+  });
+
+  function create(key: string) {
+    const { db, context } = database.open();
+    const request = { requestId: 'request-1', apiKeyId: 'api-key-1', log: NO_LOG };
+    return createPriceLists(parseSubmission(createBody(key)), request, db, context);
+  }
+
+  const getKey = (key: string) => database.client.collection('price_list_idempotency').doc(keyDocumentId(key));
+  const readKey = async (key: string) => (await getKey(key).get()).data() as KeyRecord;
+
+  /** Fails an attempt permanently at its third commit of entries, then updates its key record. */
+  async function fail(key: string, update: Partial<KeyRecord> = {}): Promise<KeyRecord> {
+    const fault = failCommits(database, isEntries, { nth: 3 });
+    await expect(create(key)).rejects.toMatchObject({ code: 'creation_failed' });
+    fault.remove();
+    await updateKey(getKey(key), update);
+    return readKey(key);
+  }
+
+  const check = (...keys: string[]) => checkInvariants(database.client, keys.map(createBody).map(parseSubmission));
+
+  const deletePayload = ({ document_id }: KeyRecord) =>
+    database.client.doc(`price_list_requests/${document_id}/price_list_payload/0000`).delete();
+
+  const getPriceList = ({ creation }: KeyRecord) => database.client.doc(`price_lists/${creation?.price_list_id}`);
+
+  async function runResume(record: KeyRecord, changed: Partial<RequestContext> = {}) {
+    const { db, context } = database.open(changed);
+    const progress: Progress[] = [];
+    const onProgress = (written: Progress) => progress.push({ ...written });
+    const decision = { by: 'operator', reason: 'checked' };
+    const outcome: unknown = await resume(record, decision, db, context, onProgress).catch((error: unknown) => error);
+    return { outcome, progress };
+  }
+
+  return { database, create, getKey, readKey, fail, check, deletePayload, getPriceList, runResume };
+}
