@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { CommittedChange, EmbeddedFirestore, MapValue, Value } from '../../../packages/firestore-local/src';
 import { keyDocumentId } from '../../src/lib/repositories/price-lists';
-import { requireKeyRecord, type KeyRecord, type OperatorAction } from '../../src/lib/schemas/key-record';
+import {
+  parseKeyRecord,
+  requireKeyRecord,
+  type KeyRecord,
+  type OperatorAction,
+} from '../../src/lib/schemas/key-record';
 import { checkKeyRecord, checkListStatus, getRecordedAttempts } from '../../audit/invariants';
 import { canResumeAutomatically, isTransientCause } from '../../src/price-lists/sweep-schedule';
 
@@ -114,6 +119,8 @@ export class KeyMonitor {
 
   #applyKeyChange(change: Change): void {
     assert(change.after, 'a key record is never deleted');
+    // Another program stored this record. A later change to it is a violation.
+    if (change.before === undefined && parseKeyRecord(change.after) === undefined) return;
     const before = change.before && requireKeyRecord(change.before);
     const record = requireKeyRecord(change.after);
     const by = this.options.getActor?.();

@@ -4,6 +4,7 @@ import { DELETED, type CommitWrites, type Database } from '../../src/lib/firesto
 import { isTransient } from '../../src/lib/firestore/retry';
 import { requireKeyRecord } from '../../src/lib/schemas/key-record';
 import { expireLease } from '../../src/price-lists/key-state-machine';
+import { isNextPage } from '../support/sdk-internals';
 import { virtualTime, type BrokenParts } from './world';
 
 /**
@@ -57,6 +58,11 @@ function expireSnapshot(snapshot: DocumentSnapshot): DocumentSnapshot {
   return Object.create(snapshot, { data: { value: () => data } }) as DocumentSnapshot;
 }
 
+/** Returns an empty stream. */
+async function* nothing(): AsyncGenerator<never> {
+  yield* await Promise.resolve([]);
+}
+
 export const BREAKS: Record<string, Break> = {
   'a key that is never due for its report': {
     db: withWrites((write) =>
@@ -73,6 +79,14 @@ export const BREAKS: Record<string, Break> = {
         db.stream(virtualTime.now % 900_000 < 600_000 ? query.limit(1).where('status', '==', 'none') : query),
     }),
     caught: /is ready a minute after it is due/,
+  },
+  'a sweep that reads only one page': {
+    db: (db) => ({ ...db, stream: (query) => (isNextPage(query) ? nothing() : db.stream(query)) }),
+    caught: /is ready a minute after it is due|is reported|passes every record that it cannot read/,
+  },
+  'a resume that finds no stored entry': {
+    db: (db) => ({ ...db, streamQuery: nothing }),
+    caught: /writes an entry that is stored/,
   },
   'a claim without its condition': {
     db: withWrites((write) => (write.kind === 'create' ? { ...write, kind: 'set' } : write)),

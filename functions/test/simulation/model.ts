@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Firestore } from 'firebase-admin/firestore';
 import { ApiError } from '../../src/lib/errors';
 import { isTransientCause, MAX_AUTOMATIC_RESUMES } from '../../src/price-lists/sweep-schedule';
 import { PayloadNotStoredError } from '../../src/price-lists/attempt';
 import type { PriceListSubmission } from '../../src/price-lists/submission-parser';
 import type { CreationResult } from '../../src/price-lists/creation-result';
 import { computeFingerprint } from '../../src/price-lists/payload';
-import { checkInvariants } from '../resilience/invariants';
 import type { KeyMoment, KeyMonitor, KeyState } from '../resilience/monitor';
 import { ProcessCrashed, type Process } from './world';
 
@@ -52,9 +50,9 @@ export class ResponseModel {
   readonly #created = new Set<string>();
 
   constructor(
-    private readonly db: Firestore,
+    /** Checks everything that is stored. */
+    private readonly checkStored: () => Promise<unknown>,
     private readonly history: KeyMonitor,
-    private readonly submissions: readonly PriceListSubmission[],
     private readonly getNow: () => number,
   ) {}
 
@@ -99,7 +97,7 @@ export class ResponseModel {
     assert(!this.#created.has(attempt), 'one request gets the first response of an attempt, the others get replays');
     assert(record.owner === process.name, 'only the attempt that created the lists gets the first response');
     this.#created.add(attempt);
-    await checkInvariants(this.db, this.submissions);
+    await this.checkStored();
   }
 
   #assertRejected({ submission, process }: ObservedResponse, error: ApiError, moments: readonly KeyMoment[]): void {

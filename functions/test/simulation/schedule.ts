@@ -4,6 +4,7 @@ import type { PriceListSubmission } from '../../src/price-lists/submission-parse
 import { createDatabase } from '../../src/lib/firestore/database';
 import { retry } from '../../src/lib/firestore/retry';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
+import type { KeyRecord } from '../../src/lib/schemas/key-record';
 import { getTimeLimitMs, SWEEP_START_MS } from '../../src/lib/time-limits';
 import { getSweepResumeAt } from '../../src/price-lists/sweep-schedule';
 import { writeOptions } from '../../src/lib/runtime-options';
@@ -12,9 +13,11 @@ import { computeFingerprint, readStoredPayload } from '../../src/price-lists/pay
 import { release, ResolutionError, resume } from '../../src/price-lists/resume';
 import { sweep, type SweepOptions } from '../../src/price-lists/sweep';
 import type { EmbeddedFirestore } from '../../../packages/firestore-local/src';
+import { collections } from '../../src/lib/firestore/collections';
 import { checkInvariants } from '../resilience/invariants';
 import { readKeyRecord } from '../../records/stored-records';
 import { KeyMonitor } from '../resilience/monitor';
+import { createKeyRecord } from '../support/key-records';
 import { NO_LOG } from '../support/price-lists';
 import { parseSubmission } from '../support/submissions';
 import { getResultName, isUndisturbed, ResponseModel, toClientResult, type ClientResult } from './model';
@@ -24,7 +27,7 @@ import { NO_FAULTS, ProcessCrashed, Simulator, type BrokenParts, type FaultRates
 /**
  * In a schedule, clients repeat requests, operators resume and release keys, sweeps run, and calls
  * fail. Then the faults end, and every key must be completed. The monitor checks the database after
- * every commit.
+ * every commit. Some schedules begin with records that only another program can have stored.
  */
 
 export interface ScheduleResult {
@@ -49,7 +52,8 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-const SWEEP = { concurrency: 1 } as const;
+/** The key and the id of a record that is stored under the id of another key. */
+const MISPLACED = 'misplaced';
 
 /** Time in which a deployed function works on a request before it fails the request itself. */
 const BUDGET_MS = getTimeLimitMs(writeOptions, true);
@@ -81,6 +85,13 @@ class Schedule {
   readonly #history: KeyMonitor;
   readonly #model: ResponseModel;
   readonly #keys: readonly string[];
+  /** Ids of records that do not parse. */
+  readonly #unreadable: readonly string[];
+  /** The keys that the sweep must resume or report. */
+  readonly #swept: readonly string[];
+  readonly #stopObserving: () => void;
+  /** Whether all faults have ended. */
+  #isQuiet = false;
   /** The sweep's reports, by the key and the start of the period in which it needed an operator. */
   readonly #reports = new Map<string, { process: Process; troubles: number }[]>();
   #failure: unknown;
@@ -93,20 +104,28 @@ class Schedule {
     this.#db = db;
     this.#keys = this.#random.chance(0.3) ? ['boq-1', 'boq-2'] : ['boq-1'];
     this.#submissions = this.#keys.flatMap((key) => this.#createPayloads(key));
+    this.#unreadable = ['unreadable-1', 'unreadable-2', 'unreadable-3'].slice(this.#random.pick([0, 1, 2, 3, 3, 3]));
+    this.#swept = this.#random.chance(0.2) ? [...this.#keys, MISPLACED] : this.#keys;
     const getNow = () => this.world.now;
     const onRenewal = () => this.results.add('lease renewed');
     const getActor = () => this.world.acting?.token;
     this.#history = new KeyMonitor(embedded, { getNow, onViolation: this.#fail, onRenewal, getActor });
-    this.#model = new ResponseModel(db, this.#history, this.#submissions, getNow);
-    this.world = new Simulator(this.#random, db, this.#fail, (process) => this.#checkLease(process), broken);
+    this.#model = new ResponseModel(() => this.#checkStored(), this.#history, getNow);
+    this.#stopObserving = embedded.observeCommits((changes) => {
+      const isRepeated = changes.some(({ name, before }) => name.includes('/products/') && before !== undefined);
+      if (this.#isQuiet && isRepeated) this.#fail(new Error('a process without faults writes an entry that is stored'));
+    });
+    this.world = new Simulator(this.#random, db, this.#fail, this.#checkLease, broken);
   }
 
   stop(): void {
     this.#history.stop();
+    this.#stopObserving();
   }
 
   async run(): Promise<void> {
     await this.#db.doc('markets/market').set({ name: { en: 'A market' }, country_iso: 'egy', currency_iso: 'egp' });
+    await this.#storeStrays();
     const { integer, pick } = this.#random;
     const start = (count: number, create: (number: number) => Promise<void>) =>
       Array.from({ length: count }, (_, i) => create(i + 1).catch(this.#fail));
@@ -118,8 +137,20 @@ class Schedule {
     await this.world.runUntilIdle(this.#createFaultRates());
     if (this.trace !== undefined) throw this.#failure as Error;
     await Promise.all(actors);
-    await checkInvariants(this.#db, this.#submissions);
+    await this.#checkStored();
     await this.#end();
+  }
+
+  async #storeStrays(): Promise<void> {
+    const records = this.#db.collection(collections.priceListIdempotency);
+    const sweep_due_at = this.world.now;
+    for (const id of this.#unreadable) await records.doc(id).set({ schema_version: 2, sweep_due_at });
+    if (!this.#swept.includes(MISPLACED)) return;
+    await records.doc(MISPLACED).set({ ...createKeyRecord({ boq_list_id: MISPLACED }), sweep_due_at });
+  }
+
+  #checkStored(): Promise<unknown> {
+    return checkInvariants(this.#db, this.#submissions, [MISPLACED, ...this.#unreadable]);
   }
 
   readonly #fail = (error: unknown): void => {
@@ -134,13 +165,13 @@ class Schedule {
     const market_id = chance(0.2) ? 'nowhere' : 'market';
     // One or several batches and chunks, whose sizes simulation.test.ts sets.
     const count = integer(1, 7);
+    // Firestore orders the ids of the second kind by UTF-8, and a submission by UTF-16.
+    const letters = pick(['pp', 'pp', '\uff5e\u{1f600}']);
+    const ids = Array.from({ length: count }, (_, i) => `${[...letters][i % 2]}${i}`);
     return (chance(0.4) ? ['one', 'other'] : ['one']).map((name) => {
       const price = pick([1, 2.5]);
       const products = Object.fromEntries(
-        Array.from({ length: count }, (_, i) => [
-          `p${i}`,
-          { price_list_price: i + price, expected_forward_cost_price: i },
-        ]),
+        ids.map((id, i) => [id, { price_list_price: i + price, expected_forward_cost_price: i }]),
       );
       return parseSubmission({
         info: { market_id, boq_list_id, currency_iso: 'usd', date: '06/2026', name },
@@ -203,14 +234,16 @@ class Schedule {
   }
 
   /** Fails if an owner writes entries although its lease has expired. */
-  #checkLease(process: Process): void {
-    for (const key of this.#keys) {
-      const record = this.#history.now(key);
-      if (record?.status !== 'processing' || record.owner !== process.token) continue;
-      if (this.world.now < record.lease_expires_at) continue;
+  readonly #checkLease = (process: Process, collection: string): void => {
+    const records = this.#keys.flatMap((key) => this.#history.now(key) ?? []);
+    // The later tokens of a process end with a number after a slash.
+    const own = records.filter(({ status, owner }) => status === 'processing' && owner.split('/')[0] === process.name);
+    const held = own.filter(({ lease_expires_at }) => this.world.now < lease_expires_at);
+    if (held.length > 1) this.results.add('two resumes at once');
+    const isOf = ({ creation }: KeyRecord) => Object.values(creation ?? {}).includes(collection.split('/')[1] ?? '');
+    if (own.some((record) => isOf(record) && !held.includes(record)))
       this.#fail(new Error(`${process.name} writes entries after its lease expired`));
-    }
-  }
+  };
 
   /** Resumes or releases keys at random times, even when no operator is needed. */
   async #runOperator(name: string): Promise<void> {
@@ -239,6 +272,9 @@ class Schedule {
       this.results.add(`${how}d`);
     } catch (error) {
       if (error instanceof ResolutionError) this.results.add('operator rejected');
+      const { owner, status } = this.#history.now(key) ?? {};
+      const isTaken = owner === process.token && status === 'processing';
+      if (error instanceof ProcessCrashed && isTaken) this.results.add('operator crashed after a take-over');
       this.world.note(process, `could not ${how} ${key}: ${String(error)}`);
       if (error instanceof ProcessCrashed || error instanceof ResolutionError) return;
       assert(!isUndisturbed(process), `the retries of an operator overcome what they can: ${String(error)}`);
@@ -258,6 +294,8 @@ class Schedule {
 
   async #sweep(name: string, options: Pick<SweepOptions, 'dryRun'>): Promise<Process> {
     const process = this.world.process(name);
+    const concurrency = this.#random.pick([1, 2]);
+    const unreadable: string[] = [];
     try {
       await this.world.run(process, BUDGET_MS, async (context) => {
         const note = (text: string) => {
@@ -266,14 +304,17 @@ class Schedule {
         await sweep(
           process.db,
           context,
-          { ...SWEEP, ...options },
+          { concurrency, ...options },
           {
             onResult: ({ boq_list_id, result, reason }) => {
               note(`${boq_list_id} ${result}: ${reason ?? ''}`);
               this.results.add(`sweep ${result}`);
               if (result === 'left' && !options.dryRun) this.#checkReport(boq_list_id, process);
             },
-            onUnreadable: (path) => note(`${path} cannot be read`),
+            onUnreadable: (path) => {
+              note(`${path} cannot be read`);
+              unreadable.push(path.slice(path.indexOf('/') + 1));
+            },
           },
         );
       });
@@ -281,7 +322,11 @@ class Schedule {
       this.world.note(process, `could not sweep: ${String(error)}`);
       const isCrash = error instanceof ProcessCrashed;
       assert(isCrash || !isUndisturbed(process), `the retries of a sweep overcome what they can: ${String(error)}`);
+      return process;
     }
+    assert.equal(new Set(unreadable).size, unreadable.length, 'a sweep reports a record that it cannot read once');
+    if (countTroubles(process) === 0)
+      assert.deepEqual(unreadable.sort(), this.#unreadable, 'a sweep passes every record that it cannot read');
     return process;
   }
 
@@ -311,11 +356,17 @@ class Schedule {
    */
   async #end(): Promise<void> {
     const singleHang = this.#random.pick([0, 0.1, 0.3]);
+    this.#isQuiet = singleHang === 0;
     await this.#runPhase({ ...NO_FAULTS, singleHang }, () => this.#heal());
+    this.#isQuiet = true;
     await this.#runPhase(NO_FAULTS, async () => {
       for (const key of this.#keys) await this.#endKey(key);
     });
-    await checkInvariants(this.#db, this.#submissions);
+    await this.#checkStored();
+    if (!this.#swept.includes(MISPLACED)) return;
+    const failure = this.#history.now(MISPLACED)?.failure;
+    assert.equal(failure, 'its boq_list_id is that of another record', 'no process resumes a misplaced record');
+    this.#assertReported(MISPLACED);
   }
 
   async #runPhase(rates: FaultRates, run: () => Promise<void>): Promise<void> {
@@ -331,13 +382,13 @@ class Schedule {
   async #heal(): Promise<void> {
     const scheduler = this.world.process('scheduler');
     const startedAt = this.world.now;
-    const resumeAt = new Map(this.#keys.map((key) => [key, this.#getResumeAt(key) ?? startedAt]));
+    const resumeAt = new Map(this.#swept.map((key) => [key, this.#getResumeAt(key) ?? startedAt]));
     let hangs = 0;
-    for (let i = 1; this.#keys.some((key) => this.#history.isDue(key)); i += 1) {
+    for (let i = 1; this.#swept.some((key) => this.#history.isDue(key)); i += 1) {
       await scheduler.context.clock.sleep(MINUTE - (this.world.now % MINUTE), NEVER);
       const { lostMs } = await this.#sweep(`last-sweep-${i}`, { dryRun: false });
       if (lostMs > 0) hangs += 1;
-      for (const key of this.#keys) {
+      for (const key of this.#swept) {
         const dueAt = Math.max(startedAt, resumeAt.get(key) ?? startedAt);
         const isLate = this.world.now > dueAt + SWEEP_START_MS + (1 + hangs) * MINUTE;
         const isWaiting = this.#getResumeAt(key) !== null;
@@ -378,9 +429,13 @@ class Schedule {
     const { kind } = await readStoredPayload(db, record);
     const isSwept = kind === 'valid' && getSweepResumeAt(record) !== null;
     assert(!isSwept, 'the sweep makes everything ready that failed for a transient cause');
+    this.#assertReported(key);
+    return kind === 'valid' ? 'resume' : 'release';
+  }
+
+  #assertReported(key: string): void {
     const review = `${key} since ${this.#history.getReviewStart(key)}`;
     assert(this.#reports.has(review), 'a key that needs an operator is reported');
-    return kind === 'valid' ? 'resume' : 'release';
   }
 }
 

@@ -2,9 +2,10 @@ import type { Firestore } from 'firebase-admin/firestore';
 import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
-import { createDatabase, type Database } from '../../src/lib/firestore/database';
+import { createDatabase, type CommitWrites, type Database } from '../../src/lib/firestore/database';
 import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
+import { isNextPage } from '../support/sdk-internals';
 import type { SeededRandom } from './random';
 
 /**
@@ -150,8 +151,8 @@ export class Simulator {
     readonly firestore: Firestore,
     /** Called when a process does what none may do. */
     readonly violated: (error: Error) => void,
-    /** Called before a process writes entries. */
-    readonly beforeEntries: (process: Process) => void,
+    /** Called before a process writes entries to a collection. */
+    readonly beforeEntries: (process: Process, collection: string) => void,
     private readonly broken: BrokenParts = {},
   ) {
     virtualTime.now = Date.UTC(2026, 0, 1);
@@ -338,19 +339,32 @@ export class Simulator {
     return {
       ...real,
       getAll: (...documents) => gate('read', `read ${short(documents[0]?.path)}`, () => real.getAll(...documents)),
-      stream: (query) => iterate(() => gate('read', 'query', () => collect(real.stream(query)))),
+      stream: (query) => {
+        const what = isNextPage(query) ? 'query of the next page' : 'query';
+        return iterate(() => gate('read', what, () => collect(real.stream(query))));
+      },
       streamQuery: (query, decode) => {
         const run: RunQuery = (_, ...request) => this.#stream((read) => gate('query', 'stream', read), ...request);
-        return streamDocuments(getProcess().context, query, decode, run);
+        return this.#noteOrder(getProcess(), streamDocuments(getProcess().context, query, decode, run));
       },
       count: (query) => gate('read', 'count', () => real.count(query)),
-      commit: (addWrites) => gate('commit', 'commit', () => real.commit(addWrites)),
+      commit: (addWrites) =>
+        gate('commit', isClearing(addWrites) ? 'clearing commit' : 'commit', () => real.commit(addWrites)),
       commitPriceEntries: (batch) => {
         const process = getProcess();
-        if (process.state === 'running') this.beforeEntries(process);
+        if (process.state === 'running') this.beforeEntries(process, batch.collection);
         return gate('commit', `${batch.field} of entries`, () => real.commitPriceEntries(batch));
       },
     };
+  }
+
+  /** Notes a batch whose ids come in another order than a submission has. */
+  async *#noteOrder<T>(process: Process, batches: AsyncIterable<[id: string, T][]>) {
+    for await (const batch of batches) {
+      const ids = batch.map(([id]) => id);
+      if (String(ids) !== String(ids.toSorted())) this.note(process, 'stream: unordered ids');
+      yield batch;
+    }
   }
 
   /** Runs a query at its gate. If it fails after it took effect, it first delivers a part of its result. */
@@ -483,6 +497,14 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);
   return collected;
+}
+
+/** Whether a commit only takes a key out of the sweep's index. */
+function isClearing(addWrites: (writes: CommitWrites) => void): boolean {
+  const changed: string[] = [];
+  const note = (_: unknown, data: object) => changed.push(...Object.keys(data));
+  addWrites({ create: note, set: note, update: note } as unknown as CommitWrites);
+  return String(changed) === 'sweep_due_at';
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));

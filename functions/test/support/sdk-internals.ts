@@ -16,6 +16,10 @@ const { QueryOptions } = requireHere(join(SDK, 'reference/query-options')) as {
   QueryOptions: { forKindlessAllDescendants: (parent: object, id: string) => object };
 };
 
+/** Whether a query begins after a document, as the queries for all pages but the first do. */
+export const isNextPage = (query: Query): boolean =>
+  (query as unknown as { _queryOptions: { startAt?: { before: boolean } } })._queryOptions.startAt?.before === false;
+
 /** Returns the query of all documents of a database. */
 export function queryAllDocuments(db: Firestore): Query {
   const PrivateQuery = PublicQuery as unknown as new (db: Firestore, options: object) => Query;
