@@ -3,6 +3,7 @@ import type { Clock } from '../../src/lib/clock';
 import { StoppedError } from '../../src/lib/errors';
 import { CALL_TIMEOUTS_MS } from '../../src/lib/time-limits';
 import { createDatabase, type CommitWrites, type Database } from '../../src/lib/firestore/database';
+import type { PriceEntryBatch } from '../../src/lib/firestore/price-entries';
 import { runQuery, streamDocuments, type RunQuery } from '../../src/lib/firestore/query';
 import { createRequestContext, type RequestContext } from '../../src/lib/request-context';
 import { isNextPage } from '../support/sdk-internals';
@@ -121,7 +122,7 @@ const STOP_MS = 4 * SECOND;
 const STOP_RESERVE_MS = 2 * SECOND;
 
 /** How long a process may be frozen: some values are short, others exceed every lease. */
-const FREEZES_MS = [SECOND, 10 * SECOND, 2 * MINUTE, 25 * MINUTE];
+const FREEZES_MS = [SECOND, 10 * SECOND, 50 * SECOND, 2 * MINUTE, 25 * MINUTE];
 
 /** For how long a call gets no reply, however often the process repeats it. */
 const HANGS_MS = [SECOND, 15 * SECOND, 51 * SECOND, 2 * MINUTE, 25 * MINUTE];
@@ -151,8 +152,8 @@ export class Simulator {
     readonly firestore: Firestore,
     /** Called when a process does what none may do. */
     readonly violated: (error: Error) => void,
-    /** Called before a process writes entries to a collection. */
-    readonly beforeEntries: (process: Process, collection: string) => void,
+    /** Called before a process writes entries. */
+    readonly beforeEntries: (process: Process, batch: PriceEntryBatch) => void,
     private readonly broken: BrokenParts = {},
   ) {
     virtualTime.now = Date.UTC(2026, 0, 1);
@@ -352,7 +353,7 @@ export class Simulator {
         gate('commit', isClearing(addWrites) ? 'clearing commit' : 'commit', () => real.commit(addWrites)),
       commitPriceEntries: (batch) => {
         const process = getProcess();
-        if (process.state === 'running') this.beforeEntries(process, batch.collection);
+        if (process.state === 'running') this.beforeEntries(process, batch);
         return gate('commit', `${batch.field} of entries`, () => real.commitPriceEntries(batch));
       },
     };
