@@ -50,8 +50,7 @@ const REACHED = {
   'a record that cannot be read': /cannot be read/,
   'a search of unordered ids': /unordered ids/,
   'the second page of a sweep': /query of the next page/,
-  'a completion on the attempt of another': /complete meets processing of another/,
-  'a completion on a key in review': /complete meets requires_review/,
+  'a completion after another event took the attempt': /complete meets (processing|requires_review) of another/,
   'a record under a wrong id': /condemn meets processing/,
 };
 
