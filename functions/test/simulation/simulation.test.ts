@@ -118,7 +118,9 @@ test(`${schedules} schedules from seed ${firstSeed} violate nothing`, async () =
       throw new Error(`${error.trace.join('\n')}\n\n${error.message}\n${command}`, { cause: error });
     }
   }
-  if (schedules >= DEFAULT_SCHEDULES) expect([...results].sort()).toEqual([...RESULTS, ...Object.keys(REACHED)].sort());
+  // Other seeds may miss what is rare.
+  if (firstSeed === 1 && schedules >= DEFAULT_SCHEDULES)
+    expect([...results].sort()).toEqual([...RESULTS, ...Object.keys(REACHED)].sort());
 }, 86_400_000);
 
 test('the same seed makes the same schedule, to the last call', async () => {
