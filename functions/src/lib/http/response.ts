@@ -93,7 +93,7 @@ function negotiateEncoding(request: IncomingMessage): Encoding | undefined {
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
 
-/** Higher levels cost more time than the smaller response saves (docs/performance.md#compression). */
+/** Higher levels cost more time than the smaller response saves. */
 const GZIP = { level: 1, chunkSize: STREAM_CHUNK_BYTES };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: STREAM_CHUNK_BYTES };
 

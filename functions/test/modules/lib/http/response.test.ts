@@ -107,7 +107,7 @@ describe('the encoding', () => {
   test.each<[string, (text: string) => Buffer]>([
     ['gzip', (text) => gzipSync(text, { level: 1 })],
     ['br', (text) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } })],
-  ])('%s has the level of docs/performance.md#compression', async (encoding, compress) => {
+  ])('%s has a level that saves more time than it costs', async (encoding, compress) => {
     const text = createText(60 * KIB);
     const { bytes } = await fetchResponse({ status: 200, body: text }, encoding);
     expect(bytes.length).toBe(compress(text).length);
