@@ -37,3 +37,14 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord =>
     actions: [],
     ...fields,
   });
+
+/** A key in each state. */
+export const processing = createKeyRecord();
+export const failed = createKeyRecord({
+  status: 'requires_review',
+  failure: 'the time is up',
+  failure_cause: 'timeout',
+  lease_expires_at: 1,
+});
+export const completed = createKeyRecord({ status: 'completed', response: '{}' });
+export const released = createKeyRecord({ status: 'released', failure: 'the time is up', failure_cause: 'timeout' });

@@ -9,22 +9,12 @@ import {
 } from '../../../src/price-lists/key-state-machine';
 import { createSuccessResponse } from '../../../src/price-lists/stored-documents';
 import { SWEEP_WAIT_MS } from '../../../src/price-lists/sweep-schedule';
-import { createKeyRecord, TEST_CREATION } from '../../support/key-records';
+import { completed, createKeyRecord, failed, processing, released, TEST_CREATION } from '../../support/key-records';
 import { createPriceListBody, parseSubmission } from '../../support/submissions';
 
 /** The complete effect of single events. key-state-machine.test.ts has the properties of any order of events. */
 
 const NOW = 10_000;
-
-const processing = createKeyRecord();
-const failed = createKeyRecord({
-  status: 'requires_review',
-  failure: 'the time is up',
-  failure_cause: 'timeout',
-  lease_expires_at: 1,
-});
-const completed = createKeyRecord({ status: 'completed', response: '{}' });
-const released = createKeyRecord({ status: 'released', failure: 'the time is up', failure_cause: 'timeout' });
 
 const { owner, fingerprint, document_id } = processing;
 const attempt = { ...createKeyRecord(), owner: 'new', document_id: 'new' };

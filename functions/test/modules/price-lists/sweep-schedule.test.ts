@@ -9,21 +9,11 @@ import {
   MAX_AUTOMATIC_RESUMES,
   SWEEP_WAIT_MS,
 } from '../../../src/price-lists/sweep-schedule';
-import { createKeyRecord } from '../../support/key-records';
+import { completed, createKeyRecord, failed, processing, released } from '../../support/key-records';
 
 /** When the sweep is due for a key, and how long clients wait. */
 
 const NOW = 10_000;
-
-const processing = createKeyRecord();
-const failed = createKeyRecord({
-  status: 'requires_review',
-  failure: 'the time is up',
-  failure_cause: 'timeout',
-  lease_expires_at: 1,
-});
-const completed = createKeyRecord({ status: 'completed', response: '{}' });
-const released = createKeyRecord({ status: 'released', failure: 'the time is up', failure_cause: 'timeout' });
 
 const apply = (record: KeyRecord | undefined, event: KeyEvent, now = NOW) => transition(record, event, now);
 const look = (record: KeyRecord | undefined, caller: CallerIdentity | null = null) =>
